@@ -67,12 +67,17 @@ let package = Package(
         .systemLibrary(name: "CIdn2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         .systemLibrary(name: "CLdns", pkgConfig: "ldns", providers: [.apt(["libldns-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        // RE2 is in C++, so that its functions for Swift have to be compiled.
+        .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2"), .linkedLibrary("stdc++")]),
         .systemLibrary(name: "CSnappy", pkgConfig: "snappy", providers: [.apt(["libsnappy-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Values and the event bus; threads.
         .target(name: "TidegateCore", dependencies: ["CIdn2", httpTypes], swiftSettings: safe),
         .target(name: "TidegateLoop", dependencies: ["TidegateCore", "CLinux"], swiftSettings: base),
+
+        // Regular expressions over bytes.
+        .target(name: "TidegateRegex", dependencies: ["CRE2"], swiftSettings: base),
 
         // The kernel, the wire, the registry.
         .target(
@@ -94,9 +99,14 @@ let package = Package(
                 "TidegateCore", "TidegateLoop", "TidegateSerialization", "TidegateTransfer", httpTypes,
             ], swiftSettings: safe),
         .target(
+            name: "TidegateProbes",
+            dependencies: ["TidegateCore", "TidegateRegex", "TidegateSession", "TidegateTransfer", httpTypes],
+            swiftSettings: safe),
+        .target(
             name: "Tidegate",
             dependencies: [
-                "CBuild", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateReachability",
+                "CBuild", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateProbes",
+                "TidegateReachability",
                 "TidegateSerialization", "TidegateSession", "TidegateTransfer", coreMetrics,
             ], swiftSettings: safe),
 
@@ -126,14 +136,16 @@ let package = Package(
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "Tidegate", "TidegateServer", "TidegateStore", "Yams", httpTypes,
-                logging, serviceLifecycle,
+                "TidegateCore", "TidegateLoop", "Tidegate", "TidegateProbes", "TidegateRegex", "TidegateServer",
+                "TidegateStore", "Yams", httpTypes, logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: base),
         .executableTarget(
             name: "TidegateCLI",
-            dependencies: ["TidegateCore", "Tidegate", "TidegateDaemon", "TidegateServer", argumentParser, httpTypes],
-            swiftSettings: base),
+            dependencies: [
+                "TidegateCore", "Tidegate", "TidegateDaemon", "TidegateMetrics", "TidegateProbes", "TidegateServer",
+                argumentParser, httpTypes,
+            ], swiftSettings: base),
 
         // Doubles for the tests of apps.
         .target(name: "TidegateTesting", dependencies: ["TidegateCore"], swiftSettings: safe),
@@ -146,6 +158,7 @@ let package = Package(
         .testTarget(
             name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes], swiftSettings: base
         ),
+        .testTarget(name: "TidegateRegexTests", dependencies: ["TidegateRegex"], swiftSettings: base),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
         .testTarget(
             name: "TidegateNetworkTests", dependencies: ["TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
@@ -165,6 +178,13 @@ let package = Package(
                 "TidegateSession", "TidegateSerialization", "TidegateTransfer", "TidegateTestKit", httpTypes,
             ],
             swiftSettings: base),
+        .testTarget(
+            name: "TidegateProbesTests",
+            dependencies: [
+                "TidegateLoop", "TidegateProbes", "TidegateRegex", "TidegateTransfer", "TidegateTestKit",
+                "TidegateTesting",
+                httpTypes,
+            ], swiftSettings: base),
         .testTarget(
             name: "TidegateTracingTests",
             dependencies: [
@@ -187,8 +207,8 @@ let package = Package(
         .testTarget(
             name: "TidegateDaemonTests",
             dependencies: [
-                "TidegateDaemon", "Tidegate", "TidegateServer", "TidegateMetrics", "TidegateCore", "TidegateTestKit",
-                httpTypes, logging,
+                "TidegateDaemon", "Tidegate", "TidegateProbes", "TidegateRegex", "TidegateServer", "TidegateMetrics",
+                "TidegateCore", "TidegateTestKit", httpTypes, logging,
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateCLITests",
@@ -221,7 +241,7 @@ let package = Package(
             ], swiftSettings: base),
         .testTarget(name: "HouseRulesTests", swiftSettings: base),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI"], swiftSettings: base),
+            name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI", httpTypes], swiftSettings: base),
         .executableTarget(
             name: "TidegateBench",
             dependencies: ["Tidegate", "TidegateStore", "TidegateMetrics", coreMetrics, httpTypes],

@@ -19,6 +19,32 @@ static inline int tg_x509_write_name(BIO *text, const X509_NAME *name) {
     return X509_NAME_print_ex(text, name, 0, XN_FLAG_ONELINE);
 }
 
+/// `CN=example.com,O=Example,C=DE` (RFC 2253).
+static inline int tg_x509_write_rfc2253_name(BIO *text, const X509_NAME *name) {
+    return X509_NAME_print_ex(text, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+}
+
+/// The DNS names of a certificate (subjectAltName, RFC 5280); called with each, `context` first.
+static inline void tg_x509_dns_names(X509 *certificate, void *context, void (*found)(void *, const char *, int)) {
+    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    for (int position = 0; position < sk_GENERAL_NAME_num(names); position++) {
+        GENERAL_NAME *name = sk_GENERAL_NAME_value(names, position);
+        if (name->type != GEN_DNS) continue;
+        found(context, (const char *)ASN1_STRING_get0_data(name->d.dNSName), ASN1_STRING_length(name->d.dNSName));
+    }
+    GENERAL_NAMES_free(names);
+}
+
+/// Seconds since 1970; 0 if they cannot be read.
+static inline int tg_x509_seconds(const ASN1_TIME *time, long long *seconds) {
+    ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+    int days = 0, rest = 0;
+    int isRead = epoch != NULL && ASN1_TIME_diff(&days, &rest, epoch, time) == 1;
+    ASN1_TIME_free(epoch);
+    *seconds = days * 86400LL + rest;
+    return isRead;
+}
+
 /// `Nov 21 12:00:00 2026 GMT`.
 static inline int tg_x509_write_time(BIO *text, const ASN1_TIME *time) { return ASN1_TIME_print(text, time); }
 

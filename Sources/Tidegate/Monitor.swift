@@ -31,8 +31,10 @@ public final class Monitor: Sendable {
     package let recorder: MetricsRecorder
     let time: any TimeSource
     private let web: TransferHTTPChecker
+    /// Resolves names for tasks and probes.
+    let resolver: any NameResolver
     /// Diagnoses this host again and again, if the configuration wants that.
-    private let host: HostDiagnostics
+    let host: HostDiagnostics
     private let hostTask: Task<Void, Never>?
     private let hasFirstStatus = Atomic<Bool>(false)
 
@@ -79,6 +81,7 @@ public final class Monitor: Sendable {
         self.time = time
         self.recorder = recorder
         self.web = web
+        self.resolver = resolver
         self.reachability = reachability
         self.diagnostics = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,

@@ -46,6 +46,6 @@ package struct EndpointConfiguration: Sendable {
         return segments.count > 1 && segments[0].isEmpty
             && segments.dropFirst().allSatisfy { segment in
                 !segment.isEmpty && !segment.contains { "?# *:{}".contains($0) }
-            } && segments[1] != "api" && segments[1] != "-"
+            } && !["api", "-", "probe", "config", "logs"].contains(segments[1])
     }
 }

@@ -57,6 +57,8 @@ package final class AttemptOutcome: Sendable {
     package let tls: TLSDetails?
     /// The server's certificate, if the request wanted it and one was shown.
     package let certificate: CertificateSummary?
+    /// When the certificates end, if the request wanted it and some were shown.
+    package let certificateChain: CertificateChain?
     /// Why the certificate was refused; nil if it was not.
     package let certificateError: CertificateError?
     /// What went wrong, as libcurl or the file system says it; empty on success.
@@ -69,7 +71,7 @@ package final class AttemptOutcome: Sendable {
         started: MonotonicTime, ended: MonotonicTime, phases: PhaseDurations = PhaseDurations(),
         connectionsOpened: Int = 0, connection: ConnectionFacts? = nil, failedConnect: FailedConnect? = nil,
         silentAddresses: [IPAddress] = [], osError: Int32 = 0, lackedDescriptor: Bool = false,
-        tls: TLSDetails? = nil, certificate: CertificateSummary? = nil,
+        tls: TLSDetails? = nil, certificate: CertificateSummary? = nil, certificateChain: CertificateChain? = nil,
         certificateError: CertificateError? = nil,
         text: String = ""
     ) {
@@ -96,6 +98,7 @@ package final class AttemptOutcome: Sendable {
         self.lackedDescriptor = lackedDescriptor
         self.tls = tls
         self.certificate = certificate
+        self.certificateChain = certificateChain
         self.certificateError = certificateError
         self.text = text
     }

@@ -107,6 +107,12 @@ package struct AttemptRequest: Sendable {
         package var wireLog: WireLog?
         /// The largest TCP segment that is accepted (TCP_MAXSEG, tcp(7)); nil for what fits the link.
         package var segmentSize: Int?
+        /// Whether a body is wanted whatever the status is, but for that of a redirect.
+        package var takesAnyStatus = false
+        /// How the body is encoded, whatever the response says of it; nil to go by that and ``acceptsCompression``.
+        package var bodyCoding: BodyCoding?
+        /// Whether ``AttemptOutcome/certificateChain`` is wanted.
+        package var wantsCertificateChain = false
     }
 }
 
@@ -169,6 +175,8 @@ package struct TLSOptions: Sendable, Hashable {
     package var clientKey: String?
     /// Judges the certificates in place of the verification; nil if that decides.
     package var evaluator: TrustEvaluator?
+    /// The lowest and the highest version of TLS that is spoken.
+    package var versions = TLSVersion.v1_2...TLSVersion.v1_3
 
     package init(
         caFile: String? = nil, isInsecure: Bool = false, verifiesName: Bool = true, pins: [CertificatePin] = [],

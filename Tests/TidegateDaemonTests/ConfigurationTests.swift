@@ -279,14 +279,14 @@ import Tidegate
               - {name: a, url: "http://b/", every: 1m}
             transfers:
               max_connections: -1
-            modules: {}
+            probes: []
             """
         let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
         #expect(
             error.problems.map(\.description) == [
                 "t.yml:3: tasks[1]: duplicate name \"a\"",
                 "t.yml:5: transfers.max_connections: -1 is below the minimum of 1",
-                "t.yml:6: modules: not available in this version",
+                "t.yml:6: probes: not available in this version",
             ])
     }
 

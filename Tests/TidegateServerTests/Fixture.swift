@@ -100,6 +100,8 @@ struct Fixture {
     let history = EventHistory(boot: "test")
     let page: PageHistory
     var configuration: EndpointConfiguration
+    /// What answers `/probe`.
+    var probes: (any ProbeService)?
 
     init() {
         self.bus = EventBus(time: self.time)
@@ -122,14 +124,15 @@ struct Fixture {
         EndpointRoutes(
             EndpointRoutes.Dependencies(
                 configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder,
-                time: self.time, history: self.history, page: self.page, nextRuns: { [:] }),
+                time: self.time, history: self.history, page: self.page, nextRuns: { [:] },
+                probes: self.probes),
             slots: EventStreamSlots(limit: self.configuration.maxEventStreams))
     }
 
     /// What the routes respond, without a socket.
     func respond(
         _ method: String, _ target: String, accept: String? = nil, encoding: String? = nil,
-        requests: RequestTable = RequestTable(limit: 40)
+        fields: HTTPFields = [:], requests: RequestTable = RequestTable(limit: 40)
     ) async throws -> RoutedResponse {
         let channel = NIOAsyncTestingChannel()
         // As if a client had connected.
@@ -137,17 +140,18 @@ struct Fixture {
             channel._channelCore.registerAlreadyConfigured0(promise: nil)
         }
         let answer = try await self.respond(
-            method, target, accept: accept, encoding: encoding, requests: requests, on: channel)
+            method, target, accept: accept, encoding: encoding, fields: fields, requests: requests, on: channel)
         return try #require(answer)
     }
 
     /// The same for the client of a channel; nil if it has left.
     func respond(
         _ method: String, _ target: String, accept: String? = nil, encoding: String? = nil,
-        requests: RequestTable = RequestTable(limit: 40), on channel: any Channel
+        fields: HTTPFields = [:], requests: RequestTable = RequestTable(limit: 40), on channel: any Channel
     ) async throws -> RoutedResponse? {
         let method = try #require(HTTPRequest.Method(method))
         var head = HTTPRequest(method: method, scheme: nil, authority: nil, path: target)
+        head.headerFields = fields
         head.headerFields[.accept] = accept
         head.headerFields[.acceptEncoding] = encoding
         let request = Request(head: head, body: RequestBody(buffer: ByteBuffer()))

@@ -87,6 +87,13 @@ package final class HTTPURL: Sendable {
         self.text = base + (self.query.map { "?\($0)" } ?? "")
     }
 
+    /// The same path and query at another host.
+    package func at(_ target: Target) -> HTTPURL {
+        HTTPURL(
+            origin: Origin(scheme: self.scheme, target: target.withDefaultPort(self.scheme.port)),
+            userInfo: self.userInfo, path: self.path, query: self.query)
+    }
+
     /// The user and password in the URL; nil without.
     package var credentials: Credentials? {
         guard let userInfo = self.userInfo else { return nil }

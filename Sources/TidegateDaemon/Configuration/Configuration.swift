@@ -1,12 +1,14 @@
 package import HTTPTypes
 package import Tidegate
 package import TidegateCore
+package import TidegateProbes
 
 /// The configuration file; nil and empty values mean the default.
 package struct Configuration: Sendable, Hashable {
     package var reachability = Reachability()
     package var transfers = Transfers()
     package var tasks: [ScheduledTask] = []
+    package var probes = ProbeRunner.Configuration()
     package var journal = Journal()
     package var remoteWrite = RemoteWrite()
     package var events = Events()

@@ -18,16 +18,8 @@ struct LogLine: Sendable {
         let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
         let pairs = fixed.map { (name: $0.0, value: LogValue.text($0.1)) } + self.fields
         return switch format {
-        case .logfmt: pairs.map { "\($0.name)=\(LogLine.quoted($0.value.description))" }.joined(separator: " ")
+        case .logfmt: pairs.map { "\($0.name)=\(LogfmtText.quoted($0.value.description))" }.joined(separator: " ")
         case .json: JSONValue.object(pairs.map { JSONValue.Member($0.name, $0.value.json) }).description
         }
-    }
-
-    // logfmt parsers split at spaces and equals signs, and unquote values that begin with a quotation mark.
-    private static func quoted(_ value: String) -> String {
-        let special = " =\"\\".unicodeScalars
-        let needsQuotes =
-            value.isEmpty || value.unicodeScalars.contains { $0.controlsTerminal || special.contains($0) }
-        return needsQuotes ? JSONValue.string(value).description : value
     }
 }

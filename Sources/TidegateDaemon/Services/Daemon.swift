@@ -3,6 +3,7 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
 internal import TidegateCore
+internal import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore
 internal import UnixSignals
@@ -160,10 +161,12 @@ package struct Daemon: Sendable {
         configuration.version = self.settings.version
         configuration.targetNames = self.monitorConfiguration.targetNames
         self.configuration.apply(to: &configuration)
+        let probes = ProbeRunner(self.configuration.probes, monitor: monitor)
         let endpoint = Endpoint(
             configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
-            storage: dependencies.journal.map(PageHistoryStorage.init), nextRuns: { await scheduler.nextRuns })
+            storage: dependencies.journal.map(PageHistoryStorage.init), probes: probes,
+            nextRuns: { await scheduler.nextRuns })
         var services: [any Service] = [dependencies.log, MemoryService()]
         if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
@@ -176,7 +179,7 @@ package struct Daemon: Sendable {
         services += [
             ReloadService(
                 file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
-                runner: runner, status: status, logger: logger),
+                runner: runner, probes: probes, status: status, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.

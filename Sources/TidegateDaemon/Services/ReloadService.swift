@@ -1,6 +1,7 @@
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
+internal import TidegateProbes
 internal import UnixSignals
 
 /// Reloads the configuration file on SIGHUP; an invalid file changes nothing.
@@ -9,6 +10,7 @@ struct ReloadService: Service {
     let started: Configuration
     let scheduler: Scheduler
     let runner: ScheduledTaskRunner
+    let probes: ProbeRunner
     let status: ReloadStatus
     let logger: Logger
 
@@ -17,6 +19,7 @@ struct ReloadService: Service {
         for await _ in hangups.cancelOnGracefulShutdown() {
             guard let next = self.load() else { continue }
             self.runner.update(next.transfers)
+            self.probes.update(next.probes)
             await self.scheduler.load(next.tasks)
             self.logResult(of: next)
         }
@@ -46,7 +49,7 @@ struct ReloadService: Service {
     // Compared with what runs, and not with the file before: what needs a restart needs it until there is one.
     private func logResult(of next: Configuration) {
         let waiting = next.keysThatNeedRestart(from: self.started)
-        let applied = "tasks, transfers.retry, transfers.gate"
+        let applied = "tasks, transfers.retry, transfers.gate, modules, probe_targets"
         guard !waiting.isEmpty else {
             return self.logger.info("configuration reloaded", metadata: ["applied": "\(applied)"])
         }

@@ -30,6 +30,7 @@ extension ReachabilityEngine {
         case resolversChanged
         case waitForStatus(within: Duration, DelayedCalls.Call)
         case evaluate(CheckedContinuation<Duration, Never>)
+        case lookUp(IPAddress, CheckedContinuation<AddressRoute, Never>)
         case report(RouteQuery, CheckedContinuation<RouteReport, Never>)
         case call(after: Duration, DelayedCalls.Call)
         case internetCheckFinished(AddressFamily, round: Int, Connectivity)

@@ -77,6 +77,7 @@ final class ReachabilityEngine: NetlinkDelegate {
             let start = self.kernel.moment
             self.evaluatePeriodically()
             waiter.resume(returning: self.kernel.moment - start)
+        case .lookUp(let address, let waiter): waiter.resume(returning: self.route(to: address))
         case .report(let query, let waiter): waiter.resume(returning: self.report(query))
         case .call(let delay, let call): self.calls.add(after: delay, isWaiting: false, call)
         case .internetCheckFinished(let family, let round, let found):
@@ -194,6 +195,14 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.targets.openAll(at: self.kernel.now)
         self.publish(result)
         self.setReady()
+    }
+
+    private func route(to address: IPAddress) -> AddressRoute {
+        guard self.publisher.isReady, self.kernel.isConnected else { return AddressRoute(verdict: .unknown) }
+        self.refreshSnapshot()
+        if let route = self.evaluator.route(to: address) { return route }
+        self.didLoseNetlink()
+        return AddressRoute(verdict: .unknown)
     }
 
     private func report(_ query: RouteQuery) -> RouteReport {

@@ -125,6 +125,22 @@ final class RouteEvaluator {
         }
     }
 
+    /// The route to an address; nil if the kernel cannot be queried.
+    func route(to address: IPAddress) -> AddressRoute? {
+        var route: AddressRoute?
+        _ = self.source.lookUp([self.context.question(address)]) { _, lookup in
+            let result = self.result(lookup, of: address)
+            let verdict = self.reducer.address(address, result)
+            var link = verdict.path?.interface
+            if case .failed(_, let dead?) = result { link = self.reducer.snapshot.links[dead]?.name }
+            // Without a route there is no link in it; a host that has one only means that one.
+            let others = self.reducer.snapshot.links.values.filter { $0.kind != .loopback }
+            if link == nil, others.count == 1 { link = others[0].name }
+            route = AddressRoute(verdict: verdict, link: link)
+        }
+        return route
+    }
+
     private func result(_ lookup: RouteLookup, of destination: IPAddress) -> LookupResult {
         let result = self.reducer.evaluate(lookup, of: destination)
         if case .routed(_, _, let expiry?) = result { self.expiry.note(expiry) }

@@ -133,6 +133,15 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         }
     }
 
+    /// What the kernel would do now with a packet to an address; `unknown` if it cannot be asked.
+    package func route(to address: IPAddress) async -> AddressRoute {
+        await withCheckedContinuation { waiter in
+            guard self.thread?.send(.lookUp(address, waiter)) ?? false else {
+                return waiter.resume(returning: AddressRoute(verdict: .unknown))
+            }
+        }
+    }
+
     /// What the kernel says about some addresses now.
     func routeReport(_ query: RouteQuery) async -> RouteReport {
         let reason = self.unavailableReason ?? "the monitor has been stopped"
@@ -149,7 +158,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// Calls `body` once, after `delay` or when the monitor stops; false if there is no thread to do it.
-    func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
+    package func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
         self.thread?.send(.call(after: delay, body)) ?? false
     }
 

@@ -18,11 +18,13 @@ struct EndpointRoutes: Sendable {
         let page: PageHistory
         /// When scheduled tasks run next, by their names.
         let nextRuns: @Sendable () async -> [String: WallTime]
+        /// Answers `/probe`; nil if nothing does.
+        let probes: (any ProbeService)?
     }
 
     /// The values of the `handler` label.
     enum HandlerLabel: String, Sendable {
-        case metrics, page, status, targets, tasks, task, events, healthy, ready, other
+        case metrics, page, status, targets, tasks, task, events, healthy, ready, probe, config, logs, other
     }
 
     private let dependencies: Dependencies
@@ -61,6 +63,13 @@ struct EndpointRoutes: Sendable {
         add("/api/v1/tasks", .tasks) { request, _ in await statusRoutes.tasks(to: request) }
         add("/api/v1/tasks/{id}", .task) { statusRoutes.task($1.parameters.get("id") ?? "") }
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }
+        if let probes = dependencies.probes {
+            let routes = ProbeRoutes(service: probes)
+            // As many as Prometheus has targets wait at a time, each for its own; connections are limited.
+            add("/probe", .probe, isLimited: false) { request, _ in await routes.probe(request) }
+            add("/config", .config) { _, _ in routes.configuration() }
+            add("/logs", .logs) { request, _ in routes.logs(request) }
+        }
         self.dependencies = dependencies
         self.metrics = metrics
         self.events = events

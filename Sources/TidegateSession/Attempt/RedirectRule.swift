@@ -1,13 +1,13 @@
 internal import HTTPTypes
-internal import TidegateCore
+package import TidegateCore
 
 /// Where a redirect leads, and with what (RFC 9110 15.4).
-enum RedirectRule {
+package enum RedirectRule {
     /// The statuses that are followed; 300 and 304 are answers of their own.
-    static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
+    package static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
     /// The request that follows; `remote` is the address of the server that answered, nil if only a proxy knows it.
-    static func follow(
+    package static func follow(
         _ status: Int, to location: String, from hop: Hop, answeredBy remote: IPAddress?, policy: RedirectPolicy
     ) throws(RedirectError) -> Hop {
         let url: HTTPURL
@@ -57,14 +57,14 @@ enum RedirectRule {
 }
 
 /// Why a redirect is not followed.
-enum RedirectError: Error {
+package enum RedirectError: Error {
     /// Its Location is no URL that can be requested.
     case unusable(HTTPURLError)
     /// The policy refuses it.
     case refused(HTTPURL, Reason, RedirectPolicy)
 
     /// What the policy has against it.
-    enum Reason {
+    package enum Reason: Sendable {
         case otherOrigin, downgrade
         /// It leads to this host or its link; nil for a name that says so itself.
         case local(IPAddress?)
@@ -78,7 +78,7 @@ enum RedirectError: Error {
     }
 
     /// One clause without a final full stop; of a Location only what cannot hold credentials.
-    var sentence: String {
+    package var sentence: String {
         switch self {
         case .unusable(.character): return "the server redirects to a Location with a control character in it"
         case .unusable(.scheme): return "the server redirects to what is not an http:// or https:// URL"

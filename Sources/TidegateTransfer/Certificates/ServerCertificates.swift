@@ -12,22 +12,40 @@ final class ServerCertificates {
     let verifyResult: Int
     private let version: String
     private let cipher: String
+    /// The cipher suite as IANA names it.
+    private let standardCipher: String
+    /// Those that the server sent, its own first.
+    private let sent: [X509Certificate]
 
     /// Made while a handshake verifies them.
     init(_ store: OpaquePointer, of ssl: OpaquePointer?, verifyResult: Int) {
         self.verifyResult = verifyResult
         let isVerified = verifyResult == Int(X509_V_OK)
-        let stack = isVerified ? X509_STORE_CTX_get0_chain(store) : X509_STORE_CTX_get0_untrusted(store)
-        var chain = (0..<tg_x509_count(stack)).compactMap { position in
-            tg_x509_at(stack, position).flatMap { X509Certificate(retaining: $0) }
-        }
-        if let own = X509_STORE_CTX_get0_cert(store).flatMap({ X509Certificate(retaining: $0) }) {
-            if !(chain.first?.isEqual(to: own) ?? false) { chain.insert(own, at: 0) }
-        }
-        self.chain = chain
+        let own = X509_STORE_CTX_get0_cert(store).flatMap { X509Certificate(retaining: $0) }
+        self.sent = Self.certificates(X509_STORE_CTX_get0_untrusted(store), after: own)
+        self.chain = isVerified ? Self.certificates(X509_STORE_CTX_get0_chain(store), after: own) : self.sent
         self.version = ssl.flatMap { SSL_get_version($0) }.map { String(cString: $0) } ?? ""
         let agreed = ssl.flatMap { SSL_get_pending_cipher($0) ?? SSL_get_current_cipher($0) }
         self.cipher = agreed.flatMap { SSL_CIPHER_get_name($0) }.map { String(cString: $0) } ?? ""
+        self.standardCipher = agreed.flatMap { SSL_CIPHER_standard_name($0) }.map { String(cString: $0) } ?? ""
+    }
+
+    // The certificates of a stack, the server's own first.
+    private static func certificates(_ stack: OpaquePointer?, after own: X509Certificate?) -> [X509Certificate] {
+        var certificates = (0..<tg_x509_count(stack)).compactMap { position in
+            tg_x509_at(stack, position).flatMap { X509Certificate(retaining: $0) }
+        }
+        if let own, !(certificates.first?.isEqual(to: own) ?? false) { certificates.insert(own, at: 0) }
+        return certificates
+    }
+
+    /// When certificates end, and whose the server's own is; nil if it showed none.
+    var certificateChain: CertificateChain? {
+        guard let own = self.sent.first else { return nil }
+        return CertificateChain(
+            version: self.version, cipher: self.standardCipher, own: own.identity,
+            earliestExpiry: self.sent.compactMap(\.expiry).min(),
+            verifiedExpiry: self.isVerified ? self.chain.compactMap(\.expiry).min() : nil)
     }
 
     /// True if the chain leads to a trusted authority and nothing in it has expired.

@@ -121,21 +121,62 @@ final class X509Certificate {
             notBefore: Self.text { tg_x509_write_time($0, X509_get0_notBefore(self.certificate)) },
             notAfter: Self.text { tg_x509_write_time($0, X509_get0_notAfter(self.certificate)) }, names: self.names,
             publicKeyPin: "sha256//\(Data(self.publicKeyDigest).base64EncodedString())",
-            fingerprint: self.fingerprint.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+            fingerprint: Self.hexadecimal(self.fingerprint))
     }
 
-    private var names: [String] {
+    /// What identifies it among the certificates of the world.
+    var identity: CertificateChain.Identity {
+        CertificateChain.Identity(
+            fingerprint: Self.hexadecimal(self.fingerprint),
+            subject: Self.text { tg_x509_write_rfc2253_name($0, X509_get_subject_name(self.certificate)) },
+            issuer: Self.text { tg_x509_write_rfc2253_name($0, X509_get_issuer_name(self.certificate)) },
+            names: self.collectedNames(by: tg_x509_dns_names), serialNumber: self.serialNumber)
+    }
+
+    // In hexadecimal without leading zeros.
+    private var serialNumber: String {
+        guard let number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(self.certificate), nil) else { return "" }
+        defer { BN_free(number) }
+        guard let digits = BN_bn2hex(number) else { return "" }
+        defer { tg_openssl_free(digits) }
+        let text = String(cString: digits).lowercased().drop { $0 == "0" }
+        return text.isEmpty ? "0" : String(text)
+    }
+
+    /// When its validity ends; nil if that cannot be read.
+    var expiry: WallTime? {
+        var seconds: Int64 = 0
+        guard tg_x509_seconds(X509_get0_notAfter(self.certificate), &seconds) == 1 else { return nil }
+        return WallTime(microseconds: seconds * 1_000_000)
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    private typealias NameCollector = (
+        OpaquePointer?, UnsafeMutableRawPointer?,
+        (@convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, Int32) -> Void)?
+    ) -> Void
+
+    // Every name that `collect` finds.
+    private func collectedNames(by collect: NameCollector) -> [String] {
         final class Names { var texts: [String] = [] }
         let names = Names()
-        tg_x509_names(self.certificate, Unmanaged.passUnretained(names).toOpaque()) { context, bytes, count in
+        collect(self.certificate, Unmanaged.passUnretained(names).toOpaque()) { context, bytes, count in
             guard let context, let bytes else { return }
             let text = String(
                 decoding: UnsafeRawBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
-            // `DNS:localhost`, `IP Address:127.0.0.1`
-            guard let colon = text.firstIndex(of: ":") else { return }
-            withObject(Names.self, at: context) { $0.texts.append(String(text[text.index(after: colon)...])) }
+            withObject(Names.self, at: context) { $0.texts.append(text) }
         }
-        return Array(names.texts.prefix(Self.maxNames))
+        return names.texts
+    }
+
+    private var names: [String] {
+        // `DNS:localhost`, `IP Address:127.0.0.1`
+        self.collectedNames(by: tg_x509_names).prefix(Self.maxNames).compactMap { text in
+            text.firstIndex(of: ":").map { String(text[text.index(after: $0)...]) }
+        }
     }
 
     private static func text(_ write: (OpaquePointer) -> Int32) -> String {

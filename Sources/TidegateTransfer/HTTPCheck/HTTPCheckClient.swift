@@ -12,7 +12,8 @@ final class HTTPCheckClient: TransferClient {
     struct Work: Sendable {
         let request: AttemptRequest
         let limit: Duration
-        let body: BodyPrefix
+        /// What is kept of the body, after which the attempt ends; nil to read all of it.
+        let body: BodyPrefix?
         let isCancelled: CancellationFlag
         let onWire: @Sendable () -> Void
         let completion: @Sendable (HTTPCheckOutcome) -> Void
@@ -48,8 +49,7 @@ final class HTTPCheckClient: TransferClient {
         } catch {
             return work.completion(HTTPCheckOutcome(text: error.text))
         }
-        // libcurl's own connect timeout fires first, and explains more.
-        let timer = self.engine.schedule(after: work.limit + .milliseconds(20), token: work.request.id.rawValue)
+        let timer = self.engine.schedule(after: work.limit, token: work.request.id.rawValue)
         self.checks[work.request.id] = Check(work: work, timer: timer)
     }
 
@@ -65,7 +65,9 @@ final class HTTPCheckClient: TransferClient {
     }
 
     private func endIfEnough(_ id: AttemptID) {
-        guard let check = self.checks[id], check.hasHead, !check.hasEnough, check.work.body.isFull else { return }
+        guard let check = self.checks[id], check.hasHead, !check.hasEnough, check.work.body?.isFull ?? false else {
+            return
+        }
         self.checks[id]?.hasEnough = true
         self.engine.end(id, as: .cancelled, "enough of the body was read")
     }
@@ -74,7 +76,7 @@ final class HTTPCheckClient: TransferClient {
         guard let check = self.checks.removeValue(forKey: id) else { return }
         self.engine.cancel(check.timer)
         check.work.completion(
-            HTTPCheckOutcome(attempt: outcome, body: check.work.body.bytes, hasEnough: check.hasEnough))
+            HTTPCheckOutcome(attempt: outcome, body: check.work.body?.bytes ?? [], hasEnough: check.hasEnough))
     }
 
     func timerFired(_ token: UInt64) {

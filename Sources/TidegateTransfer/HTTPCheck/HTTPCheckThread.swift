@@ -9,11 +9,16 @@ final class HTTPCheckThread: Sendable {
     }
 
     private let state = Mutex(State())
+    private let name: String
     private let caFile: String?
     private let userAgent: String
     private let onThreadStart: @Sendable () -> Void
 
-    init(caFile: String?, userAgent: String, onThreadStart: @escaping @Sendable () -> Void) {
+    init(
+        name: String = "tg-check", caFile: String? = nil, userAgent: String = "",
+        onThreadStart: @escaping @Sendable () -> Void
+    ) {
+        self.name = name
         self.caFile = caFile
         self.userAgent = userAgent
         self.onThreadStart = onThreadStart
@@ -27,11 +32,23 @@ final class HTTPCheckThread: Sendable {
     func run(
         _ check: HTTPCheck.Request, isInsecure: Bool = false, onWire: @escaping @Sendable () -> Void = {}
     ) async -> HTTPCheckOutcome {
-        let onThreadStart = self.onThreadStart
+        let body = BodyPrefix(limit: max(0, check.bodyLimit))
+        // libcurl's own connect timeout fires first, and explains more.
+        return await self.run(
+            self.attemptRequest(check, body, isInsecure: isInsecure), within: check.limit + .milliseconds(20),
+            body: body, onWire: onWire)
+    }
+
+    /// Runs one attempt, whose number is given here, and waits for its end; with a `body` until that is full.
+    func run(
+        _ request: AttemptRequest, within limit: Duration, body: BodyPrefix? = nil,
+        onWire: @escaping @Sendable () -> Void = {}
+    ) async -> HTTPCheckOutcome {
+        let (name, onThreadStart) = (self.name, self.onThreadStart)
         // The lock is held while the thread starts, which happens once.
         let (thread, number) = self.state.withLock { state in
             if state.thread == nil {
-                state.thread = try? TransferThread(name: "tg-check") { engine in
+                state.thread = try? TransferThread(name: name) { engine in
                     onThreadStart()
                     return HTTPCheckClient(engine: engine)
                 }
@@ -40,28 +57,28 @@ final class HTTPCheckThread: Sendable {
             return (state.thread, state.lastNumber)
         }
         guard let thread else { return HTTPCheckOutcome(text: "no thread can be started for it") }
-        let body = BodyPrefix(limit: max(0, check.bodyLimit))
-        let request = self.attemptRequest(check, number, body, isInsecure: isInsecure)
+        var numbered = request
+        numbered.id = AttemptID(rawValue: number)
         let isCancelled = CancellationFlag()
-        return await withTaskCancellationHandler {
+        return await withTaskCancellationHandler { [numbered] in
             await withCheckedContinuation { continuation in
                 let work = HTTPCheckClient.Work(
-                    request: request, limit: check.limit, body: body, isCancelled: isCancelled, onWire: onWire
+                    request: numbered, limit: limit, body: body, isCancelled: isCancelled, onWire: onWire
                 ) { continuation.resume(returning: $0) }
                 if !thread.send(.start(work)) { continuation.resume(returning: .stopped) }
             }
-        } onCancel: {
+        } onCancel: { [id = numbered.id] in
             // Noted first: the work itself may still be on its way to the thread.
             isCancelled.value.store(true, ordering: .releasing)
-            thread.send(.cancel(request.id))
+            thread.send(.cancel(id))
         }
     }
 
     private func attemptRequest(
-        _ check: HTTPCheck.Request, _ number: UInt64, _ body: BodyPrefix, isInsecure: Bool
+        _ check: HTTPCheck.Request, _ body: BodyPrefix, isInsecure: Bool
     ) -> AttemptRequest {
         var request = AttemptRequest(
-            id: AttemptID(rawValue: number), url: check.url, method: check.method, addresses: [check.address],
+            id: AttemptID(rawValue: 0), url: check.url, method: check.method, addresses: [check.address],
             sink: .chunks(body), connectTimeout: min(check.connectLimit ?? check.limit, check.limit),
             tls: TLSOptions(caFile: self.caFile, isInsecure: isInsecure), proxy: check.proxy, userAgent: self.userAgent,
             lastStage: check.lastStage, usesFreshConnection: true, wantsCertificate: true)

@@ -74,11 +74,19 @@ struct ResponseHeadParser {
         self.contentLength = fields.contentLength
         self.announcedLength =
             self.contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
-        self.range = RangeOutcome.evaluate(
-            status: self.status, fields: fields, resume: request.resume, requestsPart: request.requestsPart)
+        self.range =
+            request.takesAnyStatus && !self.isRedirect
+            ? .append
+            : RangeOutcome.evaluate(
+                status: self.status, fields: fields, resume: request.resume, requestsPart: request.requestsPart)
         // A copy of the right size: the buffer here stays for the next head.
         self.value = ResponseHead(
             status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: self.contentLength)
+    }
+
+    // Its own body is of no interest (RFC 9110 15.4).
+    private var isRedirect: Bool {
+        [301, 302, 303, 307, 308].contains(self.status) && self.block.first("location") != nil
     }
 
     private var statusText: String {

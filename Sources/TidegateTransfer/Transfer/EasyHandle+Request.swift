@@ -76,6 +76,10 @@ extension EasyHandle {
             try self.set(CURLOPT_SSL_VERIFYPEER, 0)
             try self.set(CURLOPT_SSL_VERIFYHOST, 0)
         }
+        if tls.versions != TLSOptions().versions {
+            try self.set(
+                CURLOPT_SSLVERSION, Int(tls.versions.lowerBound.curlMinimum | tls.versions.upperBound.curlMaximum))
+        }
         // The hook may accept a certificate of another name; without its word TrustCheck compares the names.
         if !tls.verifiesName || tls.evaluator != nil { try self.set(CURLOPT_SSL_VERIFYHOST, 0) }
         // Only what a hook has judged shares connections with its like: a flag that OpenSSL ignores keeps them apart.
@@ -123,6 +127,19 @@ extension EasyHandle {
         try self.set(CURLOPT_READDATA, pointer: context)
         try self.set(CURLOPT_SEEKDATA, pointer: context)
     }
+}
+
+extension TLSVersion {
+    fileprivate var curlMinimum: Int {
+        switch self {
+        case .v1_0: Int(CURL_SSLVERSION_TLSv1_0)
+        case .v1_1: Int(CURL_SSLVERSION_TLSv1_1)
+        case .v1_2: Int(CURL_SSLVERSION_TLSv1_2)
+        case .v1_3: Int(CURL_SSLVERSION_TLSv1_3)
+        }
+    }
+
+    fileprivate var curlMaximum: Int { self.curlMinimum << 16 }
 }
 
 extension AttemptRequest {

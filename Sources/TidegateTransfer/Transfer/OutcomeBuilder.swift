@@ -45,6 +45,8 @@ struct OutcomeBuilder {
             lackedDescriptor: failure != nil && self.lackedDescriptor,
             tls: transfer.connection.certificates?.details,
             certificate: transfer.request?.wantsCertificate == true ? self.certificate(of: transfer) : nil,
+            certificateChain: transfer.request?.wantsCertificateChain == true
+                ? transfer.connection.certificates?.certificateChain : nil,
             certificateError: failure == nil ? nil : self.certificateError(text), text: text)
     }
 

@@ -22,6 +22,7 @@ struct ResponseReceiver: ~Copyable {
     /// Decides who decodes the body, libcurl unless that is done here; nil is good.
     mutating func chooseDecoder(_ request: AttemptRequest, on easy: borrowing EasyHandle) -> BodyWriter.Step? {
         self.decoding = .none
+        if let coding = request.bodyCoding { return self.isGood ? self.choose(coding, on: easy) : nil }
         guard request.acceptsCompression else { return nil }
         if let encoding = self.head.block.contentEncoding {
             if let coding = ContentDecoder.Coding(contentEncoding: encoding) {
@@ -34,14 +35,38 @@ struct ResponseReceiver: ~Copyable {
                 self.decoding = .libcurl
             }
         }
-        guard CurlLibrary.decodesOnDemand else { return nil }
-        do throws(CurlError) {
-            // Said each time: the next attempt has the same handle.
-            if case .here = self.decoding {
-                try easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
-            } else {
-                try easy.set(CURLOPT_HTTP_CONTENT_DECODING, 1)
+        return self.applyDecoding(to: easy)
+    }
+
+    // The request says how the body is encoded, whatever the response says.
+    private mutating func choose(_ coding: BodyCoding, on easy: borrowing EasyHandle) -> BodyWriter.Step? {
+        switch coding {
+        case .identity: break
+        case .gzip, .deflate:
+            guard let decoder = ContentDecoder.Coding(rawValue: coding.rawValue).flatMap({ ContentDecoder($0) }) else {
+                return .failed(.internal, "out of memory")
             }
+            self.decoding = .here(decoder)
+        case .br:
+            // Only libcurl can decode it, and goes by the field.
+            guard self.head.block.contentEncoding == "br", CurlLibrary.decodesOnDemand else {
+                return .failed(.protocolError, "the body is not encoded as br")
+            }
+            self.decoding = .libcurl
+        }
+        return self.applyDecoding(to: easy)
+    }
+
+    // Said each time: the next attempt has the same handle.
+    private func applyDecoding(to easy: borrowing EasyHandle) -> BodyWriter.Step? {
+        guard CurlLibrary.decodesOnDemand else { return nil }
+        let isLibcurls: Bool
+        switch self.decoding {
+        case .here: isLibcurls = false
+        case .none, .libcurl: isLibcurls = true
+        }
+        do throws(CurlError) {
+            try easy.set(CURLOPT_HTTP_CONTENT_DECODING, isLibcurls ? 1 : 0)
         } catch {
             return .failed(.internal, error.description)
         }

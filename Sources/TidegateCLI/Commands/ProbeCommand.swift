@@ -1,0 +1,96 @@
+internal import ArgumentParser
+internal import Tidegate
+internal import TidegateCore
+internal import TidegateDaemon
+internal import TidegateMetrics
+internal import TidegateProbes
+internal import TidegateServer
+
+/// `tidegate probe`: one probe.
+struct ProbeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "probe", abstract: "Probe a target once by a module of blackbox_exporter, and print the metrics.",
+        discussion: """
+            Modules are read from the configuration file of tidegate serve, or from one of blackbox_exporter. Without a \
+            file there is one module, http_2xx, which requests a URL and takes 2xx for a success.
+
+            Reads the kernel directly; needs no daemon and no privileges. Without a path to the target the probe ends \
+            at once, and says nothing of the target.
+
+            Examples:
+              tidegate probe http_2xx https://example.com/
+              tidegate probe --config.file /etc/prometheus/blackbox.yml --debug http_post_2xx http://10.0.0.7:8080/
+
+            Exit status: 0 if the probe succeeds, 1 if it fails, 2 for usage and configuration errors, 3 if this host \
+            has no path to the target.
+            """)
+
+    @Argument(help: ArgumentHelp("Name of the module.", valueName: "module"))
+    var module: String
+
+    @Argument(help: ArgumentHelp("What is probed.", valueName: "target"))
+    var target: String
+
+    @Option(
+        name: .customLong("config.file"), help: ArgumentHelp("Configuration file (YAML).", valueName: "file"))
+    var configurationFile: String?
+
+    @Option(help: ArgumentHelp("Maximum time, if the module has none.", valueName: "duration"))
+    var timeout = "10s"
+
+    @Flag(help: "Print what happened and the module, too.")
+    var debug = false
+
+    func validate() throws { _ = try OptionParsing.positive(self.timeout, of: "--timeout") }
+
+    func run() async throws {
+        let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
+        let monitor = OneShotMonitor(targets: [])
+        let runner = ProbeRunner(
+            try self.probes(), paths: monitor.reachability, resolver: monitor.resolver,
+            diagnostics: monitor.diagnostics(), explainingWithin: .seconds(3), time: monitor.time)
+        _ = await monitor.reachability.firstStatus(within: OneShotMonitor.resolveTimeout)
+        let report: ProbeReport
+        do throws(ProbeRefusal) {
+            report = try await runner.probe(
+                ProbeQuestion(module: self.module, target: self.target, scrapeTimeout: "\(limit.inSeconds)"))
+        } catch {
+            throw ValidationError(self.sentence(error))
+        }
+        let metrics = String(decoding: ProbeExposition.text(report.families), as: UTF8.self)
+        let terminal = Terminal()
+        for line in (self.debug ? report.debugText : metrics).split(separator: "\n", omittingEmptySubsequences: false) {
+            terminal.print(String(line))
+        }
+        guard let failure = report.failure else { return }
+        throw CommandError(
+            report.isGated ? .unknown : .no, "\(self.target): \(failure.text) (\(failure.party))")
+    }
+
+    private func probes() throws -> ProbeRunner.Configuration {
+        // No scrape waits for this one.
+        var probes = ProbeRunner.Configuration(modules: ["http_2xx": ProbeModule(prober: .http, text: "prober: http\n")]
+        )
+        if let file = self.configurationFile {
+            do throws(ConfigurationError) {
+                probes = try Configuration.load(file: file).probes
+            } catch {
+                throw CommandError(.configuration(error))
+            }
+        }
+        probes.timeoutOffset = .zero
+        return probes
+    }
+
+    private func sentence(_ refusal: ProbeRefusal) -> String {
+        switch refusal {
+        case .unknownModule(let name):
+            self.configurationFile.map { "there is no module \"\(name)\" in \($0)" }
+                ?? "there is no module \"\(name)\"; --config.file names the file that has it"
+        case .missingTarget: "the target is empty"
+        case .badTimeout(let text): "\"\(text)\" is no number of seconds"
+        case .invalidHostname(let name): "\"\(name)\" is not a host name"
+        case .hostnameConflict(let module, _): "the module asks for the host \(module)"
+        }
+    }
+}

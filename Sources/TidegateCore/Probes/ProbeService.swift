@@ -1,0 +1,104 @@
+/// Answers requests for probes; the endpoint asks, the daemon passes one in.
+package protocol ProbeService: Sendable {
+    /// Probes once, whatever comes of it.
+    ///
+    /// - Throws: Why there was nothing to probe.
+    func probe(_ question: ProbeQuestion) async throws(ProbeRefusal) -> ProbeReport
+    /// True if there is any module.
+    var hasModules: Bool { get }
+    /// The modules in YAML, without secrets.
+    var modules: String { get }
+    /// The latest probes and the latest failures, the newest first.
+    var history: [ProbeReport] { get }
+}
+
+/// What a request to `/probe` asks for.
+package struct ProbeQuestion: Sendable, Hashable {
+    /// The module's name.
+    package var module: String
+    /// What is probed; empty if the request names nothing.
+    package var target: String
+    /// The name that the target is asked for; nil for its own.
+    package var hostname: String?
+    /// How long the scrape may take, as `X-Prometheus-Scrape-Timeout-Seconds` has it; nil if it says nothing.
+    package var scrapeTimeout: String?
+
+    /// A question from its parts.
+    package init(module: String, target: String, hostname: String? = nil, scrapeTimeout: String? = nil) {
+        self.module = module
+        self.target = target
+        self.hostname = hostname
+        self.scrapeTimeout = scrapeTimeout
+    }
+}
+
+/// Why a question cannot be answered with a probe.
+package enum ProbeRefusal: Error, Sendable, Hashable {
+    /// There is no module of that name.
+    case unknownModule(String)
+    /// The scrape's timeout is no number.
+    case badTimeout(String)
+    /// No target is named.
+    case missingTarget
+    /// The module says already for which host its targets are asked.
+    case hostnameConflict(module: String, parameter: String)
+    /// The name that the target is to be asked for is none.
+    case invalidHostname(String)
+}
+
+/// What a probe found.
+package struct ProbeReport: Sendable, Hashable {
+    /// Why a probe did not succeed.
+    package struct Failure: Sendable, Hashable {
+        /// The reason, as the label has it: `connect_failed`.
+        package var reason: String
+        /// Whose failure it was.
+        package var party: FaultParty
+        /// What was found, in one clause.
+        package var text: String
+
+        /// A failure from its parts.
+        package init(reason: String, party: FaultParty, text: String) {
+            self.reason = reason
+            self.party = party
+            self.text = text
+        }
+    }
+
+    /// Its number, from 1, in the order in which probes ended.
+    package var number: UInt64 = 0
+    /// The module's name.
+    package var module: String
+    /// What was probed.
+    package var target: String
+    /// When it began.
+    package var start: WallTime
+    /// How long it took.
+    package var duration: Duration
+    /// Why it did not succeed; nil if it did.
+    package var failure: Failure?
+    /// True if this host had no path to the target, which was therefore not asked.
+    package var isGated: Bool
+    /// What it measured.
+    package var families: [GaugeFamily]
+    /// What happened, in lines of logfmt.
+    package var log: [String]
+    /// The module in YAML, without secrets.
+    package var configuration: String
+
+    /// A report from its parts.
+    package init(
+        module: String, target: String, start: WallTime, duration: Duration, failure: Failure?, isGated: Bool,
+        families: [GaugeFamily], log: [String], configuration: String
+    ) {
+        self.module = module
+        self.target = target
+        self.start = start
+        self.duration = duration
+        self.failure = failure
+        self.isGated = isGated
+        self.families = families
+        self.log = log
+        self.configuration = configuration
+    }
+}

@@ -1,0 +1,118 @@
+internal import HTTPTypes
+internal import Tidegate
+internal import TidegateCore
+internal import TidegateProbes
+
+/// The keys of a module's `http`, with those of Prometheus' HTTP clients.
+enum HTTPProbeSchema {
+    static let fields: [Field<HTTPProbeOptions>] = Self.request + Self.conditions + Self.client
+
+    private static let request: [Field<HTTPProbeOptions>] = [
+        .value("preferred_ip_protocol", \.family.family, .ipProtocol),
+        .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
+        .value("skip_resolve_phase_with_proxy", \.skipsResolveWithProxy, .boolean),
+        .value("no_follow_redirects", \.doesNotFollowRedirects, .boolean),
+        .value("follow_redirects", \.followsRedirects, .boolean),
+        .value("enable_http2", \.allowsHTTP2, .boolean),
+        .value("method", \.method, .method),
+        .headers("headers") { options, field in options.headers.append(field) },
+        .value("body", \.bodyText, .text), .value("body_file", \.bodyFile, .path),
+        .value("compression", \.coding, .bodyCoding),
+        .value("body_size_limit", \.maxBodyBytes, .base2Bytes),
+    ]
+
+    private static let conditions: [Field<HTTPProbeOptions>] = [
+        .list("valid_status_codes", \.validStatuses, .number(in: 100...999)),
+        .list("valid_http_versions", \.validVersions, .text),
+        .value("fail_if_ssl", \.failsIfTLS, .boolean), .value("fail_if_not_ssl", \.failsIfNotTLS, .boolean),
+        .list("fail_if_body_matches_regexp", \.failsIfBodyMatches, .pattern),
+        .list("fail_if_body_not_matches_regexp", \.failsIfBodyDoesNotMatch, .pattern),
+        .list("fail_if_header_matches", \.failsIfHeaderMatches, .headerCondition),
+        .list("fail_if_header_not_matches", \.failsIfHeaderDoesNotMatch, .headerCondition),
+        .notAvailable("fail_if_body_json_matches_cel"), .notAvailable("fail_if_body_json_not_matches_cel"),
+    ]
+
+    private static let client: [Field<HTTPProbeOptions>] = [
+        .section("basic_auth", \.basicAuthorization, SecretKeys.basic),
+        .section("authorization", \.tokenAuthorization, SecretKeys.token, check: SecretKeys.checkScheme),
+        .value("bearer_token", \.bearerToken, .text), .value("bearer_token_file", \.bearerTokenFile, .path),
+        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
+        .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
+        .value("no_proxy", \.proxyExceptions, .text),
+        .notAvailable("proxy_from_environment"), .notAvailable("proxy_connect_header"), .notAvailable("oauth2"),
+        .notAvailable("http_headers"), .notAvailable("enable_http3"),
+    ]
+
+    /// Keys that exclude each other.
+    @Sendable
+    static func check(_ options: HTTPProbeOptions, at node: ConfigurationNode, problems: inout ProblemList) {
+        for keys in [
+            ["body", "body_file"], ["basic_auth", "authorization", "bearer_token", "bearer_token_file"],
+            ["no_follow_redirects", "follow_redirects"],
+        ] {
+            let given = keys.filter { node.value(of: $0)?.isGiven ?? false }
+            if given.count > 1 { problems.add("\(given.joined(separator: " and ")) are mutually exclusive", at: node) }
+        }
+        if options.proxy != .direct, options.tls.serverName != nil {
+            problems.add("server_name with proxy_url is not available in this version", at: node)
+        }
+        guard let coding = options.coding,
+            let accepted = options.headers.last(where: { $0.name == .acceptEncoding })?.value,
+            !AcceptedCodings(accepted).contains(coding.rawValue)
+        else { return }
+        problems.add("Accept-Encoding \"\(accepted)\" does not accept the compression \(coding.rawValue)", at: node)
+    }
+}
+
+/// The codings of an Accept-Encoding field (RFC 9110 12.5.3).
+struct AcceptedCodings {
+    private var weights: [String: Double] = [:]
+
+    init(_ text: String) {
+        for part in text.split(separator: ",") {
+            let fields = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard let name = fields.first else { continue }
+            let weight = fields.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+            self.weights[name] = weight ?? 1
+        }
+    }
+
+    /// True if a coding is accepted: by its name, or by `*`.
+    func contains(_ name: String) -> Bool { (self.weights[name] ?? self.weights["*"] ?? 0) > 0 }
+}
+
+extension HTTPProbeOptions {
+    // The keys as the file has them.
+    fileprivate var doesNotFollowRedirects: Bool {
+        get { !self.followsRedirects }
+        set { self.followsRedirects = !newValue }
+    }
+    fileprivate var bodyText: String? {
+        get { if case .text(let text) = self.body { text } else { nil } }
+        set { self.body = newValue.map(ProbeBody.text) }
+    }
+    fileprivate var bodyFile: String? {
+        get { if case .file(let path) = self.body { path } else { nil } }
+        set { self.body = newValue.map(ProbeBody.file) }
+    }
+    fileprivate var proxyExceptions: String {
+        get { self.proxy.exceptions.joined(separator: ",") }
+        set { self.proxy.exceptions = newValue.split { $0 == "," || $0 == " " }.map(String.init) }
+    }
+    fileprivate var bearerToken: String? {
+        get { nil }
+        set { self.authorization = newValue.map { .token(scheme: "Bearer", .text($0)) } }
+    }
+    fileprivate var bearerTokenFile: String? {
+        get { nil }
+        set { self.authorization = newValue.map { .token(scheme: "Bearer", .file($0)) } }
+    }
+    fileprivate var basicAuthorization: SecretKeys {
+        get { SecretKeys() }
+        set { self.authorization = .basic(user: newValue.user, password: newValue.secret) }
+    }
+    fileprivate var tokenAuthorization: SecretKeys {
+        get { SecretKeys() }
+        set { self.authorization = .token(scheme: newValue.scheme, newValue.secret) }
+    }
+}

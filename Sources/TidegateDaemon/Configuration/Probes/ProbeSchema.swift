@@ -1,0 +1,42 @@
+internal import TidegateCore
+internal import TidegateProbes
+
+/// The keys `modules` and `probe_targets`.
+enum ProbeSchema {
+    /// blackbox_exporter's modules, as they stand in its configuration file.
+    static let modules = Field<Configuration>(key: "modules", isRequired: false, text: FieldText("modules")) {
+        configuration, node, problems in
+        switch node.content {
+        case .null: break
+        case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
+        case .section(let entries):
+            for entry in entries {
+                var module = ProbeModule(prober: .http, text: ModuleText.text(of: entry.value))
+                problems.read(Self.module, from: entry.value, into: &module)
+                configuration.probes.modules[entry.key] = module
+            }
+        }
+    }.documented(
+        "blackbox_exporter's modules, unchanged: what /probe?module=NAME&target=TARGET asks. Changes apply when the file "
+            + "is reloaded.", default: "{}")
+
+    static let targets = Field<Configuration>.section(
+        "probe_targets", \.probes.targets,
+        [
+            .list("allow", \.allow, .probeTarget).documented(
+                "Networks and host names that may be probed, such as 10.0.0.0/8 or *.example.com; none means all.",
+                default: "[]"),
+            .list("deny", \.deny, .probeTarget).documented(
+                "What may not be probed, whatever allow says; also where redirects lead.",
+                default: "[\(ProbeTargetPolicy.linkLocal.map { "\"\($0)\"" }.joined(separator: ", "))]"),
+        ]
+    ).documented("Which targets /probe asks. Changes apply when the file is reloaded.")
+
+    private static let module: [Field<ProbeModule>] = [
+        .value("prober", \.prober, .prober, isRequired: true),
+        .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .zero)),
+        .section("http", \.http, HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
+        .notAvailable("tcp"), .notAvailable("dns"), .notAvailable("icmp"), .notAvailable("grpc"),
+        .notAvailable("unix"), .notAvailable("websocket"),
+    ]
+}

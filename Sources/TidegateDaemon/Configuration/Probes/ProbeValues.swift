@@ -1,0 +1,122 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateProbes
+internal import TidegateRegex
+
+// How modules write their values.
+
+extension ValueParser<RegularExpression> {
+    static let pattern = ValueParser.text("a regular expression") { text throws(TextError) in
+        do throws(RegularExpressionError) {
+            return try RegularExpression(text)
+        } catch {
+            throw TextError(error.description)
+        }
+    }
+}
+
+extension ValueParser<AddressFamily> {
+    static let ipProtocol = ValueParser.text("ip4 or ip6") { text throws(TextError) in
+        switch text {
+        case "ip4": .ipv4
+        // blackbox_exporter takes an empty text for its default.
+        case "ip6", "": .ipv6
+        default: throw TextError("\"\(text)\" is not ip4 or ip6")
+        }
+    }
+}
+
+extension ValueParser<BodyCoding> {
+    static let bodyCoding = ValueParser.text("a compression") { text throws(TextError) in
+        guard let coding = BodyCoding(rawValue: text.lowercased()) else {
+            let names = BodyCoding.allCases.map(\.rawValue).joined(separator: ", ")
+            throw TextError("\"\(text)\" is not one of \(names)")
+        }
+        return coding
+    }
+}
+
+extension ValueParser<Int?> {
+    /// A size whose units are powers of 1024, with or without an i: `10MB`; 0 is no limit.
+    static let base2Bytes = ValueParser.text("a size") { text throws(TextError) in
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let units = ["": 0, "B": 0, "KB": 1, "MB": 2, "GB": 3, "TB": 4, "KIB": 1, "MIB": 2, "GIB": 3, "TIB": 4]
+        guard let number = Int(digits), let power = units[text.dropFirst(digits.count).uppercased()] else {
+            throw TextError("\"\(text)\" is not a size such as 10MB")
+        }
+        let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: 1 << (10 * power))
+        guard !isTooLarge else { throw TextError("\"\(text)\" is too large") }
+        return bytes == 0 ? nil : bytes
+    }
+}
+
+extension ValueParser<HeaderCondition> {
+    private struct Keys: Sendable {
+        var name: HTTPField.Name?
+        var pattern: RegularExpression?
+        var allowsMissing = false
+    }
+
+    private static let fields: [Field<Keys>] = [
+        .value("header", \.name, .headerName), .value("regexp", \.pattern, .pattern),
+        .value("allow_missing", \.allowsMissing, .boolean),
+    ]
+
+    static let headerCondition = ValueParser { node throws(TextError) in
+        var (keys, problems) = (Keys(), ProblemList(file: ""))
+        problems.read(Self.fields, from: node, into: &keys)
+        if let problem = problems.entries.first {
+            throw TextError("\(problem.key.map { $0.dropFirst(node.path.count + 1) + ": " } ?? "")\(problem.message)")
+        }
+        guard let name = keys.name else { throw TextError("missing key \"header\"") }
+        guard let pattern = keys.pattern else { throw TextError("missing key \"regexp\"") }
+        return HeaderCondition(name: name, pattern: pattern, allowsMissing: keys.allowsMissing)
+    }
+}
+
+extension ValueParser<HTTPField.Name> {
+    fileprivate static let headerName = ValueParser.text("the name of a header field") { text throws(TextError) in
+        guard let name = HTTPField.Name(text) else { throw TextError("\"\(text)\" is not the name of a header field") }
+        return name
+    }
+}
+
+extension ValueParser<ProbeModule.Prober> {
+    private static var others: [String] { ["tcp", "dns", "icmp", "grpc", "unix", "websocket"] }
+
+    static let prober = ValueParser.text("a prober") { text throws(TextError) in
+        if let prober = ProbeModule.Prober(rawValue: text) { return prober }
+        guard Self.others.contains(text) else { throw TextError("there is no prober \"\(text)\"") }
+        throw TextError("the prober \(text) is not available in this version")
+    }
+}
+
+extension ValueParser<ProbeTargetPolicy.Entry> {
+    static let probeTarget = ValueParser.text("a network or a host name") { text throws(TextError) in
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        if let address = IPAddress(String(parts[0])) {
+            let most = address.family == .ipv4 ? 32 : 128
+            guard let length = parts.count == 1 ? most : Int(parts[1]), let network = IPPrefix(address, length: length)
+            else { throw TextError("\"\(text)\" is not a network") }
+            return .network(network)
+        }
+        let isName = text.utf8.allSatisfy {
+            switch $0 {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2A, 0x2D, 0x2E, 0x5F: true
+            default: false
+            }
+        }
+        guard isName, !text.isEmpty else { throw TextError("\"\(text)\" is neither a network nor a host name") }
+        return .host(text.lowercased())
+    }
+}
+
+extension ValueParser<TLSVersion> {
+    static let tlsVersion = ValueParser.text("a TLS version") { text throws(TextError) in
+        let names = ["TLS10": TLSVersion.v1_0, "TLS11": .v1_1, "TLS12": .v1_2, "TLS13": .v1_3]
+        guard let version = names[text] else {
+            throw TextError("\"\(text)\" is not a TLS version (TLS10, TLS11, TLS12 or TLS13)")
+        }
+        return version
+    }
+}

@@ -1,0 +1,78 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateRegex
+internal import TidegateTransfer
+
+/// Decides whether an answer is a success.
+struct HTTPProbeChecks {
+    let options: HTTPProbeOptions
+
+    /// Checks in blackbox_exporter's order; of several that fail the first one is the reason.
+    func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) {
+        let expected = self.options.validStatuses
+        if !(expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status)) {
+            let wanted = expected.isEmpty ? "2xx" : expected.map(String.init).joined(separator: ", ")
+            findings.fail(.status, Self.party(of: head.status), "the server answered \(head.status), not \(wanted)")
+        }
+        if findings.failure == nil { self.checkHeaders(head, &findings) }
+        if findings.failure == nil { self.checkBody(body, &findings) }
+        let version = head.version == "2" ? "HTTP/2.0" : "HTTP/\(head.version)"
+        if !self.options.validVersions.isEmpty, !self.options.validVersions.contains(version) {
+            findings.fail(
+                .version, .theirs,
+                "the server speaks \(version), not \(self.options.validVersions.joined(separator: " or "))")
+        }
+        if isEncrypted, self.options.failsIfTLS { findings.fail(.tls, .theirs, "the last request was over TLS") }
+        if !isEncrypted, self.options.failsIfNotTLS {
+            findings.fail(.noTls, .theirs, "the last request was not over TLS")
+        }
+    }
+
+    // 4xx is about the request, 429 and 5xx about the server.
+    private static func party(of status: Int) -> FaultParty {
+        (400..<500).contains(status) && status != 429 && status != 408 ? .mine : .theirs
+    }
+
+    private func checkHeaders(_ head: ResponseHead, _ findings: inout ProbeFindings) {
+        let fields = head.fields
+        func values(_ condition: HeaderCondition) -> [String]? {
+            let values = fields.filter { $0.name == condition.name }.map(\.value)
+            return values.isEmpty && condition.allowsMissing ? nil : values
+        }
+        for condition in self.options.failsIfHeaderMatches {
+            guard let values = values(condition) else { continue }
+            if values.isEmpty { return self.missing(condition, &findings) }
+            let found = values.contains { condition.pattern.matches(Array($0.utf8)) }
+            if found {
+                return self.fail(.header, "\(condition.name) matches \"\(condition.pattern.pattern)\"", &findings)
+            }
+        }
+        for condition in self.options.failsIfHeaderDoesNotMatch {
+            guard let values = values(condition) else { continue }
+            if values.isEmpty { return self.missing(condition, &findings) }
+            let found = values.contains { condition.pattern.matches(Array($0.utf8)) }
+            if !found {
+                return self.fail(
+                    .header, "\(condition.name) does not match \"\(condition.pattern.pattern)\"", &findings)
+            }
+        }
+    }
+
+    private func missing(_ condition: HeaderCondition, _ findings: inout ProbeFindings) {
+        self.fail(.header, "the answer has no field \(condition.name)", &findings)
+    }
+
+    private func checkBody(_ body: [UInt8], _ findings: inout ProbeFindings) {
+        for expression in self.options.failsIfBodyMatches where expression.matches(body) {
+            return self.fail(.body, "the body matches \"\(expression.pattern)\"", &findings)
+        }
+        for expression in self.options.failsIfBodyDoesNotMatch where !expression.matches(body) {
+            return self.fail(.body, "the body does not match \"\(expression.pattern)\"", &findings)
+        }
+    }
+
+    private func fail(_ reason: ProbeFailureReason, _ text: String, _ findings: inout ProbeFindings) {
+        findings.set(.failedDueToRegex, 1)
+        findings.fail(reason, .theirs, text)
+    }
+}

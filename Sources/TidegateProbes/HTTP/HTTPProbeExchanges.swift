@@ -1,0 +1,241 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateSession
+internal import TidegateTransfer
+
+/// The requests of one probe, from the first to where redirects lead.
+struct HTTPProbeExchanges {
+    /// One request with what came of it.
+    struct Exchange: Sendable {
+        let outcome: AttemptOutcome
+        /// How long the name took to resolve; nil if it was not.
+        let lookupTime: Duration?
+        /// The verdict on the address when the request was made.
+        let verdict: Verdict
+        /// The proxy that it went through; nil for none.
+        let proxy: Proxy?
+    }
+
+    /// Where a request goes.
+    private struct Destination {
+        var addresses: [IPAddress]
+        var lookupTime: Duration?
+        var verdict: Verdict
+        var proxy: Proxy?
+    }
+
+    /// blackbox_exporter's limit.
+    private static let maxRedirects = 10
+
+    private let probe: HTTPProbe
+    private let first: HTTPURL
+    private let body: AttemptBody
+    private let jar = CookieJar()
+    /// What was made, in order.
+    private(set) var all: [Exchange] = []
+    /// How many answers were redirects.
+    private(set) var redirects = 0
+    /// True if the last answer is a redirect that was not followed.
+    private(set) var endsWithRedirect = false
+
+    init(probe: HTTPProbe, url: HTTPURL, body: AttemptBody) {
+        self.probe = probe
+        self.first = url
+        self.body = body
+    }
+
+    /// Makes the requests; what keeps one from being made is in `findings`.
+    mutating func run(_ findings: inout ProbeFindings) async {
+        let options = self.probe.options
+        var known: ProbeAddress?
+        if options.proxy.proxy(for: self.first) == nil || !options.skipsResolveWithProxy {
+            known = await self.probe.address(of: self.first.target.host, &findings)
+            if known == nil { return }
+        }
+        for phase in PhaseDurations.Phase.allCases where phase != .resolve {
+            findings.add(.httpDuration, 0, labels: [phase.label])
+        }
+        var hop = Hop(method: options.method, url: self.first, headers: options.headers)
+        while let destination = await self.destination(of: hop, known, &findings),
+            let exchange = await self.exchange(hop, destination, &findings)
+        {
+            known = nil
+            self.all.append(exchange)
+            guard let next = self.next(after: hop, exchange.outcome, &findings) else { return }
+            hop = next
+        }
+    }
+
+    // MARK: - Redirects
+
+    // The hop that a redirect asks for; nil if the answer is the last one.
+    private mutating func next(
+        after hop: Hop, _ outcome: AttemptOutcome, _ findings: inout ProbeFindings
+    ) -> Hop? {
+        // What became of its body does not matter.
+        guard let head = outcome.head, outcome.failure != .timedOut, RedirectRule.isRedirect(head.status),
+            let location = head.field("Location")
+        else { return nil }
+        self.redirects += 1
+        self.endsWithRedirect = true
+        guard self.probe.options.followsRedirects, self.redirects <= Self.maxRedirects else {
+            findings.note("Not following redirect", [("location", Self.shown(location))])
+            return nil
+        }
+        findings.note("Received redirect", [("location", Self.shown(location))])
+        do throws(RedirectError) {
+            let next = try RedirectRule.follow(head.status, to: location, from: hop, answeredBy: nil, policy: .free)
+            self.endsWithRedirect = false
+            return next.url.origin == hop.url.origin ? next : next.withoutSecrets
+        } catch {
+            findings.fail(.protocolError, .theirs, error.sentence)
+            return nil
+        }
+    }
+
+    // Without a password that it may have.
+    private static func shown(_ location: String) -> String { URLRedaction(query: false).text(of: location) }
+
+    // MARK: - One request
+
+    // Nil if there is none, which `findings` say.
+    private func destination(
+        of hop: Hop, _ known: ProbeAddress?, _ findings: inout ProbeFindings
+    ) async -> Destination? {
+        let environment = self.probe.environment
+        let proxy = self.probe.options.proxy.proxy(for: hop.url)
+        if let known, proxy == nil {
+            return Destination(addresses: [known.address], lookupTime: known.lookupTime, verdict: known.verdict)
+        }
+        let host = proxy?.target.host ?? hop.url.target.host
+        let start = environment.time.monotonic()
+        let result = await environment.addresses(of: host, within: self.probe.deadline - start)
+        guard case .success(let addresses) = result, let first = addresses.first else {
+            guard case .failure(let failure) = result else { return nil }
+            findings.fail(.resolveFailed, failure.reason.party, "\(host) gave no address: \(failure.reason)")
+            return nil
+        }
+        if let refusal = self.refusal(of: hop.url.target, at: proxy == nil ? addresses : nil) {
+            findings.fail(.targetDenied, .mine, refusal)
+            return nil
+        }
+        return Destination(
+            addresses: addresses, lookupTime: proxy == nil ? environment.time.monotonic() - start : nil,
+            verdict: await environment.network.route(first).verdict, proxy: proxy)
+    }
+
+    // What a name leads to behind a proxy is up to the proxy's own rules: then only the target itself is looked at.
+    private func refusal(of target: Target, at addresses: [IPAddress]?) -> String? {
+        let policy = self.probe.policy
+        guard let addresses else { return policy.refusal(of: target.host, at: target.address) }
+        return addresses.lazy.compactMap { policy.refusal(of: target.host, at: $0) }.first
+    }
+
+    private func exchange(
+        _ hop: Hop, _ destination: Destination, _ findings: inout ProbeFindings
+    ) async -> Exchange? {
+        let environment = self.probe.environment
+        findings.note("Making HTTP request", [("url", hop.url.textWithoutQuery), ("method", hop.method)])
+        let request: AttemptRequest
+        do throws(TextError) { request = try self.request(hop, destination) } catch {
+            findings.fail(.fileError, .mine, error.description)
+            return nil
+        }
+        do throws(TextError) {
+            let limit = max(.milliseconds(1), self.probe.deadline - environment.time.monotonic())
+            let outcome = try await environment.attempts.run(request, within: limit)
+            if let head = outcome.head {
+                self.jar.take(head.fields("Set-Cookie"), from: hop.url, at: environment.time.wall())
+                findings.note("Received HTTP response", [("status_code", "\(head.status)")])
+            }
+            return Exchange(
+                outcome: outcome, lookupTime: destination.lookupTime, verdict: destination.verdict,
+                proxy: destination.proxy)
+        } catch {
+            findings.fail(.internal, .mine, error.description)
+            return nil
+        }
+    }
+
+    private func request(_ hop: Hop, _ destination: Destination) throws(TextError) -> AttemptRequest {
+        let options = self.probe.options
+        var headers = try self.headers(of: hop)
+        var url = hop.url
+        if url.origin == self.first.origin, url.scheme == .https, destination.proxy == nil,
+            let name = try options.serverName(port: url.target.port), name.host != url.target.host
+        {
+            // libcurl takes the name for the handshake from the URL.
+            if options.hostHeader == nil { headers.append(try HTTPField(line: "Host: \(url.origin.authority)")) }
+            url = url.at(name)
+        }
+        var request = AttemptRequest(
+            id: AttemptID(rawValue: 0), url: url, method: hop.method, headers: headers.filter { $0.name != .userAgent },
+            body: hop.keepsBody ? self.body : .none, addresses: destination.addresses,
+            sink: options.examinesBody ? .memory(limit: options.maxExaminedBytes) : .discard,
+            // The probe's own limit ends it.
+            connectTimeout: .seconds(3600), allowsHTTP2: options.allowsHTTP2,
+            tls: options.tls.transferOptions(showsCertificate: hop.keepsCredentials), proxy: destination.proxy,
+            credentials: hop.keepsCredentials ? hop.url.credentials : nil,
+            userAgent: headers.first(named: .userAgent) ?? "Tidegate/\(self.probe.environment.version)",
+            acceptsCompression: options.coding == .br, usesFreshConnection: true,
+            maxBodyBytes: options.maxBodyBytes.map(Int64.init))
+        request.takesAnyStatus = true
+        request.bodyCoding = options.coding
+        request.wantsCertificateChain = true
+        return request
+    }
+
+    private func headers(of hop: Hop) throws(TextError) -> [HTTPField] {
+        let options = self.probe.options
+        var headers = hop.headers ?? []
+        if hop.keepsCredentials, headers.first(named: .authorization) == nil,
+            let field = try options.authorization?.field()
+        {
+            headers.append(field)
+        }
+        if let coding = options.coding, coding != .identity, headers.first(named: .acceptEncoding) == nil {
+            headers.append(HTTPField(name: .acceptEncoding, value: coding.rawValue))
+        }
+        if let cookies = self.jar.field(for: hop.url, at: self.probe.environment.time.wall()),
+            headers.first(named: .cookie) == nil
+        {
+            headers.append(HTTPField(name: .cookie, value: cookies))
+        }
+        return headers
+    }
+}
+
+extension Hop {
+    /// The same for another origin: without what only the first one may see.
+    fileprivate var withoutSecrets: Hop {
+        Hop(
+            method: self.method, url: self.url, keepsBody: self.keepsBody, keepsCredentials: false,
+            headers: self.headers?.filter { PortableFields.mayCrossOrigins($0.name) })
+    }
+}
+
+extension HTTPProbeOptions {
+    /// What is kept of a body that expressions are searched for in, if the module sets no limit.
+    private static let mostExaminedBytes = 16 * 1024 * 1024
+
+    fileprivate var maxExaminedBytes: Int { self.maxBodyBytes ?? Self.mostExaminedBytes }
+
+    /// The name that the server is asked for and its certificate has to be for; nil for the URL's.
+    ///
+    /// An address is no name of a handshake (RFC 6066 3), and would be connected to.
+    fileprivate func serverName(port: UInt16?) throws(TextError) -> Target? {
+        guard let name = self.tls.serverName ?? self.hostHeader else { return nil }
+        do throws(TargetError) {
+            let host = try Target(name)
+            guard host.address == nil else { return nil }
+            return try Target(port.map { "\(host.host):\($0)" } ?? host.host)
+        } catch {
+            throw TextError("the server's name \"\(name)\" is none: \(error)")
+        }
+    }
+}
+
+extension [HTTPField] {
+    /// The value of the first field of that name; nil if there is none.
+    fileprivate func first(named name: HTTPField.Name) -> String? { self.first { $0.name == name }?.value }
+}

@@ -1,0 +1,105 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Records what the requests of a probe measured, and why they failed.
+struct HTTPProbeRecorder {
+    let probe: HTTPProbe
+    let exchanges: HTTPProbeExchanges
+
+    func record(_ findings: inout ProbeFindings) {
+        findings.set(.httpRedirects, Double(self.exchanges.redirects))
+        guard let last = self.exchanges.all.last else { return }
+        self.addPhases(&findings)
+        // That of a redirect that was not followed is decided by its status.
+        if let failure = last.outcome.failure, failure != .httpStatus { self.fail(failure, last, &findings) }
+        guard let head = last.outcome.head else { return }
+        self.record(head, last.outcome, &findings)
+        HTTPProbeChecks(options: self.probe.options).check(
+            head, body: last.outcome.body, isEncrypted: last.outcome.certificateChain != nil, &findings)
+    }
+
+    private func record(_ head: ResponseHead, _ outcome: AttemptOutcome, _ findings: inout ProbeFindings) {
+        findings.set(.httpStatus, Double(head.status))
+        findings.set(.httpContentLength, Double(head.contentLength ?? ([204, 304].contains(head.status) ? 0 : -1)))
+        if !self.exchanges.endsWithRedirect {
+            let limit = outcome.failure == .tooLarge ? self.probe.options.maxBodyBytes : nil
+            findings.set(.httpBodyLength, limit.map(Double.init) ?? Double(outcome.progress.received))
+        }
+        findings.set(.httpVersion, Double(head.version) ?? 0)
+        let year = Int(self.probe.environment.time.wall().description.prefix(4)) ?? 0
+        if let date = head.field("Last-Modified"), let seconds = HTTPDate.parse(date, year: year) {
+            findings.set(.httpLastModified, Double(seconds))
+        }
+        if let certificates = outcome.certificateChain {
+            findings.set(.httpTLS, 1)
+            findings.record(certificates)
+        }
+    }
+
+    // The body of a redirect is of no interest, and neither is its time.
+    private func addPhases(_ findings: inout ProbeFindings) {
+        for (position, exchange) in self.exchanges.all.enumerated() {
+            let isLast = position == self.exchanges.all.count - 1
+            for phase in PhaseDurations.Phase.allCases {
+                let duration: Duration?
+                switch phase {
+                // That of the first is recorded as soon as it is known.
+                case .resolve: duration = position == 0 ? nil : exchange.lookupTime
+                case .transfer where !isLast || self.exchanges.endsWithRedirect: duration = nil
+                case .connect, .tls, .processing, .transfer: duration = exchange.outcome.phases[phase]
+                }
+                if let duration { findings.add(.httpDuration, duration.inSeconds, labels: [phase.label]) }
+            }
+        }
+    }
+
+    private func fail(
+        _ failure: TaskFailure, _ exchange: HTTPProbeExchanges.Exchange, _ findings: inout ProbeFindings
+    ) {
+        let outcome = exchange.outcome
+        let attribution = FaultClassifier.attribution(of: self.evidence(failure, exchange))
+        // Of connections libcurl's own text says no more than the evidence.
+        let text = attribution?.rung == .tcp ? attribution?.evidence.first ?? outcome.text : outcome.text
+        let isEncoding = failure == .protocolError && self.probe.options.coding != nil && outcome.head != nil
+        findings.fail(
+            isEncoding ? .encoding : ProbeFailureReason(failure), attribution?.party ?? .unknown,
+            text.isEmpty ? "\(failure)" : text)
+    }
+
+    private func evidence(_ failure: TaskFailure, _ exchange: HTTPProbeExchanges.Exchange) -> FailureEvidence {
+        let (outcome, verdict) = (exchange.outcome, exchange.verdict)
+        let connect = outcome.failedConnect
+        let found = self.probe.environment.network.diagnosis(
+            outcome.peer?.family ?? verdict.path?.source?.family ?? .ipv4)
+        var evidence = FailureEvidence(
+            failure: failure, stage: outcome.stage, status: outcome.head?.status, socketError: outcome.socketError,
+            refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,
+            isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
+            text: outcome.text, before: verdict, after: verdict, gateway: found?.gateway ?? .unknown,
+            witnesses: found?.witnesses ?? [])
+        evidence.lacksClientCertificate = outcome.lacksClientCertificate
+        evidence.proxyAnswer = outcome.proxyAnswer
+        evidence.proxy = exchange.proxy.map { "\($0)" }
+        return evidence
+    }
+}
+
+extension ProbeFailureReason {
+    /// The reason of a request that failed.
+    init(_ failure: TaskFailure) {
+        switch failure {
+        case .resolveFailed: self = .resolveFailed
+        case .connectFailed: self = .connectFailed
+        case .tlsFailed, .tlsPinMismatch: self = .tlsFailed
+        case .timedOut, .stalled, .gateTimeout, .deadlineExceeded: self = .timedOut
+        case .reset, .retriesExhausted, .outcomeUnknown: self = .reset
+        case .truncated: self = .truncated
+        case .tooLarge: self = .tooLarge
+        case .httpStatus: self = .status
+        case .protocolError, .redirectRefused, .rangeMismatch, .digestMismatch: self = .protocolError
+        case .invalidRequest: self = .invalidTarget
+        case .fileError, .diskFull, .bodyChanged: self = .fileError
+        case .cancelled, .internal: self = .internal
+        }
+    }
+}

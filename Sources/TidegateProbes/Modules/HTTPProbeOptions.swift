@@ -1,0 +1,103 @@
+package import HTTPTypes
+package import TidegateCore
+package import TidegateRegex
+package import TidegateSession
+
+/// What the prober `http` asks, and what it takes for a success.
+package struct HTTPProbeOptions: Sendable, Hashable {
+    package var method = "GET"
+    package var headers: [HTTPField] = []
+    package var body: ProbeBody?
+    package var followsRedirects = true
+    package var allowsHTTP2 = true
+    package var family = FamilyPreference()
+    package var tls = ProbeTLSOptions()
+    package var authorization: ProbeAuthorization?
+    package var proxy = ProxyPolicy.direct
+    /// Whether names are left to the proxy, if there is one.
+    package var skipsResolveWithProxy = false
+
+    /// The statuses that are a success; empty for 200 to 299.
+    package var validStatuses: [Int] = []
+    /// The protocols that are a success, as `HTTP/1.1` or `HTTP/2.0`; empty for every one.
+    package var validVersions: [String] = []
+    package var failsIfTLS = false
+    package var failsIfNotTLS = false
+    package var failsIfBodyMatches: [RegularExpression] = []
+    package var failsIfBodyDoesNotMatch: [RegularExpression] = []
+    package var failsIfHeaderMatches: [HeaderCondition] = []
+    package var failsIfHeaderDoesNotMatch: [HeaderCondition] = []
+    /// How bodies are encoded; nil takes them as they come.
+    package var coding: BodyCoding?
+    /// How many bytes a body may have, decoded; nil is no limit.
+    package var maxBodyBytes: Int?
+
+    /// blackbox_exporter's defaults.
+    package init() {}
+
+    /// True if bodies are looked into.
+    var examinesBody: Bool { !self.failsIfBodyMatches.isEmpty || !self.failsIfBodyDoesNotMatch.isEmpty }
+
+    /// The value of the header field Host; nil if there is none.
+    var hostHeader: String? { self.headers.last { $0.name.canonicalName == "host" }?.value }
+}
+
+/// A condition on the values of a header field.
+package struct HeaderCondition: Sendable, Hashable {
+    package var name: HTTPField.Name
+    package var pattern: RegularExpression
+    /// Whether a response without the field passes.
+    package var allowsMissing: Bool
+
+    /// A condition from its parts.
+    package init(name: HTTPField.Name, pattern: RegularExpression, allowsMissing: Bool = false) {
+        self.name = name
+        self.pattern = pattern
+        self.allowsMissing = allowsMissing
+    }
+}
+
+/// What a request of a probe carries.
+package enum ProbeBody: Sendable, Hashable {
+    case text(String)
+    /// The content of a file, read for every probe.
+    case file(String)
+}
+
+/// What certificates a probe trusts, and what it shows.
+package struct ProbeTLSOptions: Sendable, Hashable {
+    /// A PEM file of authorities; nil for the system's.
+    package var caFile: String?
+    package var certificateFile: String?
+    package var keyFile: String?
+    /// The name that the certificate has to be for; nil for the target's.
+    package var serverName: String?
+    package var isInsecure = false
+    /// The lowest version that is spoken; nil for TLS 1.2, or ``maxVersion`` if that is lower.
+    package var minVersion: TLSVersion?
+    /// The highest; nil for TLS 1.3.
+    package var maxVersion: TLSVersion?
+
+    /// The versions that are spoken; empty ranges are refused when a module is read.
+    var versions: ClosedRange<TLSVersion> {
+        let highest = self.maxVersion ?? .v1_3
+        return min(self.minVersion ?? .v1_2, highest)...highest
+    }
+
+    /// The system's authorities.
+    package init() {}
+}
+
+/// What a probe's requests are authorized with.
+package enum ProbeAuthorization: Sendable, Hashable {
+    /// HTTP's Basic scheme (RFC 7617).
+    case basic(user: Secret, password: Secret)
+    /// A scheme with a token (RFC 6750): `Bearer`.
+    case token(scheme: String, Secret)
+}
+
+/// A secret: in the configuration, or in a file that is read for every probe.
+package enum Secret: Sendable, Hashable {
+    case text(String)
+    case file(String)
+}

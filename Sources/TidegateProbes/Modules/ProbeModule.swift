@@ -1,0 +1,41 @@
+package import TidegateCore
+
+/// How targets are probed: a module of blackbox_exporter's configuration.
+package struct ProbeModule: Sendable, Hashable {
+    /// What asks.
+    package enum Prober: String, Sendable, CaseIterable {
+        case http
+    }
+
+    package var prober: Prober
+    /// How long a probe may take; nil leaves it to the scrape.
+    package var timeout: Duration?
+    /// What the prober `http` asks, and what it takes for a success.
+    package var http: HTTPProbeOptions
+    /// The module as it was written, in YAML and without secrets.
+    package var text: String
+
+    /// A module from its parts.
+    package init(
+        prober: Prober, timeout: Duration? = nil, http: HTTPProbeOptions = HTTPProbeOptions(), text: String = ""
+    ) {
+        self.prober = prober
+        self.timeout = timeout
+        self.http = http
+        self.text = text
+    }
+}
+
+/// Which of a name's addresses is probed.
+package struct FamilyPreference: Sendable, Hashable {
+    /// The family that is taken if the name has both and both are routed.
+    package var family: AddressFamily
+    /// Whether the other family is taken if there is no address of the preferred one.
+    package var allowsFallback: Bool
+
+    /// A preference; the defaults are blackbox_exporter's.
+    package init(_ family: AddressFamily = .ipv6, allowsFallback: Bool = true) {
+        self.family = family
+        self.allowsFallback = allowsFallback
+    }
+}

@@ -1,0 +1,101 @@
+package import TidegateCore
+
+/// Which targets may be probed: applied to names, to what they resolve to, and to where redirects lead.
+package struct ProbeTargetPolicy: Sendable, Hashable {
+    /// Targets that an entry stands for.
+    package enum Entry: Sendable, Hashable {
+        /// Every address of a network.
+        case network(IPPrefix)
+        /// Names, in lower case; `*` stands for any characters, dots included.
+        case host(String)
+    }
+
+    /// What may be probed; empty for everything.
+    package var allow: [Entry]
+    /// What may not, whatever ``allow`` says.
+    package var deny: [Entry]
+
+    /// A policy; by default addresses of links are denied: clouds give secrets away there.
+    package init(allow: [Entry] = [], deny: [Entry] = ProbeTargetPolicy.linkLocal) {
+        self.allow = allow
+        self.deny = deny
+    }
+
+    /// 169.254.0.0/16 and fe80::/10 (RFC 3927, RFC 4291), and the metadata address of AWS over IPv6.
+    package static let linkLocal: [Entry] = [("169.254.0.0", 16), ("fe80::", 10), ("fd00:ec2::254", 128)]
+        .compactMap { text, length in
+            IPAddress(text).flatMap { IPPrefix($0, length: length) }.map(Entry.network)
+        }
+
+    /// Why a host must not be probed, in one clause; nil if it may.
+    ///
+    /// `address` is the one that it has; nil if only a proxy knows it, so that no network fits it.
+    package func refusal(of host: String, at address: IPAddress?) -> String? {
+        // An IPv4 address in another form leads to the same host, and Linux takes the unspecified address for loopback.
+        let forms = address.map { [$0.withoutZone, $0.embeddedIPv4, $0.translatedIPv4].compactMap(\.self) } ?? []
+        let addresses = forms + forms.compactMap(\.loopbackAlias)
+        func matches(_ entry: Entry) -> Bool {
+            switch entry {
+            case .network(let network): addresses.contains { network.contains($0) }
+            case .host(let pattern): Self.matches(pattern.utf8[...], host.lowercased().utf8[...])
+            }
+        }
+        let shown = address.map { "\($0)" } ?? host
+        let subject = host == shown ? host : "\(host) (\(shown))"
+        if let entry = self.deny.first(where: matches) {
+            return "\(subject) must not be probed: probe_targets.deny has \(entry)"
+        }
+        guard self.allow.isEmpty || self.allow.contains(where: matches) else {
+            return "\(subject) must not be probed: probe_targets.allow has nothing that fits it"
+        }
+        return nil
+    }
+
+    // Two positions instead of recursion, so that no pattern takes long.
+    private static func matches(_ pattern: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
+        var (place, position) = (pattern.startIndex, text.startIndex)
+        var (star, mark): (Substring.UTF8View.Index?, Substring.UTF8View.Index) = (nil, position)
+        while position < text.endIndex {
+            if place < pattern.endIndex, pattern[place] == UInt8(ascii: "*") {
+                (star, mark) = (place, position)
+                place = pattern.index(after: place)
+            } else if place < pattern.endIndex, pattern[place] == text[position] {
+                place = pattern.index(after: place)
+                position = text.index(after: position)
+            } else if let last = star {
+                place = pattern.index(after: last)
+                mark = text.index(after: mark)
+                position = mark
+            } else {
+                return false
+            }
+        }
+        return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+    }
+}
+
+extension ProbeTargetPolicy.Entry: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .network(let prefix): prefix.description
+        case .host(let pattern): pattern
+        }
+    }
+}
+
+extension IPAddress {
+    /// The IPv4 address in an address of NAT64's well-known prefix, 64:ff9b::/96 (RFC 6052); nil for others.
+    fileprivate var translatedIPv4: IPAddress? {
+        let octets = self.octets
+        guard octets.count == 16, octets.prefix(12) == [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] else { return nil }
+        return IPAddress(octets: octets.suffix(4))
+    }
+
+    /// The loopback address that 0.0.0.0/8 and :: stand for; nil for others.
+    fileprivate var loopbackAlias: IPAddress? {
+        switch self.family {
+        case .ipv4: self.octets[0] == 0 ? IPAddress(ipv4: 0x7F00_0001) : nil
+        case .ipv6: self.isUnspecified ? IPAddress("::1") : nil
+        }
+    }
+}

@@ -1,0 +1,97 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+internal import TidegateCore
+internal import TidegateMetrics
+
+/// `/probe`, `/config` and `/logs`, as blackbox_exporter has them.
+struct ProbeRoutes: Sendable {
+    private static let timeoutHeader = HTTPField.Name("X-Prometheus-Scrape-Timeout-Seconds")
+
+    let service: any ProbeService
+
+    /// One probe: its metrics, or with `debug=true` everything about it; 200 whatever came of it.
+    func probe(_ request: Request) async -> Response {
+        guard self.service.hasModules else { return Self.unconfigured }
+        let parameters = QueryParameters(target: request.head.path ?? "")
+        let module = parameters.values(of: "module").first.flatMap { $0.isEmpty ? nil : $0 }
+        let question = ProbeQuestion(
+            module: module ?? "http_2xx", target: parameters.values(of: "target").first ?? "",
+            hostname: parameters.values(of: "hostname").first,
+            scrapeTimeout: Self.timeoutHeader.flatMap { request.headers[$0] })
+        do throws(ProbeRefusal) {
+            let report = try await self.service.probe(question)
+            guard parameters.values(of: "debug").first != "true" else { return Self.plain(report.debugText) }
+            return Response(
+                status: .ok, headers: [.contentType: ProbeExposition.contentType],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: ProbeExposition.text(report.families))))
+        } catch {
+            return error.response
+        }
+    }
+
+    /// The modules, without secrets.
+    func configuration() -> Response {
+        self.service.hasModules ? Self.plain(self.service.modules) : Self.unconfigured
+    }
+
+    /// The debug text of an earlier probe: by `id`, or the latest of a `target`, perhaps by one `module`.
+    func logs(_ request: Request) -> Response {
+        guard self.service.hasModules else { return Self.unconfigured }
+        let parameters = QueryParameters(target: request.head.path ?? "")
+        let (id, target) = (parameters.values(of: "id").first, parameters.values(of: "target").first)
+        let module = parameters.values(of: "module").first
+        let report: ProbeReport?
+        switch (id, target) {
+        case (let id?, nil) where module == nil:
+            guard let number = UInt64(id) else { return .text("Invalid log ID \"\(id)\"", status: .badRequest) }
+            report = self.service.history.first { $0.number == number }
+        case (nil, let target?):
+            report = self.service.history.first { $0.target == target && (module == nil || $0.module == module) }
+        default:
+            return .text("Either id, or target with or without module, has to be given", status: .badRequest)
+        }
+        guard let report else { return .text("No such probe is remembered", status: .notFound) }
+        return Self.plain(report.debugText)
+    }
+
+    private static var unconfigured: Response {
+        .text("No modules are configured: add modules to the configuration file of tidegate serve.", status: .notFound)
+    }
+
+    private static func plain(_ text: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}
+
+extension ProbeReport {
+    /// What happened, what was measured and how it was asked, as blackbox_exporter prints it.
+    package var debugText: String {
+        let log = self.log.map { $0 + "\n" }.joined()
+        let metrics = String(decoding: ProbeExposition.text(self.families), as: UTF8.self)
+        return "Logs for the probe:\n\(log)\n\n\nMetrics that would have been returned:\n\(metrics)\n\n\n"
+            + "Module configuration:\n\(self.configuration)"
+    }
+}
+
+extension ProbeRefusal {
+    /// In blackbox_exporter's words.
+    fileprivate var response: Response {
+        switch self {
+        case .unknownModule(let name): .text("Unknown module \(JSONValue.string(name))", status: .badRequest)
+        case .badTimeout(let text):
+            .text(
+                "Failed to parse timeout from Prometheus header: \(JSONValue.string(text)) is not a number of seconds",
+                status: .internalServerError)
+        case .missingTarget: .text("Target parameter is missing", status: .badRequest)
+        case .invalidHostname(let name): .text("\(JSONValue.string(name)) is not a host name", status: .badRequest)
+        case .hostnameConflict(let module, let parameter):
+            .text(
+                "host header defined both in module configuration (\(module)) and with URL-parameter 'hostname' "
+                    + "(\(parameter))", status: .badRequest)
+        }
+    }
+}

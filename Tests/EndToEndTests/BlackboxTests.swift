@@ -1,0 +1,173 @@
+import Foundation
+import HTTPTypes
+import Testing
+import TidegateTestKit
+
+/// The program that Debian calls prometheus-blackbox-exporter.
+private enum BlackboxExporter {
+    static let path = "/usr/bin/prometheus-blackbox-exporter"
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: self.path) }
+}
+
+/// The same probes by blackbox_exporter and by tidegate, of the same server and by the same modules: every series of the
+/// older program has to be there, with an equal value.
+@Suite(
+    .enabled(if: BlackboxExporter.isInstalled, "prometheus-blackbox-exporter is not installed"), .timeLimit(.minutes(5))
+)
+struct BlackboxTests {
+    /// Series that measure time, or that are another program's by their nature.
+    private static let measured = [
+        "probe_duration_seconds", "probe_dns_lookup_time_seconds", "probe_http_duration_seconds",
+    ]
+
+    /// Labels of which the newer program has one more, as newer versions of blackbox_exporter do.
+    private static let addedLabels = ["probe_ssl_last_chain_info": "serialnumber"]
+
+    private static let modules = """
+        modules:
+          http_2xx: {prober: http, timeout: 5s}
+          http_404: {prober: http, http: {valid_status_codes: [404]}}
+          body: {prober: http, http: {fail_if_body_not_matches_regexp: ["(?i)HELLO"]}}
+          no_body: {prober: http, http: {fail_if_body_matches_regexp: ["(?i)HELLO"]}}
+          header: {prober: http, http: {fail_if_header_not_matches: [{header: x-a, regexp: "^b$"}]}}
+          no_header: {prober: http, http: {fail_if_header_matches: [{header: X-A, regexp: "^b$"}]}}
+          missing_header: {prober: http, http: {fail_if_header_matches: [{header: X-Gone, regexp: "b"}]}}
+          allowed_header: {prober: http, http: {fail_if_header_matches: [{header: X-Gone, regexp: b, allow_missing: true}]}}
+          no_redirects: {prober: http, http: {follow_redirects: false, valid_status_codes: [302]}}
+          gzip: {prober: http, http: {compression: gzip, headers: {Accept-Encoding: gzip}}}
+          limit: {prober: http, http: {body_size_limit: 8B}}
+          http2_only: {prober: http, http: {valid_http_versions: ["HTTP/2.0"]}}
+          not_tls: {prober: http, http: {fail_if_ssl: true, tls_config: {insecure_skip_verify: true}}}
+          tls: {prober: http, http: {fail_if_not_ssl: true, tls_config: {ca_file: CA}}}
+          insecure: {prober: http, http: {tls_config: {insecure_skip_verify: true}}}
+          ip6: {prober: http, http: {preferred_ip_protocol: ip6, ip_protocol_fallback: false}}
+          post: {prober: http, http: {method: POST, body: ping, headers: {Host: a.example, X-B: c}}}
+          basic: {prober: http, http: {basic_auth: {username: u, password: p}}}
+          bearer: {prober: http, http: {bearer_token: t0ken}}
+        """
+
+    // What each module is tried on; HOST is the plain server, TLS the encrypted one.
+    private static let probes: [(module: String, paths: [String])] = [
+        (
+            "http_2xx",
+            [
+                "HOST/", "HOST/404", "HOST/r3", "HOST/loop", "HOST/chunked", "HOST/gzip", "HOST/modified", "HOST/204",
+                "HOST/300", "HOST/no-location", "HOST/cookie", "HOST/until-close", "127.0.0.1:1/", "invalid://x",
+                "http://HOST/?a=b", "https://TLS/", "nowhere.invalid", "HOST/echo",
+            ]
+        ), ("http_404", ["HOST/404", "HOST/"]), ("body", ["HOST/", "HOST/404"]), ("no_body", ["HOST/", "HOST/204"]),
+        ("header", ["HOST/", "HOST/404"]), ("no_header", ["HOST/"]), ("missing_header", ["HOST/"]),
+        ("allowed_header", ["HOST/"]), ("no_redirects", ["HOST/r1", "HOST/"]), ("gzip", ["HOST/gzip", "HOST/"]),
+        ("limit", ["HOST/", "HOST/204", "HOST/chunked"]), ("http2_only", ["HOST/"]),
+        ("not_tls", ["https://TLS/", "HOST/"]), ("tls", ["https://TLS/", "HOST/"]), ("insecure", ["https://TLS/"]),
+        ("ip6", ["HOST/"]), ("post", ["HOST/echo"]), ("basic", ["HOST/echo"]), ("bearer", ["HOST/echo"]),
+    ]
+
+    @Test("Every series of blackbox_exporter is there, with the same value")
+    func series() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("probes-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let authority = try await TestAuthority()
+        let encrypted = try await TestTLSServer(try await authority.sign(["localhost", "IP:127.0.0.1"]))
+        let server = try LiveServer(answer: Self.answer)
+        defer { server.stop() }
+        let file = folder.appendingPathComponent("modules.yml").path
+        try Self.modules.replacing("CA", with: authority.certificate).write(
+            toFile: file, atomically: true, encoding: .utf8)
+        let (older, newer) = (try FreePort.find(), try FreePort.find())
+        let exporter = try Program(
+            [BlackboxExporter.path, "--config.file=\(file)", "--web.listen-address=127.0.0.1:\(older)"])
+        let tidegate = try Program([
+            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
+            "127.0.0.1:\(newer)", "--state.dir", folder.appendingPathComponent("state").path, "--control.socket",
+            folder.appendingPathComponent("socket").path,
+        ])
+        defer { for program in [exporter, tidegate] { program.signal(SIGKILL) } }
+        try await Program.answers("http://127.0.0.1:\(older)/-/healthy")
+        try await Program.answers("http://127.0.0.1:\(newer)/-/healthy")
+        for (module, paths) in Self.probes {
+            for path in paths {
+                let target = path.replacing("HOST", with: "127.0.0.1:\(server.port)")
+                    .replacing("TLS", with: "127.0.0.1:\(encrypted.port)")
+                let expected = try await Self.samples(module, target, port: older)
+                let found = try await Self.samples(module, target, port: newer)
+                #expect(!expected.isEmpty)
+                for (series, value) in expected {
+                    // The page of openssl-s_server(1) describes the client.
+                    let isOwn = path.contains("TLS") && series == "probe_http_uncompressed_body_length"
+                    let isMeasured = isOwn || Self.measured.contains { series.hasPrefix($0) }
+                    #expect(
+                        isMeasured ? found[series] != nil : found[series] == value,
+                        "\(module) \(target): \(series) is \(found[series] ?? "missing"), not \(value)")
+                }
+            }
+        }
+        // What both sent is the same, but for how they call themselves.
+        let echoes = server.requests.filter { $0.path == "/echo" }
+        #expect(echoes.count == 8)
+        for (first, second) in zip(
+            echoes.enumerated().filter { $0.0 % 2 == 0 }, echoes.enumerated().filter { $0.0 % 2 == 1 })
+        {
+            #expect(Self.essence(first.element) == Self.essence(second.element))
+        }
+    }
+
+    private static func essence(_ request: LiveServerRequest) -> [String] {
+        let ignored = ["user-agent", "accept", "accept-encoding", "connection"]
+        let fields = request.fields.filter { !ignored.contains($0.name.canonicalName) }
+            .map { "\($0.name.canonicalName): \($0.value)" }
+        return [request.method, request.path] + fields.sorted() + [String(decoding: request.body, as: UTF8.self)]
+    }
+
+    // Lines without comments; labels that were added are left out.
+    private static func samples(_ module: String, _ target: String, port: Int) async throws -> [String: String] {
+        let output = try await Program.expect([
+            "curl", "-s", "-f", "-G", "--data-urlencode", "module=\(module)", "--data-urlencode", "target=\(target)",
+            "http://127.0.0.1:\(port)/probe",
+        ])
+        var samples: [String: String] = [:]
+        for line in output.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " ") else { continue }
+            var series = String(line[..<space])
+            for (name, label) in self.addedLabels where series.hasPrefix(name) {
+                series = series.replacing(try Regex(",?\(label)=\"[^\"]*\""), with: "")
+            }
+            let labels = series.drop { $0 != "{" }.dropFirst().dropLast()
+            let sorted =
+                labels.isEmpty
+                ? "" : "{\(labels.split(separator: "\",").map(String.init).sorted().joined(separator: "\","))}"
+            samples[series.prefix { $0 != "{" } + sorted] = String(line[space...].dropFirst())
+        }
+        return samples
+    }
+
+    @Sendable
+    private static func answer(_ request: LiveServerRequest) -> LiveServerAnswer {
+        switch request.path.prefix(while: { $0 != "?" }) {
+        case "/404": return .respond(404, ["X-A: b"], text: "not found")
+        case "/204": return LiveServerAnswer([.send(LiveServerAnswer.head(204, []))])
+        case "/300": return .respond(300, text: "choose")
+        case "/no-location": return .respond(302, text: "where?")
+        case "/loop": return .respond(302, ["Location: /loop"], text: "again")
+        case "/chunked": return .chunked(["hello"])
+        case "/gzip": return .respond(200, ["Content-Encoding: gzip"], body: Self.compressed)
+        case "/modified": return .respond(200, ["Last-Modified: Wed, 21 Oct 2015 07:28:00 GMT"], text: "old")
+        case "/cookie":
+            return request.field("cookie") == nil
+                ? .respond(302, ["Location: /cookie", "Set-Cookie: a=b"]) : .respond(text: "welcome")
+        case "/until-close":
+            return LiveServerAnswer([.send(Array("HTTP/1.0 200 OK\r\n\r\nhello".utf8)), .close])
+        case let path where path.hasPrefix("/r"):
+            let left = Int(path.dropFirst(2)) ?? 0
+            return left == 0 ? .respond(text: "end") : .respond(302, ["Location: /r\(left - 1)"])
+        default: return .respond(200, ["X-A: b"], text: "hello world")
+        }
+    }
+
+    // "hello world" by gzip(1).
+    private static let compressed: [UInt8] = [
+        0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x57, 0x28, 0xCF,
+        0x2F, 0xCA, 0x49, 0x01, 0x00, 0x85, 0x11, 0x4A, 0x0D, 0x0B, 0x00, 0x00, 0x00,
+    ]
+}

@@ -1,0 +1,224 @@
+import HTTPTypes
+import Testing
+import Tidegate
+import TidegateCore
+import TidegateProbes
+import TidegateRegex
+
+@testable import TidegateDaemon
+
+/// `modules` and `probe_targets`: blackbox_exporter's modules as they stand in its file.
+@Suite struct ProbeConfigurationTests {
+    private static func module(_ yaml: String) throws -> ProbeModule {
+        let file = "modules:\n  m:\n" + yaml.split(separator: "\n").map { "    \($0)\n" }.joined()
+        return try #require(try Configuration.parse(file, file: "b.yml").probes.modules["m"])
+    }
+
+    @Test("Every key of the prober http has its place")
+    func http() throws {
+        let module = try Self.module(
+            """
+            prober: http
+            timeout: 5s
+            http:
+              method: POST
+              headers: {Accept-Encoding: gzip, Host: a.example}
+              body: ping
+              valid_status_codes: [200, 404]
+              valid_http_versions: ["HTTP/1.1", "HTTP/2.0"]
+              preferred_ip_protocol: ip4
+              ip_protocol_fallback: false
+              follow_redirects: false
+              enable_http2: false
+              fail_if_ssl: true
+              fail_if_not_ssl: true
+              fail_if_body_matches_regexp: ["a+"]
+              fail_if_body_not_matches_regexp: ["b"]
+              fail_if_header_matches: [{header: Via, regexp: c, allow_missing: true}]
+              fail_if_header_not_matches: [{header: Via, regexp: d}]
+              compression: gzip
+              body_size_limit: 10MB
+              skip_resolve_phase_with_proxy: true
+              basic_auth: {username: u, password: p}
+              tls_config:
+                ca_file: /ca.pem
+                cert_file: /cert.pem
+                key_file: /key.pem
+                server_name: b.example
+                insecure_skip_verify: true
+                min_version: TLS12
+                max_version: TLS12
+            """)
+        #expect(module.prober == .http && module.timeout == .seconds(5))
+        let http = module.http
+        #expect(http.method == "POST" && http.headers.map(\.value) == ["gzip", "a.example"])
+        #expect(http.body == .text("ping") && http.validStatuses == [200, 404])
+        #expect(http.validVersions == ["HTTP/1.1", "HTTP/2.0"])
+        #expect(http.family == FamilyPreference(.ipv4, allowsFallback: false))
+        #expect(!http.followsRedirects && !http.allowsHTTP2 && http.failsIfTLS && http.failsIfNotTLS)
+        #expect(
+            http.failsIfBodyMatches.map(\.pattern) == ["a+"] && http.failsIfBodyDoesNotMatch.map(\.pattern) == ["b"])
+        #expect(http.failsIfHeaderMatches.map(\.allowsMissing) == [true])
+        #expect(http.failsIfHeaderDoesNotMatch.map(\.allowsMissing) == [false])
+        #expect(http.coding == .gzip && http.maxBodyBytes == 10 << 20 && http.skipsResolveWithProxy)
+        #expect(http.authorization == .basic(user: .text("u"), password: .text("p")))
+        #expect(
+            http.tls.caFile == "/ca.pem" && http.tls.certificateFile == "/cert.pem" && http.tls.keyFile == "/key.pem")
+        #expect(http.tls.serverName == "b.example" && http.tls.isInsecure)
+        #expect(http.tls.minVersion == .v1_2 && http.tls.maxVersion == .v1_2)
+    }
+
+    @Test("A proxy and its exceptions are read")
+    func proxy() throws {
+        let module = try Self.module(
+            """
+            prober: http
+            http:
+              proxy_url: http://u:p@proxy.example:3128
+              no_proxy: "a.example, 10.0.0.0/8"
+            """)
+        #expect(
+            module.http.proxy == ProxyPolicy("http://u:p@proxy.example:3128", exceptions: ["a.example", "10.0.0.0/8"]))
+    }
+
+    @Test("Without keys a module is blackbox_exporter's default")
+    func defaults() throws {
+        let module = try Self.module("prober: http")
+        #expect(module.http == HTTPProbeOptions() && module.timeout == nil)
+        #expect(try Self.module("prober: http\nhttp: {no_follow_redirects: true}").http.followsRedirects == false)
+        #expect(try Self.module("prober: http\nhttp: {body_size_limit: 0}").http.maxBodyBytes == nil)
+        #expect(
+            try Self.module("prober: http\nhttp: {bearer_token: t}").http.authorization
+                == .token(scheme: "Bearer", .text("t")))
+    }
+
+    @Test("Secrets are left out of what is shown")
+    func secrets() throws {
+        let text = try Self.module(
+            """
+            prober: http
+            http:
+              basic_auth: {username: u, password: s3cret}
+              headers: {Accept: "a b", X-Key: s3cret, Host: h}
+              proxy_url: http://u:s3cret@proxy.example:3128
+            """
+        ).text
+        #expect(
+            text == """
+                prober: http
+                http:
+                  basic_auth:
+                    username: u
+                    password: <secret>
+                  headers:
+                    Accept: "a b"
+                    "X-Key": <secret>
+                    Host: h
+                  proxy_url: http://proxy.example:3128
+
+                """)
+    }
+
+    @Test(
+        "A mistake is reported by line and key",
+        arguments: [
+            ("{}", "b.yml:1: modules.m: missing key \"prober\""),
+            ("{prober: curl}", "b.yml:1: modules.m.prober: there is no prober \"curl\""),
+            ("{prober: dns}", "b.yml:1: modules.m.prober: the prober dns is not available in this version"),
+            ("{prober: http, tcp: {}}", "b.yml:1: modules.m.tcp: not available in this version"),
+            ("{prober: http, htp: {}}", "b.yml:1: modules.m.htp: unknown key (did you mean \"http\"?)"),
+            (
+                "{prober: http, timeout: 5}",
+                "b.yml:1: modules.m.timeout: \"5\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
+            ),
+            (
+                "{prober: http, http: {fail_if_body_matches_regexp: [\":[\"]}}",
+                "b.yml:1: modules.m.http.fail_if_body_matches_regexp[0]: \":[\" is no regular expression: "
+                    + "missing ]: ["
+            ),
+            (
+                "{prober: http, http: {fail_if_header_matches: [{regexp: a}]}}",
+                "b.yml:1: modules.m.http.fail_if_header_matches[0]: missing key \"header\""
+            ),
+            (
+                "{prober: http, http: {fail_if_header_matches: [{header: a}]}}",
+                "b.yml:1: modules.m.http.fail_if_header_matches[0]: missing key \"regexp\""
+            ),
+            (
+                "{prober: http, http: {fail_if_header_matches: [{header: a, regexp: \"(\"}]}}",
+                "b.yml:1: modules.m.http.fail_if_header_matches[0]: regexp: \"(\" is no regular expression: "
+                    + "missing ): ("
+            ),
+            (
+                "{prober: http, http: {body: a, body_file: /b}}",
+                "b.yml:1: modules.m.http: body and body_file are mutually exclusive"
+            ),
+            (
+                "{prober: http, http: {bearer_token: a, basic_auth: {username: u}}}",
+                "b.yml:1: modules.m.http: basic_auth and bearer_token are mutually exclusive"
+            ),
+            (
+                "{prober: http, http: {compression: gzip, headers: {Accept-Encoding: \"br, gzip;q=0\"}}}",
+                "b.yml:1: modules.m.http: Accept-Encoding \"br, gzip;q=0\" does not accept the compression gzip"
+            ),
+            (
+                "{prober: http, http: {compression: zip}}",
+                "b.yml:1: modules.m.http.compression: \"zip\" is not one of gzip, deflate, br, identity"
+            ),
+            (
+                "{prober: http, http: {preferred_ip_protocol: ipv4}}",
+                "b.yml:1: modules.m.http.preferred_ip_protocol: \"ipv4\" is not ip4 or ip6"
+            ),
+            (
+                "{prober: http, http: {body_size_limit: many}}",
+                "b.yml:1: modules.m.http.body_size_limit: \"many\" is not a size such as 10MB"
+            ),
+            (
+                "{prober: http, http: {tls_config: {min_version: TLS13, max_version: TLS12}}}",
+                "b.yml:1: modules.m.http.tls_config: min_version is above max_version"
+            ),
+            (
+                "{prober: http, http: {tls_config: {cert_file: /a}}}",
+                "b.yml:1: modules.m.http.tls_config: cert_file and key_file have to be given together"
+            ),
+            (
+                "{prober: http, http: {fail_if_body_json_matches_cel: \"true\"}}",
+                "b.yml:1: modules.m.http.fail_if_body_json_matches_cel: not available in this version"
+            ),
+            (
+                "{prober: http, http: {authorization: {type: Basic, credentials: x}}}",
+                "b.yml:1: modules.m.http.authorization.type: authorization type \"basic\" has to be written as basic_auth"
+            ),
+        ])
+    func mistakes(_ module: String, _ message: String) {
+        do throws(ConfigurationError) {
+            _ = try Configuration.parse("modules: {m: \(module)}", file: "b.yml")
+            Issue.record("accepted")
+        } catch {
+            #expect(error.description == message)
+        }
+    }
+
+    @Test("Targets are networks, addresses and names; link-local addresses are denied unless the file says otherwise")
+    func targets() throws {
+        let standard = try Configuration.parse("modules: {}", file: "b.yml").probes.targets
+        #expect(standard == ProbeTargetPolicy())
+        let file = "probe_targets: {allow: [10.0.0.0/8, \"*.Example.com\", \"2001:db8::1\"], deny: []}"
+        let targets = try Configuration.parse(file, file: "b.yml").probes.targets
+        #expect(targets.allow.map(\.description) == ["10.0.0.0/8", "*.example.com", "2001:db8::1/128"])
+        #expect(targets.deny.isEmpty)
+        #expect(throws: ConfigurationError.self) {
+            try Configuration.parse("probe_targets: {deny: [10.0.0.0/33]}", file: "b.yml")
+        }
+        #expect(throws: ConfigurationError.self) {
+            try Configuration.parse("probe_targets: {deny: [\"a b\"]}", file: "b.yml")
+        }
+    }
+
+    @Test("Modules apply with a reload")
+    func reload() throws {
+        let before = try Configuration.parse("modules: {}", file: "b.yml")
+        let after = try Configuration.parse("modules: {m: {prober: http}}", file: "b.yml")
+        #expect(after.keysThatNeedRestart(from: before).isEmpty && after != before)
+    }
+}

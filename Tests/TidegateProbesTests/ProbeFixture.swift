@@ -1,0 +1,65 @@
+import HTTPTypes
+import TidegateCore
+import TidegateLoop
+import TidegateProbes
+import TidegateTestKit
+import TidegateTesting
+import TidegateTransfer
+
+/// A runner whose names and paths a test sets; its requests go to loopback.
+struct ProbeFixture {
+    let runner: ProbeRunner
+    let resolver: ScriptedResolver
+
+    static let loopback = IPAddress(ipv4: 0x7F00_0001)
+
+    init(
+        _ options: HTTPProbeOptions = HTTPProbeOptions(), timeout: Duration? = .seconds(20),
+        names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
+        historyLimit: Int = 100, path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
+        host: Verdict = .unknown, cause: Cause? = nil
+    ) {
+        let resolver = ScriptedResolver(
+            ["tide.test": [Self.loopback], "other.test": [Self.loopback]].merging(names) { $1 })
+        self.resolver = resolver
+        self.runner = ProbeRunner(
+            ProbeRunner.Configuration(
+                modules: ["m": ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")],
+                targets: targets, historyLimit: historyLimit),
+            environment: ProbeEnvironment(
+                resolver: resolver,
+                network: ProbeEnvironment.Network(
+                    route: { AddressRoute(verdict: path($0), link: "eth0") }, internet: { host }, cause: { _ in cause }),
+                attempts: AttemptClient(name: "tg-probe"), time: SystemClock(),
+                call: { delay, body in
+                    Task {
+                        try? await Task.sleep(for: delay)
+                        body()
+                    }
+                }, version: "1.2.3"))
+    }
+
+    func probe(_ target: String, hostname: String? = nil) async throws -> ProbeReport {
+        try await self.runner.probe(ProbeQuestion(module: "m", target: target, hostname: hostname))
+    }
+}
+
+extension ProbeReport {
+    /// The value of a series; nil if there is none.
+    func value(_ name: String, _ labels: String...) -> Double? {
+        self.families.first { $0.name == name }?.value(labels: labels)
+    }
+
+    /// The phases of `probe_http_duration_seconds`.
+    var phases: Set<String> {
+        Set(self.families.first { $0.name == "probe_http_duration_seconds" }?.samples.map { $0.labels[0] } ?? [])
+    }
+}
+
+extension HTTPProbeOptions {
+    static func with(_ change: (inout HTTPProbeOptions) throws -> Void) rethrows -> HTTPProbeOptions {
+        var options = HTTPProbeOptions()
+        try change(&options)
+        return options
+    }
+}

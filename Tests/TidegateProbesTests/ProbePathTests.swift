@@ -1,0 +1,108 @@
+import Testing
+import TidegateCore
+import TidegateProbes
+import TidegateTestKit
+
+/// What a probe knows of its own network.
+@Suite(.timeLimit(.minutes(5)))
+struct ProbePathTests {
+    private static let noCarrier = Verdict(level: .none, reason: .noCarrier)
+
+    @Test("Without a path to the target a probe ends at once, and says that it is gated")
+    func gated() async throws {
+        let address = try #require(IPAddress("192.0.2.1"))
+        let fixture = ProbeFixture(names: ["far.test": [address]], path: { _ in Self.noCarrier })
+        let report = try await fixture.probe("http://far.test/")
+        #expect(report.isGated && report.value("probe_gated") == 1 && report.value("probe_success") == 0)
+        #expect(report.value("probe_failure_info", "no_path", "mine") == 1)
+        #expect(report.failure?.text == "no path to 192.0.2.1: eth0 has no carrier")
+        #expect(report.phases == ["resolve"])
+    }
+
+    @Test("The family is the preferred one that is routed")
+    func family() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let six = try #require(IPAddress("2001:db8::1"))
+        let names = ["both.test": [six, ProbeFixture.loopback]]
+        let report = try await ProbeFixture(names: names, path: { $0.family == .ipv6 ? Self.noCarrier : .unknown })
+            .probe("http://both.test:\(server.port)/")
+        #expect(report.value("probe_success") == 1 && report.value("probe_ip_protocol") == 4)
+        #expect(report.value("probe_ip_addr_hash") == 3_668_918_509)
+        let strict = try await ProbeFixture(
+            .with { $0.family = FamilyPreference(.ipv6, allowsFallback: false) },
+            names: ["four.test": [ProbeFixture.loopback]]
+        ).probe("http://four.test:\(server.port)/")
+        #expect(strict.failure?.reason == "resolve_failed")
+        let preferred = try await ProbeFixture(.with { $0.family = FamilyPreference(.ipv4) }, names: names)
+            .probe("http://both.test:\(server.port)/")
+        #expect(preferred.value("probe_ip_protocol") == 4 && preferred.value("probe_success") == 1)
+    }
+
+    @Test("A name that does not exist is no fault of the network; silent resolvers without a path are")
+    func names() async throws {
+        let unknown = try await ProbeFixture(host: Self.noCarrier).probe("http://nowhere.test/")
+        #expect(unknown.failure?.reason == "resolve_failed" && !unknown.isGated)
+        #expect(unknown.phases == ["resolve"] && unknown.value("probe_ip_protocol") == 0)
+        let fixture = ProbeFixture(host: Self.noCarrier)
+        fixture.resolver.say(.failure(.failed), about: "far.test")
+        let offline = try await fixture.probe("http://far.test/")
+        #expect(offline.isGated && offline.failure?.reason == "no_path" && offline.failure?.party == .mine)
+    }
+
+    @Test("Whose failure it is follows from what was seen")
+    func parties() async throws {
+        let server = try LiveServer { request in
+            switch request.path {
+            case "/reset": LiveServerAnswer([.reset])
+            case "/junk": LiveServerAnswer([.send(Array("not http\r\n\r\n".utf8)), .close])
+            case "/cut": LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 9"]) + [1]), .close])
+            default: .respond(503)
+            }
+        }
+        let fixture = ProbeFixture()
+        for (path, reason, party) in [
+            ("/reset", "reset", FaultParty.theirs), ("/junk", "protocol_error", .theirs),
+            ("/cut", "truncated", .theirs),
+            ("/", "status", .theirs),
+        ] {
+            let report = try await fixture.probe(server.url(path))
+            #expect(
+                report.failure?.reason == reason && report.failure?.party == party, "\(path): \(report.failure as Any)")
+        }
+        server.stop()
+        let refused = try await fixture.probe(server.url())
+        #expect(refused.failure?.reason == "connect_failed" && refused.failure?.party == .mine)
+        #expect(refused.failure?.text == "127.0.0.1 refused the connection")
+    }
+
+    @Test("A silent server is explained by the rungs below, and the measurement does not wait for them")
+    func silence() async throws {
+        let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { server.stop() }
+        let gateway = Cause.router(.silent(IPAddress(ipv4: 0x0A00_0001), link: "eth0", lastConfirmed: nil))
+        // A server that took the request is silent itself.
+        let known = try await ProbeFixture(timeout: .milliseconds(200), cause: gateway).probe(server.url())
+        #expect(known.failure?.reason == "timed_out" && known.failure?.party == .theirs)
+        let cut = try LiveServer { _ in
+            LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 9"]) + [1]), .hang])
+        }
+        defer { cut.stop() }
+        let elsewhere = try await ProbeFixture(timeout: .milliseconds(200), cause: gateway).probe(cut.url())
+        #expect(elsewhere.failure?.party == .gateway, "\(elsewhere.failure as Any)")
+        #expect(elsewhere.value("probe_failure_info", "timed_out", "gateway") == 1)
+    }
+
+    @Test("The log says what happened, and the module's secrets are in nothing that is shown")
+    func log() async throws {
+        let server = try LiveServer { _ in .respond(401, text: "no") }
+        defer { server.stop() }
+        let report = try await ProbeFixture(
+            .with { $0.authorization = .token(scheme: "Bearer", .text("s3cret")) }
+        ).probe(server.url("/?token=t0ken"))
+        #expect(server.requests.first?.field("authorization") == "Bearer s3cret")
+        #expect(report.log.count == 6, "\(report.log)")
+        #expect(report.log.contains { $0.contains("level=error") && $0.contains("the server answered 401, not 2xx") })
+        #expect(!"\(report)".contains("s3cret"))
+    }
+}

@@ -1,0 +1,73 @@
+import HTTPTypes
+import Testing
+import TidegateCore
+import TidegateProbes
+import TidegateTestKit
+
+@Suite(.enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"), .timeLimit(.minutes(5)))
+struct TLSProbeTests {
+    @Test("What a server shows in its handshake is measured")
+    func details() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.sign(["tide.test", "www.tide.test"]))
+        let report = try await ProbeFixture(.with { $0.tls.caFile = authority.certificate })
+            .probe("https://tide.test:\(server.port)/")
+        #expect(report.value("probe_success") == 1 && report.value("probe_http_ssl") == 1, "\(report.failure as Any)")
+        #expect(report.phases == ["resolve", "connect", "tls", "processing", "transfer"])
+        #expect(report.value("probe_tls_version_info", "TLS 1.3") == 1)
+        #expect(report.value("probe_tls_cipher_info", "TLS_AES_256_GCM_SHA384") == 1)
+        // 2045-01-01, and the authority's two days are over long before.
+        #expect(report.value("probe_ssl_earliest_cert_expiry") == 2_366_841_600)
+        let chain = try #require(report.value("probe_ssl_last_chain_expiry_timestamp_seconds"))
+        #expect(chain < 2_366_841_600 && chain > 1_700_000_000)
+        let info = try #require(report.families.first { $0.name == "probe_ssl_last_chain_info" }?.samples.first)
+        #expect(info.labels[0].count == 64 && info.labels[1] == "CN=tide.test" && info.labels[2] == "CN=Test Authority")
+        #expect(info.labels[3] == "tide.test,www.tide.test" && info.labels[4] == "1")
+    }
+
+    @Test("A certificate that is not trusted fails the probe; a module may ask for any, or for another name")
+    func trust() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.sign(["tide.test"]))
+        let target = "https://other.test:\(server.port)/"
+        let untrusted = try await ProbeFixture().probe(target)
+        #expect(untrusted.failure?.reason == "tls_failed" && untrusted.failure?.party == .theirs)
+        #expect(untrusted.value("probe_http_ssl") == 0 && untrusted.value("probe_http_status_code") == 0)
+        let insecure = try await ProbeFixture(.with { $0.tls.isInsecure = true }).probe(target)
+        #expect(insecure.value("probe_success") == 1)
+        #expect(insecure.value("probe_ssl_last_chain_expiry_timestamp_seconds") == -62_135_596_800)
+        let named = try await ProbeFixture(
+            .with {
+                $0.tls.caFile = authority.certificate
+                $0.tls.serverName = "tide.test"
+            }
+        ).probe(target)
+        #expect(named.value("probe_success") == 1, "\(named.failure as Any)")
+        let wrongName = try await ProbeFixture(.with { $0.tls.caFile = authority.certificate }).probe(target)
+        #expect(wrongName.failure?.reason == "tls_failed")
+    }
+
+    @Test("TLS may be required, forbidden, or of a version that the server does not speak")
+    func conditions() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.sign(["tide.test"]), arguments: ["-no_tls1_3"])
+        let plain = try LiveServer { _ in .respond(text: "ok") }
+        defer { plain.stop() }
+        let target = "https://tide.test:\(server.port)/"
+        func probe(_ target: String, _ change: (inout HTTPProbeOptions) -> Void) async throws -> ProbeReport {
+            try await ProbeFixture(
+                .with {
+                    $0.tls.caFile = authority.certificate
+                    change(&$0)
+                }
+            ).probe(target)
+        }
+        #expect(try await probe(target) { $0.failsIfTLS = true }.failure?.reason == "tls")
+        #expect(try await probe(plain.url()) { $0.failsIfNotTLS = true }.failure?.reason == "no_tls")
+        #expect(try await probe(target) { $0.failsIfNotTLS = true }.value("probe_success") == 1)
+        #expect(try await probe(target) { $0.tls.minVersion = .v1_3 }.failure?.reason == "tls_failed")
+        let old = try await probe(target) { $0.tls.maxVersion = .v1_2 }
+        #expect(old.value("probe_tls_version_info", "TLS 1.2") == 1)
+        #expect(try await probe(plain.url()) { $0.validVersions = ["HTTP/2.0"] }.failure?.reason == "version")
+    }
+}

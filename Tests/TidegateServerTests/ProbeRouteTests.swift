@@ -1,0 +1,140 @@
+import HTTPTypes
+import Synchronization
+import Testing
+import TidegateCore
+
+@testable import TidegateServer
+
+/// A service that answers every question with the same report.
+private final class FakeProbes: ProbeService {
+    let hasModules: Bool
+    let modules = "modules:\n  m:\n    prober: http\n"
+    let history: [ProbeReport]
+    private let refusal: ProbeRefusal?
+    private let state = Mutex<[ProbeQuestion]>([])
+
+    init(hasModules: Bool = true, refusal: ProbeRefusal? = nil, history: [ProbeReport] = []) {
+        self.hasModules = hasModules
+        self.refusal = refusal
+        self.history = history
+    }
+
+    var questions: [ProbeQuestion] { self.state.withLock { $0 } }
+
+    func probe(_ question: ProbeQuestion) async throws(ProbeRefusal) -> ProbeReport {
+        self.state.withLock { $0.append(question) }
+        if let refusal = self.refusal { throw refusal }
+        return Self.report(1, question.target)
+    }
+
+    static func report(_ number: UInt64, _ target: String, module: String = "m") -> ProbeReport {
+        var family = GaugeFamily(name: "probe_success", help: "Displays whether or not the probe was a success")
+        family.set(0)
+        var info = GaugeFamily(name: "probe_failure_info", help: "Why.", labels: ["reason", "party"])
+        info.set(1, labels: ["a \"b\"", "mine"])
+        var report = ProbeReport(
+            module: module, target: target, start: WallTime(microseconds: 0), duration: .seconds(1),
+            failure: .init(reason: "status", party: .theirs, text: "503"), isGated: false, families: [info, family],
+            log: ["level=info msg=one", "level=error msg=two"], configuration: "prober: http\n")
+        report.number = number
+        return report
+    }
+}
+
+struct ProbeRouteTests {
+    private static func get(
+        _ path: String, of probes: FakeProbes?, fields: HTTPFields = [:]
+    ) async throws -> RoutedResponse {
+        var fixture = Fixture()
+        fixture.probes = probes
+        return try await fixture.respond("GET", path, fields: fields)
+    }
+
+    @Test("A probe is answered with its metrics and 200, whatever came of it")
+    func metrics() async throws {
+        let probes = FakeProbes()
+        let answer = try await Self.get(
+            "/probe?module=m&target=a%3A80%2F%3Fx%3D1&hostname=h", of: probes,
+            fields: [try #require(HTTPField.Name("X-Prometheus-Scrape-Timeout-Seconds")): "9.5"])
+        #expect(answer.status == 200)
+        #expect(answer.headers[.contentType] == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(
+            answer.text == """
+                # HELP probe_failure_info Why.
+                # TYPE probe_failure_info gauge
+                probe_failure_info{reason="a \\"b\\"",party="mine"} 1
+                # HELP probe_success Displays whether or not the probe was a success
+                # TYPE probe_success gauge
+                probe_success 0
+
+                """)
+        #expect(
+            probes.questions == [
+                ProbeQuestion(module: "m", target: "a:80/?x=1", hostname: "h", scrapeTimeout: "9.5")
+            ])
+    }
+
+    @Test("The module is http_2xx unless the request names another")
+    func standardModule() async throws {
+        let probes = FakeProbes()
+        _ = try await Self.get("/probe?target=a", of: probes)
+        _ = try await Self.get("/probe?target=a&module=", of: probes)
+        #expect(probes.questions.map(\.module) == ["http_2xx", "http_2xx"])
+    }
+
+    @Test("With debug=true everything about the probe is printed")
+    func debug() async throws {
+        let answer = try await Self.get("/probe?target=a&debug=true", of: FakeProbes())
+        #expect(answer.status == 200 && answer.headers[.contentType] == "text/plain; charset=utf-8")
+        #expect(
+            answer.text.hasPrefix(
+                "Logs for the probe:\nlevel=info msg=one\nlevel=error msg=two\n\n\n\nMetrics that would"))
+        #expect(answer.text.hasSuffix("probe_success 0\n\n\n\nModule configuration:\nprober: http\n"))
+    }
+
+    @Test(
+        "Refusals have blackbox_exporter's words and statuses",
+        arguments: [
+            (.unknownModule("x"), 400, "Unknown module \"x\"\n"),
+            (.missingTarget, 400, "Target parameter is missing\n"),
+            (
+                .badTimeout("y"), 500,
+                "Failed to parse timeout from Prometheus header: \"y\" is not a number of seconds\n"
+            ),
+            (
+                .hostnameConflict(module: "a", parameter: "b"), 400,
+                "host header defined both in module configuration (a) and with URL-parameter 'hostname' (b)\n"
+            ),
+            (.invalidHostname("a\nb"), 400, "\"a\\nb\" is not a host name\n"),
+        ] as [(ProbeRefusal, Int, String)])
+    func refusals(_ refusal: ProbeRefusal, _ status: Int, _ text: String) async throws {
+        let answer = try await Self.get("/probe?target=a", of: FakeProbes(refusal: refusal))
+        #expect(answer.status == status && answer.text == text)
+    }
+
+    @Test("/config shows the modules, and /logs an earlier probe by its number or its target")
+    func configurationAndLogs() async throws {
+        let history = [
+            FakeProbes.report(3, "a"), FakeProbes.report(2, "a", module: "n"), FakeProbes.report(1, "b"),
+        ]
+        let probes = FakeProbes(history: history)
+        #expect(try await Self.get("/config", of: probes).text == "modules:\n  m:\n    prober: http\n")
+        for (query, status) in [
+            ("id=2", 200), ("target=a", 200), ("target=a&module=n", 200), ("id=9", 404), ("target=c", 404),
+            ("target=b&module=n", 404), ("id=x", 400), ("", 400), ("module=n", 400), ("id=1&target=a", 400),
+        ] {
+            #expect(try await Self.get("/logs?\(query)", of: probes).status == status, "\(query)")
+        }
+    }
+
+    @Test(
+        "Without modules there is nothing to probe, and the answer says how to get some",
+        arguments: ["/probe?target=a", "/config", "/logs?id=1"])
+    func withoutModules(_ path: String) async throws {
+        let probes = FakeProbes(hasModules: false)
+        let answer = try await Self.get(path, of: probes)
+        #expect(answer.status == 404 && answer.text.hasPrefix("No modules are configured"))
+        #expect(probes.questions.isEmpty)
+        #expect(try await Self.get(path, of: nil).status == 404)
+    }
+}
