@@ -25,8 +25,13 @@ extension ProbeRunner {
             route: { await paths.route(to: $0) },
             internet: { AddressFamily.allCases.map(paths.family).max { $0.level < $1.level } ?? .unknown },
             diagnosis: diagnosis,
-            cause: { url in
-                let explanation = await diagnostics.diagnose(ExplainTarget(url), within: limit)
+            cause: { subject in
+                let target =
+                    switch subject {
+                    case .target(let target): ExplainTarget(target)
+                    case .url(let url): ExplainTarget(url)
+                    }
+                let explanation = await diagnostics.diagnose(target, within: limit)
                 guard explanation.conclusion == .broken, let cause = explanation.cause, cause.party != .unknown else {
                     return nil
                 }

@@ -1,6 +1,13 @@
 package import TidegateCore
 package import TidegateTransfer
 
+/// What a diagnosis after a failed probe is about.
+package enum ProbeSubject: Sendable, Hashable {
+    /// A host, perhaps with a port.
+    case target(Target)
+    case url(HTTPURL)
+}
+
 /// What probes need of the host that they run on.
 package struct ProbeEnvironment: Sendable {
     /// Resolves the names of targets.
@@ -22,14 +29,14 @@ package struct ProbeEnvironment: Sendable {
         let internet: @Sendable () -> Verdict
         /// What the latest diagnosis of this host found over a family, if it is not too old.
         let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
-        /// Finds out why a URL cannot be reached, when nothing that was seen says so; nil for no answer.
-        let cause: @Sendable (HTTPURL) async -> Cause?
+        /// Finds out why a target cannot be reached, when nothing that was seen says so; nil for no answer.
+        let cause: @Sendable (ProbeSubject) async -> Cause?
 
         /// What is known, from its parts.
         package init(
             route: @escaping @Sendable (IPAddress) async -> AddressRoute, internet: @escaping @Sendable () -> Verdict,
             diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil },
-            cause: @escaping @Sendable (HTTPURL) async -> Cause? = { _ in nil }
+            cause: @escaping @Sendable (ProbeSubject) async -> Cause? = { _ in nil }
         ) {
             self.route = route
             self.internet = internet

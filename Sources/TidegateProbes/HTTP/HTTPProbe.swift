@@ -3,11 +3,11 @@ internal import TidegateSession
 internal import TidegateTransfer
 
 /// A probe over HTTP: one request on a new connection, and one more for each redirect.
-struct HTTPProbe: Sendable {
+struct HTTPProbe: TargetProbe {
     let options: HTTPProbeOptions
-    let environment: ProbeEnvironment
-    let policy: ProbeTargetPolicy
-    let deadline: MonotonicTime
+    let context: ProbeContext
+
+    var environment: ProbeEnvironment { self.context.environment }
 
     func run(_ text: String, _ findings: inout ProbeFindings) async {
         findings.declare(
@@ -28,13 +28,12 @@ struct HTTPProbe: Sendable {
         HTTPProbeRecorder(probe: self, exchanges: exchanges).record(&findings)
     }
 
-    /// The URL that may be asked about from here: not one behind a proxy, and none of whose addresses is denied.
-    func explainedURL(of text: String) async -> HTTPURL? {
+    /// The URL, if it is not behind a proxy.
+    func subject(of text: String) async -> ProbeSubject? {
         guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil,
-            case .success(let addresses) = await self.environment.addresses(of: url.target.host, within: .seconds(1)),
-            addresses.allSatisfy({ self.policy.refusal(of: url.target.host, at: $0) == nil })
+            await self.context.allows(url.target.host)
         else { return nil }
-        return url
+        return .url(url)
     }
 
     // A scheme may be left out.
@@ -53,12 +52,8 @@ struct HTTPProbe: Sendable {
 
     /// The address of a target, with what is wrong with it in `findings`; nil if it is not to be asked.
     func address(of host: String, _ findings: inout ProbeFindings) async -> ProbeAddress? {
-        let finder = ProbeAddressFinder(environment: self.environment, preference: self.options.family)
-        let address = await finder.address(of: host, until: self.deadline, &findings)
+        let address = await self.context.address(of: host, preferring: self.options.family, &findings)
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
-        guard let address else { return nil }
-        guard let refusal = self.policy.refusal(of: host, at: address.address) else { return address }
-        findings.fail(.targetDenied, .mine, refusal)
-        return nil
+        return address
     }
 }

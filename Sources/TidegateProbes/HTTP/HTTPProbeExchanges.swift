@@ -109,7 +109,7 @@ struct HTTPProbeExchanges {
         }
         let host = proxy?.target.host ?? hop.url.target.host
         let start = environment.time.monotonic()
-        let result = await environment.addresses(of: host, within: self.probe.deadline - start)
+        let result = await environment.addresses(of: host, within: self.probe.context.remaining)
         guard case .success(let addresses) = result, let first = addresses.first else {
             guard case .failure(let failure) = result else { return nil }
             findings.fail(.resolveFailed, failure.reason.party, "\(host) gave no address: \(failure.reason)")
@@ -126,7 +126,7 @@ struct HTTPProbeExchanges {
 
     // What a name leads to behind a proxy is up to the proxy's own rules: then only the target itself is looked at.
     private func refusal(of target: Target, at addresses: [IPAddress]?) -> String? {
-        let policy = self.probe.policy
+        let policy = self.probe.context.policy
         guard let addresses else { return policy.refusal(of: target.host, at: target.address) }
         return addresses.lazy.compactMap { policy.refusal(of: target.host, at: $0) }.first
     }
@@ -142,7 +142,7 @@ struct HTTPProbeExchanges {
             return nil
         }
         do throws(TextError) {
-            let limit = max(.milliseconds(1), self.probe.deadline - environment.time.monotonic())
+            let limit = max(.milliseconds(1), self.probe.context.remaining)
             let outcome = try await environment.attempts.run(request, within: limit)
             if let head = outcome.head {
                 self.jar.take(head.fields("Set-Cookie"), from: hop.url, at: environment.time.wall())

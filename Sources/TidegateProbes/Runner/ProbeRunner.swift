@@ -70,19 +70,15 @@ package final class ProbeRunner: ProbeService {
         var findings = ProbeFindings(log: ProbeLog(time: time, module: question.module, target: target))
         findings.note(
             "Beginning probe", [("probe", module.prober.rawValue), ("timeout_seconds", "\(limit.inSeconds)")])
-        let duration: Duration
-        switch module.prober {
-        case .http:
-            let probe = HTTPProbe(
-                options: module.http, environment: self.environment, policy: policy, deadline: start + limit)
-            await probe.run(target, &findings)
-            duration = time.monotonic() - start
-            // What was seen does not say: the rungs below are asked, and that takes no part in the measurement.
-            if findings.failure?.party == .unknown, let url = await probe.explainedURL(of: target),
-                let cause = await self.environment.network.cause(url)
-            {
-                findings.explain(cause)
-            }
+        let probe = module.probe(
+            in: ProbeContext(environment: self.environment, policy: policy, deadline: start + limit))
+        await probe.run(target, &findings)
+        let duration = time.monotonic() - start
+        // What was seen does not say: the rungs below are asked, and that takes no part in the measurement.
+        if findings.failure?.party == .unknown, let subject = await probe.subject(of: target),
+            let cause = await self.environment.network.cause(subject)
+        {
+            findings.explain(cause)
         }
         findings.set(.success, findings.failure == nil ? 1 : 0)
         findings.set(.duration, duration.inSeconds)
@@ -102,6 +98,13 @@ package final class ProbeRunner: ProbeService {
 }
 
 extension ProbeModule {
+    /// What asks a target as the module says.
+    fileprivate func probe(in context: ProbeContext) -> any TargetProbe {
+        switch self.prober {
+        case .http: HTTPProbe(options: self.http, context: context)
+        }
+    }
+
     /// Has targets asked for `hostname`.
     fileprivate mutating func ask(for hostname: String) throws(ProbeRefusal) {
         switch self.prober {
