@@ -100,7 +100,9 @@ let package = Package(
             ], swiftSettings: safe),
         .target(
             name: "TidegateProbes",
-            dependencies: ["TidegateCore", "TidegateRegex", "TidegateSession", "TidegateTransfer", httpTypes],
+            dependencies: [
+                "TidegateCore", "TidegateRegex", "TidegateSerialization", "TidegateSession", "TidegateTransfer", httpTypes,
+            ],
             swiftSettings: safe),
         .target(
             name: "Tidegate",
@@ -181,9 +183,8 @@ let package = Package(
         .testTarget(
             name: "TidegateProbesTests",
             dependencies: [
-                "TidegateLoop", "TidegateProbes", "TidegateRegex", "TidegateTransfer", "TidegateTestKit",
-                "TidegateTesting",
-                httpTypes,
+                "TidegateLoop", "TidegateProbes", "TidegateRegex", "TidegateSession", "TidegateTransfer",
+                "TidegateTestKit", "TidegateTesting", httpTypes,
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateTracingTests",

@@ -16,7 +16,8 @@ struct ProbeFixture {
     init(
         _ options: HTTPProbeOptions = HTTPProbeOptions(), timeout: Duration? = .seconds(20),
         names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
-        historyLimit: Int = 100, path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
+        historyLimit: Int = 100, maxConcurrent: Int = 512,
+        path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
         host: Verdict = .unknown, cause: Cause? = nil
     ) {
         let resolver = ScriptedResolver(
@@ -25,7 +26,7 @@ struct ProbeFixture {
         self.runner = ProbeRunner(
             ProbeRunner.Configuration(
                 modules: ["m": ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")],
-                targets: targets, historyLimit: historyLimit),
+                targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent),
             environment: ProbeEnvironment(
                 resolver: resolver,
                 network: ProbeEnvironment.Network(

@@ -47,6 +47,16 @@ struct TLSProbeTests {
         #expect(wrongName.failure?.reason == "tls_failed")
     }
 
+    @Test("A host that is an address is not connected to in place of the target")
+    func addressAsHost() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.sign(["tide.test"]))
+        let report = try await ProbeFixture(.with { $0.tls.isInsecure = true })
+            .probe("https://tide.test:\(server.port)/", hostname: "127.0.0.9")
+        // Nothing listens at 127.0.0.9.
+        #expect(report.value("probe_success") == 1, "\(report.failure as Any)")
+    }
+
     @Test("TLS may be required, forbidden, or of a version that the server does not speak")
     func conditions() async throws {
         let authority = try await TestAuthority()

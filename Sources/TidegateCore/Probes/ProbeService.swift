@@ -44,6 +44,8 @@ package enum ProbeRefusal: Error, Sendable, Hashable {
     case hostnameConflict(module: String, parameter: String)
     /// The name that the target is to be asked for is none.
     case invalidHostname(String)
+    /// So many probes run already.
+    case tooMany(limit: Int)
 }
 
 /// What a probe found.

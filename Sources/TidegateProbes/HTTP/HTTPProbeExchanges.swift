@@ -31,6 +31,8 @@ struct HTTPProbeExchanges {
     private let first: HTTPURL
     private let body: AttemptBody
     private let jar = CookieJar()
+    /// The field with the access token that was asked for.
+    private var token: HTTPField?
     /// What was made, in order.
     private(set) var all: [Exchange] = []
     /// How many answers were redirects.
@@ -54,6 +56,15 @@ struct HTTPProbeExchanges {
         }
         for phase in PhaseDurations.Phase.allCases where phase != .resolve {
             findings.add(.httpDuration, 0, labels: [phase.label])
+        }
+        if let oauth2 = options.oauth2, let url = oauth2.tokenURL {
+            do throws(TextError) {
+                self.token = try await AccessTokenRequest(options: oauth2, url: url, context: self.probe.context)
+                    .field()
+                findings.note("Received an access token")
+            } catch {
+                return findings.fail(.authorizationFailed, .unknown, error.description)
+            }
         }
         var hop = Hop(method: options.method, url: self.first, headers: options.headers)
         while let destination = await self.destination(of: hop, known, &findings),
@@ -188,10 +199,12 @@ struct HTTPProbeExchanges {
     private func headers(of hop: Hop) throws(TextError) -> [HTTPField] {
         let options = self.probe.options
         var headers = hop.headers ?? []
-        if hop.keepsCredentials, headers.first(named: .authorization) == nil,
-            let field = try options.authorization?.field()
-        {
-            headers.append(field)
+        if hop.keepsCredentials {
+            headers += try options.secretHeaders.map { header throws(TextError) in try header.field() }
+            if headers.first(named: .authorization) == nil, let field = try options.authorization?.field() ?? self.token
+            {
+                headers.append(field)
+            }
         }
         if let coding = options.coding, coding != .identity, headers.first(named: .acceptEncoding) == nil {
             headers.append(HTTPField(name: .acceptEncoding, value: coding.rawValue))

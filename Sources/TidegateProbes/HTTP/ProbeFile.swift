@@ -42,6 +42,18 @@ enum ProbeFile {
     }
 }
 
+extension SecretHeader {
+    /// The field.
+    ///
+    /// - Throws: A file that cannot be read, or a value that no field can carry.
+    func field() throws(TextError) -> HTTPField {
+        guard let name = HTTPField.Name(self.name), case let value = try ProbeFile.read(self.value),
+            HTTPField.isValidValue(value)
+        else { throw TextError("the value of the module's field \(self.name) has a character that no field can carry") }
+        return HTTPField(name: name, value: value)
+    }
+}
+
 extension ProbeAuthorization {
     /// The field Authorization.
     ///

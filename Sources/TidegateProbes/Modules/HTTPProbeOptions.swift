@@ -7,12 +7,16 @@ package import TidegateSession
 package struct HTTPProbeOptions: Sendable, Hashable {
     package var method = "GET"
     package var headers: [HTTPField] = []
+    /// Fields that may be secrets.
+    package var secretHeaders: [SecretHeader] = []
     package var body: ProbeBody?
     package var followsRedirects = true
     package var allowsHTTP2 = true
     package var family = FamilyPreference()
     package var tls = ProbeTLSOptions()
     package var authorization: ProbeAuthorization?
+    /// How an access token is asked for; nil asks for none.
+    package var oauth2: OAuth2Options?
     package var proxy = ProxyPolicy.direct
     /// Whether names are left to the proxy, if there is one.
     package var skipsResolveWithProxy = false

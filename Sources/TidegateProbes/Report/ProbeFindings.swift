@@ -73,6 +73,8 @@ enum ProbeFailureReason: String, MetricLabel {
     case fileError
     /// The name gave no address.
     case resolveFailed
+    /// The server that gives tokens gave none.
+    case authorizationFailed
     case connectFailed
     case tlsFailed
     /// No answer in time.

@@ -13,22 +13,27 @@ package final class ProbeRunner: ProbeService {
         package var timeoutOffset: Duration
         /// How many probes are remembered, and how many failures before them.
         package var historyLimit: Int
+        /// How many probes are answered at a time; each may keep a body in memory, and has a socket.
+        package var maxConcurrent: Int
 
         /// A configuration from its parts.
         package init(
             modules: [String: ProbeModule] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
-            timeoutOffset: Duration = .milliseconds(500), historyLimit: Int = 100
+            timeoutOffset: Duration = .milliseconds(500), historyLimit: Int = 100,
+            maxConcurrent: Int = 512
         ) {
             self.modules = modules
             self.targets = targets
             self.timeoutOffset = timeoutOffset
             self.historyLimit = historyLimit
+            self.maxConcurrent = maxConcurrent
         }
     }
 
     private let environment: ProbeEnvironment
     private let configuration: Mutex<Configuration>
     private let reports: ProbeHistory
+    private let running = Atomic(0)
 
     /// A runner that takes its modules from `configuration`.
     package init(_ configuration: Configuration, environment: ProbeEnvironment) {
@@ -59,6 +64,9 @@ package final class ProbeRunner: ProbeService {
             module: module.timeout, scrape: question.scrapeTimeout, offset: configuration.timeoutOffset)
         guard !question.target.isEmpty else { throw .missingTarget }
         if let hostname = question.hostname, !hostname.isEmpty { try module.ask(for: hostname) }
+        let count = self.running.add(1, ordering: .relaxed).newValue
+        defer { self.running.subtract(1, ordering: .relaxed) }
+        guard count <= configuration.maxConcurrent else { throw .tooMany(limit: configuration.maxConcurrent) }
         return self.reports.add(await self.run(question, module, configuration.targets, within: limit))
     }
 

@@ -88,6 +88,8 @@ extension ProbeRefusal {
                 status: .internalServerError)
         case .missingTarget: .text("Target parameter is missing", status: .badRequest)
         case .invalidHostname(let name): .text("\(JSONValue.string(name)) is not a host name", status: .badRequest)
+        case .tooMany(let limit):
+            .text("\(limit) probes are running, and no more run at a time", status: .serviceUnavailable)
         case .hostnameConflict(let module, let parameter):
             .text(
                 "host header defined both in module configuration (\(module)) and with URL-parameter 'hostname' "

@@ -81,6 +81,30 @@ import TidegateRegex
             module.http.proxy == ProxyPolicy("http://u:p@proxy.example:3128", exceptions: ["a.example", "10.0.0.0/8"]))
     }
 
+    @Test("Tokens and secret fields of Prometheus' clients are read, and left out of what is shown")
+    func client() throws {
+        let module = try Self.module(
+            """
+            prober: http
+            http:
+              http_headers:
+                X-A: {values: [one], secrets: [s3cret], files: [/key]}
+              oauth2:
+                client_id: me
+                client_secret: s3cret
+                token_url: https://id.example/token
+                scopes: [read]
+                endpoint_params: {audience: me}
+            """)
+        #expect(
+            module.http.secretHeaders
+                == [.text("one"), .text("s3cret"), .file("/key")].map { SecretHeader(name: "X-A", value: $0) })
+        let oauth2 = try #require(module.http.oauth2)
+        #expect(oauth2.clientID == "me" && oauth2.clientSecret == .text("s3cret") && oauth2.scopes == ["read"])
+        #expect(oauth2.tokenURL?.text == "https://id.example/token" && oauth2.parameters == ["audience": "me"])
+        #expect(!module.text.contains("s3cret") && module.text.contains("client_secret: <secret>"))
+    }
+
     @Test("Without keys a module is blackbox_exporter's default")
     func defaults() throws {
         let module = try Self.module("prober: http")

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import HTTPTypes
 internal import Tidegate
 internal import TidegateCore
@@ -39,16 +40,19 @@ enum HTTPProbeSchema {
         .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
         .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
         .value("no_proxy", \.proxyExceptions, .text),
-        .notAvailable("proxy_from_environment"), .notAvailable("proxy_connect_header"), .notAvailable("oauth2"),
-        .notAvailable("http_headers"), .notAvailable("enable_http3"),
+        .value("proxy_from_environment", \.takesProxyFromEnvironment, .boolean),
+        .section("oauth2", \.oauth2OrNew, OAuth2Schema.fields, check: OAuth2Schema.check),
+        SecretHeaderSchema.field,
+        .notAvailable("proxy_connect_header"), .notAvailable("enable_http3"),
     ]
 
     /// Keys that exclude each other.
     @Sendable
     static func check(_ options: HTTPProbeOptions, at node: ConfigurationNode, problems: inout ProblemList) {
         for keys in [
-            ["body", "body_file"], ["basic_auth", "authorization", "bearer_token", "bearer_token_file"],
-            ["no_follow_redirects", "follow_redirects"],
+            ["body", "body_file"], ["basic_auth", "authorization", "bearer_token", "bearer_token_file", "oauth2"],
+            ["no_follow_redirects", "follow_redirects"], ["proxy_url", "proxy_from_environment"],
+            ["no_proxy", "proxy_from_environment"],
         ] {
             let given = keys.filter { node.value(of: $0)?.isGiven ?? false }
             if given.count > 1 { problems.add("\(given.joined(separator: " and ")) are mutually exclusive", at: node) }
@@ -98,6 +102,15 @@ extension HTTPProbeOptions {
     fileprivate var proxyExceptions: String {
         get { self.proxy.exceptions.joined(separator: ",") }
         set { self.proxy.exceptions = newValue.split { $0 == "," || $0 == " " }.map(String.init) }
+    }
+    // Read with the file: a later reload sees the environment that the process has.
+    fileprivate var takesProxyFromEnvironment: Bool {
+        get { false }
+        set { if newValue { self.proxy = ProxyPolicy(environment: ProcessInfo.processInfo.environment) } }
+    }
+    fileprivate var oauth2OrNew: OAuth2Options {
+        get { self.oauth2 ?? OAuth2Options() }
+        set { self.oauth2 = newValue }
     }
     fileprivate var bearerToken: String? {
         get { nil }

@@ -1,0 +1,93 @@
+internal import HTTPTypes
+internal import Tidegate
+internal import TidegateCore
+internal import TidegateProbes
+
+/// The keys of a module's `oauth2`.
+enum OAuth2Schema {
+    static let fields: [Field<OAuth2Options>] = [
+        .value("client_id", \.clientID, .text, isRequired: true),
+        .value("client_secret", \.secretText, .text), .value("client_secret_file", \.secretFile, .path),
+        .value("token_url", \.tokenURL, .tokenURL),
+        .list("scopes", \.scopes, .text),
+        .mapping("endpoint_params") { options, entry throws(TextError) in
+            options.parameters[entry.key] = try ValueParser<String>.text.parse(entry.value)
+        },
+        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
+        .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
+        .value("no_proxy", \.proxyExceptions, .text),
+        .notAvailable("client_secret_ref"), .notAvailable("proxy_from_environment"),
+        .notAvailable("proxy_connect_header"), .notAvailable("grant_type"),
+    ]
+
+    @Sendable
+    static func check(_ options: OAuth2Options, at node: ConfigurationNode, problems: inout ProblemList) {
+        if options.tokenURL == nil, node.value(of: "token_url") == nil {
+            problems.add("missing key \"token_url\"", at: node)
+        }
+        if options.tls.serverName != nil {
+            problems.add("server_name is not available for oauth2 in this version", at: node)
+        }
+        let secrets = ["client_secret", "client_secret_file"].filter { node.value(of: $0)?.isGiven ?? false }
+        if secrets.count > 1 {
+            problems.add("\(secrets.joined(separator: " and ")) are mutually exclusive", at: node)
+        }
+    }
+}
+
+extension OAuth2Options {
+    // The keys as the file has them.
+    fileprivate var secretText: String {
+        get { "" }
+        set { self.clientSecret = .text(newValue) }
+    }
+    fileprivate var secretFile: String {
+        get { "" }
+        set { self.clientSecret = .file(newValue) }
+    }
+    fileprivate var proxyExceptions: String {
+        get { self.proxy.exceptions.joined(separator: ",") }
+        set { self.proxy.exceptions = ProxyPolicy.exceptions(newValue) }
+    }
+}
+
+extension ValueParser<HTTPURL> {
+    fileprivate static let tokenURL = ValueParser.text("a URL") { text throws(TextError) in
+        do throws(HTTPURLError) { return try HTTPURL(text) } catch { throw TextError("\(error)") }
+    }
+}
+
+/// The key `http_headers` of Prometheus' HTTP clients: fields with `values`, `secrets` and `files`.
+enum SecretHeaderSchema {
+    /// Fields that have keys of their own, or that the protocol needs.
+    private static let reserved: Set<String> = [
+        "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "host",
+        "keep-alive", "proxy-authenticate", "proxy-authorization", "user-agent", "www-authenticate",
+        "x-prometheus-remote-read-version", "x-prometheus-remote-write-version",
+        "x-prometheus-scrape-timeout-seconds",
+    ]
+
+    private struct Keys: Sendable {
+        var values: [String] = []
+        var secrets: [String] = []
+        var files: [String] = []
+    }
+
+    private static let keys: [Field<Keys>] = [
+        .list("values", \.values, .text), .list("secrets", \.secrets, .text), .list("files", \.files, .path),
+    ]
+
+    static let field = Field<HTTPProbeOptions>.mapping("http_headers") { options, entry throws(TextError) in
+        guard let name = HTTPField.Name(entry.key) else {
+            throw TextError("\"\(entry.key)\" is not the name of a header field")
+        }
+        guard !Self.reserved.contains(name.canonicalName) else {
+            throw TextError("the field \(entry.key) cannot be set with http_headers")
+        }
+        var (keys, problems) = (Keys(), ProblemList(file: ""))
+        problems.read(Self.keys, from: entry.value, into: &keys)
+        if let problem = problems.entries.first { throw TextError(problem.message) }
+        let texts = (keys.values + keys.secrets).map(Secret.text)
+        options.secretHeaders += (texts + keys.files.map(Secret.file)).map { SecretHeader(name: entry.key, value: $0) }
+    }
+}

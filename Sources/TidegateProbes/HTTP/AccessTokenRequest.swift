@@ -1,0 +1,87 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateSerialization
+internal import TidegateSession
+internal import TidegateTransfer
+
+/// Asks an authorization server for an access token: the client credentials grant (RFC 6749 4.4), once per probe.
+struct AccessTokenRequest: Sendable {
+    /// More than any answer needs.
+    private static let maxBytes = 1 << 20
+
+    let options: OAuth2Options
+    let url: HTTPURL
+    let context: ProbeContext
+
+    /// The field Authorization.
+    ///
+    /// - Throws: What is wrong with the server's answer, or why there is none.
+    func field() async throws(TextError) -> HTTPField {
+        let secret = try ProbeFile.read(self.options.clientSecret)
+        var answer = try await self.ask(with: .header, secret)
+        // Servers need not know the header (RFC 6749 2.3.1).
+        if let status = answer.head?.status, (400..<500).contains(status) {
+            answer = try await self.ask(with: .form, secret)
+        }
+        guard let head = answer.head, answer.failure == nil || answer.failure == .httpStatus else {
+            throw TextError("\(self.name) gives no token: \(answer.text)")
+        }
+        guard (200..<300).contains(head.status) else { throw TextError("\(self.name) answered \(head.status)") }
+        guard case .string(let token)? = (try? JSONValue(parsing: answer.body))?["access_token"], !token.isEmpty,
+            HTTPField.isValidValue(token)
+        else { throw TextError("the answer of \(self.name) has no access_token") }
+        return HTTPField(name: .authorization, value: "Bearer \(token)")
+    }
+
+    private var name: String { "the token server \(self.url.textWithoutQuery)" }
+
+    private enum Credentials { case header, form }
+
+    private func ask(with credentials: Credentials, _ secret: String) async throws(TextError) -> AttemptOutcome {
+        let environment = self.context.environment
+        let proxy = self.options.proxy.proxy(for: self.url)
+        let host = proxy?.target.host ?? self.url.target.host
+        let addresses: [IPAddress]
+        switch await environment.addresses(of: host, within: self.context.remaining) {
+        case .success(let found): addresses = found
+        case .failure(let failure): throw TextError("\(host) gave no address: \(failure.reason)")
+        }
+        var parameters = self.options.parameters.merging(["grant_type": "client_credentials"]) { $1 }
+        if !self.options.scopes.isEmpty { parameters["scope"] = self.options.scopes.joined(separator: " ") }
+        var headers = [
+            HTTPField(name: .contentType, value: "application/x-www-form-urlencoded"),
+            HTTPField(name: .accept, value: "application/json"),
+        ]
+        switch credentials {
+        case .header:
+            let text = "\(try Self.encoded(self.options.clientID)):\(try Self.encoded(secret))"
+            headers.append(
+                HTTPField(name: .authorization, value: "Basic \(Data(text.utf8).base64EncodedString())"))
+        case .form:
+            parameters["client_id"] = self.options.clientID
+            parameters["client_secret"] = secret
+        }
+        var request = AttemptRequest(
+            id: AttemptID(rawValue: 0), url: self.url, method: "POST", headers: headers,
+            body: .bytes(Array(try Self.form(parameters).utf8)), addresses: addresses,
+            sink: .memory(limit: Self.maxBytes), connectTimeout: .seconds(3600),
+            tls: self.options.tls.transferOptions(showsCertificate: true), proxy: proxy,
+            userAgent: "Tidegate/\(environment.version)", usesFreshConnection: true)
+        request.takesAnyStatus = true
+        return try await environment.attempts.run(request, within: max(.milliseconds(1), self.context.remaining))
+    }
+
+    private static func form(_ parameters: [String: String]) throws(TextError) -> String {
+        do {
+            return try QueryEncoding().query(of: parameters)
+        } catch {
+            throw TextError("the parameters of the token request cannot be encoded: \(error)")
+        }
+    }
+
+    // A name or a password is encoded like the value of a form (RFC 6749 2.3.1).
+    private static func encoded(_ text: String) throws(TextError) -> String {
+        String(try self.form(["v": text]).dropFirst(2))
+    }
+}
