@@ -108,6 +108,11 @@ import TidegateCore
             (["tasks", "list", "--control.socket", ""], "--control.socket: path is empty"),
             (["status", "-q", "--json"], "--quiet and --json are mutually exclusive"),
             (["fetch", "http://a/", "-q", "--progress", "bar"], "--quiet and --progress bar are mutually exclusive"),
+            (
+                ["serve", "--timeout-offset", "x"],
+                "--timeout-offset: \"x\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
+            ),
+            (["serve", "--history.limit", "10001"], "--history.limit: 10001 is out of range (0 to 10000)"),
             (["serve", "--web.max-requests", "0"], "--web.max-requests: 0 is out of range (1 to 10000)"),
         ])
     func usageErrors(_ arguments: [String], _ message: String) {

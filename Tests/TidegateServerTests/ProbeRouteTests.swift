@@ -74,6 +74,25 @@ struct ProbeRouteTests {
             ])
     }
 
+    @Test("The page lists the latest probes with a link to each log, and nothing without modules")
+    func page() async throws {
+        var gated = FakeProbes.report(8, "http://u:secret@b.example/?token=1")
+        gated.isGated = true
+        var good = FakeProbes.report(9, "c.example")
+        good.failure = nil
+        let probes = FakeProbes(history: [good, gated, FakeProbes.report(7, "<a>")])
+        let html = try await Self.get("/", of: probes).text
+        let section = try #require(html.split(separator: "\n").first { $0.hasPrefix("<section id=\"probes\"") })
+        #expect(section.contains("3 remembered, 1 failed, 1 had no path"))
+        for text in [
+            "<span class=\"good\">succeeded</span>", "<a href=\"/logs?id=9\">log</a>",
+            "<span class=\"wait\">not asked</span>", "http://b.example/", "<span class=\"bad\">failed</span> 503",
+            "&lt;a&gt;",
+        ] { #expect(section.contains(text), "\(text)") }
+        #expect(!section.contains("secret") && !section.contains("token"))
+        #expect(try await !Self.get("/", of: FakeProbes(hasModules: false)).text.contains("id=\"probes\""))
+    }
+
     @Test("The module is http_2xx unless the request names another")
     func standardModule() async throws {
         let probes = FakeProbes()
@@ -95,6 +114,7 @@ struct ProbeRouteTests {
     @Test(
         "Refusals have blackbox_exporter's words and statuses",
         arguments: [
+            (.tooMany(limit: 2), 503, "2 probes are running, and no more run at a time\n"),
             (.unknownModule("x"), 400, "Unknown module \"x\"\n"),
             (.missingTarget, 400, "Target parameter is missing\n"),
             (

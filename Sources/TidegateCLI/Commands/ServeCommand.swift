@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
+internal import TidegateProbes
 
 /// `tidegate serve`: the sidecar.
 struct ServeCommand: AsyncParsableCommand {
@@ -56,6 +57,16 @@ struct ServeCommand: AsyncParsableCommand {
         name: .customLong("web.max-requests"),
         help: ArgumentHelp("Maximum number of concurrent HTTP requests.", valueName: "n"))
     var maxRequests = 40
+
+    @Option(
+        name: .customLong("timeout-offset"),
+        help: ArgumentHelp("How much earlier than its scrape a probe of /probe ends.", valueName: "duration"))
+    var timeoutOffset = "0.5"
+
+    @Option(
+        name: .customLong("history.limit"),
+        help: ArgumentHelp("Number of probes to remember, and of failed ones before them.", valueName: "n"))
+    var historyLimit = 100
 
     @Option(
         name: .customLong("control.socket"),
@@ -123,6 +134,10 @@ struct ServeCommand: AsyncParsableCommand {
         }
         try OptionParsing.naming("--web.max-requests") { () throws(TextError) in
             try settings.setMaxRequests(self.maxRequests)
+        }
+        settings.probes.timeoutOffset = try OptionParsing.seconds(self.timeoutOffset, of: "--timeout-offset")
+        try OptionParsing.naming("--history.limit") { () throws(TextError) in
+            try settings.setHistoryLimit(self.historyLimit)
         }
         if let path = self.controlSocket {
             try OptionParsing.naming("--control.socket") { () throws(TextError) in try settings.setControlSocket(path) }

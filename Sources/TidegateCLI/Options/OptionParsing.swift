@@ -12,6 +12,15 @@ enum OptionParsing {
         }
     }
 
+    /// A finite duration from 0; a number without a unit, with or without a fraction, is in seconds.
+    static func seconds(_ text: String, of option: String) throws -> Duration {
+        if let number = Double(text), (0...86_400).contains(number) { return .seconds(number) }
+        guard let duration = try self.duration(text, of: option).duration else {
+            throw ValidationError("\(option): \"\(text)\" is not a finite duration")
+        }
+        return duration
+    }
+
     /// A finite duration above zero.
     static func positive(_ text: String, of option: String) throws -> Duration {
         guard let duration = try self.duration(text, of: option).duration, duration > .zero else {

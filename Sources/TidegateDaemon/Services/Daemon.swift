@@ -161,7 +161,7 @@ package struct Daemon: Sendable {
         configuration.version = self.settings.version
         configuration.targetNames = self.monitorConfiguration.targetNames
         self.configuration.apply(to: &configuration)
-        let probes = ProbeRunner(self.configuration.probes, monitor: monitor)
+        let probes = self.probeRunner(monitor, &configuration)
         let endpoint = Endpoint(
             configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
@@ -194,6 +194,14 @@ package struct Daemon: Sendable {
         // The watchdog terminates what is left after this; the group's own limit for cancellation would trap.
         group.maximumGracefulShutdownDuration = .seconds(8)
         return ServiceGroup(configuration: group)
+    }
+
+    private func probeRunner(_ monitor: Monitor, _ endpoint: inout EndpointConfiguration) -> ProbeRunner {
+        var probes = self.settings.probes
+        (probes.modules, probes.targets) = (self.configuration.probes.modules, self.configuration.probes.targets)
+        // Prometheus keeps a connection for every target, and one client has a quarter of them.
+        if !probes.modules.isEmpty { endpoint.maxConnections = 4 * probes.maxConcurrent }
+        return ProbeRunner(probes, monitor: monitor)
     }
 
     private func controlService(

@@ -1,4 +1,5 @@
 package import TidegateCore
+package import TidegateProbes
 internal import TidegateServer
 
 /// The daemon's settings from the command line.
@@ -20,6 +21,8 @@ package struct DaemonSettings: Sendable {
     /// True if the state directory was set explicitly: the daemon does not start without it then.
     var isStateDirectoryExplicit = false
     var endpoint = EndpointConfiguration()
+    /// How probes are answered; modules come from the configuration file.
+    package var probes = ProbeRunner.Configuration()
 
     /// Settings with the default paths.
     package init(paths: DefaultPaths) {
@@ -32,6 +35,12 @@ package struct DaemonSettings: Sendable {
         guard directory.hasPrefix("/") else { throw TextError("\"\(directory)\" is not an absolute path") }
         self.stateDirectory = directory
         self.isStateDirectoryExplicit = true
+    }
+
+    /// Sets how many probes are remembered.
+    package mutating func setHistoryLimit(_ limit: Int) throws(TextError) {
+        guard (0...10_000).contains(limit) else { throw TextError("\(limit) is out of range (0 to 10000)") }
+        self.probes.historyLimit = limit
     }
 
     /// Sets the path of the control socket.

@@ -42,8 +42,10 @@ package final class ProbeRunner: ProbeService {
         self.reports = ProbeHistory(limit: configuration.historyLimit)
     }
 
-    /// Takes new modules for the next probes; the history goes on.
-    package func update(_ configuration: Configuration) { self.configuration.withLock { $0 = configuration } }
+    /// Takes new modules and targets for the next probes; the history and the limits stay.
+    package func update(_ configuration: Configuration) {
+        self.configuration.withLock { ($0.modules, $0.targets) = (configuration.modules, configuration.targets) }
+    }
 
     package var hasModules: Bool { self.configuration.withLock { !$0.modules.isEmpty } }
 

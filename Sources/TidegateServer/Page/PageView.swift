@@ -13,6 +13,8 @@ struct PageView {
     let party: FaultParty?
     let now: WallTime
     let configuration: EndpointConfiguration
+    /// The latest probes of `/probe`, the newest first; nil without modules.
+    var probes: [ProbeReport]?
 
     /// Nothing is loaded; the one style sheet and the one script are allowed by their hashes.
     ///
@@ -35,7 +37,7 @@ struct PageView {
             "facts": self.facts(beside: headline), "icon": headline.tone.iconColour,
             "ladder": ladder.html, "measured": ladder.note(at: self.now),
             "links": self.linkTable, "targets": self.targetTable, "tasks": tasks.html,
-            "summary": HTML.escaped(tasks.summary), "timeline": timeline.html,
+            "summary": HTML.escaped(tasks.summary), "probes": self.probeSection, "timeline": timeline.html,
             "events": self.eventList,
             "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? "" : " hidden",
             "now": self.now.description, "clock": self.now.dateAndTime,
@@ -101,6 +103,16 @@ struct PageView {
     private var targetTable: String {
         guard !self.status.targets.isEmpty else { return "<p class=\"empty\">No targets are configured.</p>" }
         return self.table(TargetRow.heads, self.targetRows.map(\.cells))
+    }
+
+    private var probeSection: String {
+        guard let probes = self.probes else { return "" }
+        let rows = ProbeRows(reports: probes, redaction: self.configuration.redaction, now: self.now)
+        return """
+            <section id="probes" data-part aria-labelledby="probes-title"><h2 id="probes-title">Latest probes \
+            <small>\(rows.summary)</small></h2>\(self.table(ProbeRows.heads, rows.cells))</section>
+
+            """
     }
 
     private var linkTable: String {

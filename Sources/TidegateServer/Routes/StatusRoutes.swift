@@ -41,7 +41,8 @@ struct StatusRoutes: Sendable {
                 status: view.status, diagnosis: view.diagnosis,
                 tasks: view.taskSample(atMost: StatusRoutes.sampleLimit),
                 record: self.dependencies.page.snapshot(), nextRuns: nextRuns, party: party,
-                now: self.dependencies.time.wall(), configuration: self.dependencies.configuration)
+                now: self.dependencies.time.wall(), configuration: self.dependencies.configuration,
+                probes: self.dependencies.probes.flatMap { $0.hasModules ? $0.history : nil })
             return Array(page.html.utf8)
         }
         var response = Response(

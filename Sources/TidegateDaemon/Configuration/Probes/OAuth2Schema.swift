@@ -51,12 +51,6 @@ extension OAuth2Options {
     }
 }
 
-extension ValueParser<HTTPURL> {
-    fileprivate static let tokenURL = ValueParser.text("a URL") { text throws(TextError) in
-        do throws(HTTPURLError) { return try HTTPURL(text) } catch { throw TextError("\(error)") }
-    }
-}
-
 /// The key `http_headers` of Prometheus' HTTP clients: fields with `values`, `secrets` and `files`.
 enum SecretHeaderSchema {
     /// Fields that have keys of their own, or that the protocol needs.

@@ -15,6 +15,12 @@ extension ValueParser<RegularExpression> {
     }
 }
 
+extension ValueParser<HTTPURL> {
+    static let tokenURL = ValueParser.text("a URL") { text throws(TextError) in
+        do throws(HTTPURLError) { return try HTTPURL(text) } catch { throw TextError("\(error)") }
+    }
+}
+
 extension ValueParser<AddressFamily> {
     static let ipProtocol = ValueParser.text("ip4 or ip6") { text throws(TextError) in
         switch text {
