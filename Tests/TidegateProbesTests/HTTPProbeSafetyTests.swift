@@ -20,7 +20,9 @@ struct HTTPProbeSafetyTests {
             })
         let report = try await fixture.probe("http://169.254.169.254/latest/")
         #expect(report.failure?.reason == "target_denied" && proxy.requests.isEmpty)
-        #expect(try await fixture.probe("http://198.51.100.1/").value("probe_success") == 1)
+        let proxied = try await fixture.probe("http://198.51.100.1/")
+        #expect(proxied.value("probe_success") == 1)
+        #expect(proxied.phases == ["connect", "tls", "processing", "transfer"])
         #expect(proxy.requests.map(\.path) == ["http://198.51.100.1/"])
     }
 

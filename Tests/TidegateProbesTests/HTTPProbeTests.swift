@@ -151,6 +151,51 @@ struct HTTPProbeTests {
         #expect(report.value("probe_http_uncompressed_body_length") == 128)
     }
 
+    /// "hello world" by gzip(1), raw deflate and brotli(1).
+    private static let encoded: [String: [UInt8]] = [
+        "gzip": [
+            0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x57, 0x28, 0xCF,
+            0x2F, 0xCA, 0x49, 0x01, 0x00, 0x85, 0x11, 0x4A, 0x0D, 0x0B, 0x00, 0x00, 0x00,
+        ],
+        "deflate": [0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x57, 0x28, 0xCF, 0x2F, 0xCA, 0x49, 0x01, 0x00],
+        "br": [0x0B, 0x05, 0x80] + Array("hello world".utf8) + [0x03],
+    ]
+
+    @Test("A body is decoded as the module says, and only then", arguments: ["gzip", "deflate", "br"])
+    func codings(_ coding: String) async throws {
+        let body = try #require(Self.encoded[coding])
+        let server = try LiveServer { request in
+            request.path == "/plain"
+                ? .respond(text: "hello world") : .respond(200, ["Content-Encoding: \(coding)"], body: body)
+        }
+        defer { server.stop() }
+        let expression = try RegularExpression("^hello world$")
+        let asked = ProbeFixture(
+            .with {
+                $0.coding = BodyCoding(rawValue: coding)
+                $0.failsIfBodyDoesNotMatch = [expression]
+            })
+        let decoded = try await asked.probe(server.url())
+        #expect(decoded.value("probe_success") == 1, "\(decoded.failure as Any)")
+        #expect(decoded.value("probe_http_content_length") == Double(body.count))
+        #expect(decoded.value("probe_http_uncompressed_body_length") == 11)
+        #expect(server.requests.last?.field("accept-encoding") == coding)
+        let mismatch = try await asked.probe(server.url("/plain"))
+        #expect(mismatch.value("probe_success") == 0 && mismatch.failure?.reason == "encoding")
+        #expect(mismatch.value("probe_http_uncompressed_body_length") == 0)
+        let asIs = try await ProbeFixture().probe(server.url())
+        #expect(asIs.value("probe_success") == 1)
+        #expect(asIs.value("probe_http_uncompressed_body_length") == Double(body.count))
+        let limited = try await ProbeFixture(
+            .with {
+                $0.coding = BodyCoding(rawValue: coding)
+                $0.maxBodyBytes = 8
+            }
+        ).probe(server.url())
+        #expect(limited.failure?.reason == "too_large")
+        #expect(limited.value("probe_http_uncompressed_body_length") == 8)
+    }
+
     @Test("A silent server ends with the timeout, and a body without end, too", arguments: ["/silent", "/endless"])
     func silence(_ path: String) async throws {
         let server = try LiveServer { request in

@@ -57,14 +57,14 @@ struct ProbePathTests {
             case "/reset": LiveServerAnswer([.reset])
             case "/junk": LiveServerAnswer([.send(Array("not http\r\n\r\n".utf8)), .close])
             case "/cut": LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 9"]) + [1]), .close])
-            default: .respond(503)
+            default: .respond(Int(request.path.dropFirst()) ?? 503)
             }
         }
         let fixture = ProbeFixture()
         for (path, reason, party) in [
             ("/reset", "reset", FaultParty.theirs), ("/junk", "protocol_error", .theirs),
             ("/cut", "truncated", .theirs),
-            ("/", "status", .theirs),
+            ("/", "status", .theirs), ("/404", "status", .theirs), ("/401", "status", .mine),
         ] {
             let report = try await fixture.probe(server.url(path))
             #expect(

@@ -101,6 +101,20 @@ struct ProbeRouteTests {
         #expect(probes.questions.map(\.module) == ["http_2xx", "http_2xx"])
     }
 
+    @Test(
+        "A target may be encoded once or twice",
+        arguments: [
+            ("http://a.example:8/b%2520c", "http://a.example:8/b%20c"),
+            ("http%3A%2F%2Fa.example%3A8%2Fb", "http://a.example:8/b"),
+            ("http%253A%252F%252Fa.example%253A8%252Fb", "http://a.example:8/b"),
+            ("a.example%253A8", "a.example:8"),
+        ])
+    func encodedTarget(_ encoded: String, _ target: String) async throws {
+        let probes = FakeProbes()
+        _ = try await Self.get("/probe?target=\(encoded)", of: probes)
+        #expect(probes.questions.map(\.target) == [target])
+    }
+
     @Test("With debug=true everything about the probe is printed")
     func debug() async throws {
         let answer = try await Self.get("/probe?target=a&debug=true", of: FakeProbes())

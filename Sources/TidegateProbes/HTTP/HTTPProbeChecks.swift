@@ -28,10 +28,8 @@ struct HTTPProbeChecks {
         }
     }
 
-    // 4xx is about the request, 429 and 5xx about the server.
-    private static func party(of status: Int) -> FaultParty {
-        (400..<500).contains(status) && status != 429 && status != 408 ? .mine : .theirs
-    }
+    // A module's request stays what it was: what changed is the target, unless it asks for credentials.
+    private static func party(of status: Int) -> FaultParty { [401, 407].contains(status) ? .mine : .theirs }
 
     private func checkHeaders(_ head: ResponseHead, _ findings: inout ProbeFindings) {
         let fields = head.fields

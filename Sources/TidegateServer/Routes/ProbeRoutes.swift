@@ -17,7 +17,7 @@ struct ProbeRoutes: Sendable {
         let parameters = QueryParameters(target: request.head.path ?? "")
         let module = parameters.values(of: "module").first.flatMap { $0.isEmpty ? nil : $0 }
         let question = ProbeQuestion(
-            module: module ?? "http_2xx", target: parameters.values(of: "target").first ?? "",
+            module: module ?? "http_2xx", target: Self.decoded(parameters.values(of: "target").first ?? ""),
             hostname: parameters.values(of: "hostname").first,
             scrapeTimeout: Self.timeoutHeader.flatMap { request.headers[$0] })
         do throws(ProbeRefusal) {
@@ -29,6 +29,12 @@ struct ProbeRoutes: Sendable {
         } catch {
             return error.response
         }
+    }
+
+    // Some encode a target twice: a colon that is still encoded can be nothing else before the first slash.
+    private static func decoded(_ target: String) -> String {
+        guard target.prefix(while: { $0 != "/" }).lowercased().contains("%3a") else { return target }
+        return String(decoding: PercentEncoding.decode(target), as: UTF8.self)
     }
 
     /// The modules, without secrets.
