@@ -43,7 +43,7 @@ struct HTTPProbeClientTests {
                 == "audience=x%26y&grant_type=client_credentials&scope=read%20write")
         #expect(server.requests.last?.field("authorization") == "Bearer t0ken")
         #expect(other.requests.map { $0.field("authorization") } == [nil])
-        #expect(!report.log.joined().contains("t0ken"))
+        #expect(!report.log.lines.joined().contains("t0ken"))
     }
 
     @Test("A server that does not take the header is asked with a form; one that gives no token fails the probe")

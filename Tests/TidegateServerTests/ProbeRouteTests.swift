@@ -32,10 +32,13 @@ private final class FakeProbes: ProbeService {
         family.set(0)
         var info = GaugeFamily(name: "probe_failure_info", help: "Why.", labels: ["reason", "party"])
         info.set(1, labels: ["a \"b\"", "mine"])
+        var log = ProbeLog(module: module, target: target)
+        log.add(.info, "one", at: WallTime(microseconds: 0))
+        log.add(.error, "two", [("a", "b c")], at: WallTime(microseconds: 0))
         var report = ProbeReport(
             module: module, target: target, start: WallTime(microseconds: 0), duration: .seconds(1),
             failure: .init(reason: "status", party: .theirs, text: "503"), isGated: false, families: [info, family],
-            log: ["level=info msg=one", "level=error msg=two"], configuration: "prober: http\n")
+            log: log, configuration: "prober: http\n")
         report.number = number
         return report
     }
@@ -121,7 +124,9 @@ struct ProbeRouteTests {
         #expect(answer.status == 200 && answer.headers[.contentType] == "text/plain; charset=utf-8")
         #expect(
             answer.text.hasPrefix(
-                "Logs for the probe:\nlevel=info msg=one\nlevel=error msg=two\n\n\n\nMetrics that would"))
+                "Logs for the probe:\nts=1970-01-01T00:00:00.000Z module=m target=a level=info msg=one\n"
+                    + "ts=1970-01-01T00:00:00.000Z module=m target=a level=error msg=two a=\"b c\"\n\n\n\n"
+                    + "Metrics that would"))
         #expect(answer.text.hasSuffix("probe_success 0\n\n\n\nModule configuration:\nprober: http\n"))
     }
 

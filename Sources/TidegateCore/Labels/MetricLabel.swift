@@ -7,9 +7,16 @@ package protocol MetricLabel: CaseIterable, Hashable, Sendable {
 extension MetricLabel where Self: RawRepresentable, RawValue == String {
     /// The raw value turned from camelCase to snake_case.
     package var label: String {
-        self.rawValue.reduce(into: "") { text, character in
-            if character.isUppercase, !text.isEmpty { text.append("_") }
-            text.append(character.lowercased())
+        // Bytes: every name is ASCII, and the properties of characters cost a look-up each.
+        var bytes: [UInt8] = []
+        for byte in self.rawValue.utf8 {
+            guard (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) else {
+                bytes.append(byte)
+                continue
+            }
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: "_")) }
+            bytes.append(byte | 0x20)
         }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -83,15 +83,15 @@ package struct ProbeReport: Sendable, Hashable {
     package var isGated: Bool
     /// What it measured.
     package var families: [GaugeFamily]
-    /// What happened, in lines of logfmt.
-    package var log: [String]
+    /// What happened.
+    package var log: ProbeLog
     /// The module in YAML, without secrets.
     package var configuration: String
 
     /// A report from its parts.
     package init(
         module: String, target: String, start: WallTime, duration: Duration, failure: Failure?, isGated: Bool,
-        families: [GaugeFamily], log: [String], configuration: String
+        families: [GaugeFamily], log: ProbeLog, configuration: String
     ) {
         self.module = module
         self.target = target

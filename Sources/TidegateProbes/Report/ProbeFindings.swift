@@ -9,7 +9,12 @@ struct ProbeFindings {
     /// True if this host has no path to the target.
     private(set) var isGated = false
 
-    init(log: ProbeLog) { self.log = log }
+    private let time: any TimeSource
+
+    init(log: ProbeLog, time: any TimeSource) {
+        self.log = log
+        self.time = time
+    }
 
     // MARK: Metrics
 
@@ -40,7 +45,7 @@ struct ProbeFindings {
 
     /// Records why the probe fails; of several reasons the first one counts.
     mutating func fail(_ reason: ProbeFailureReason, _ party: FaultParty, _ text: String) {
-        self.log.add(.error, text)
+        self.log.add(.error, text, at: self.time.wall())
         guard self.failure == nil else { return }
         self.failure = ProbeReport.Failure(reason: reason.label, party: party, text: text)
     }
@@ -55,10 +60,12 @@ struct ProbeFindings {
     mutating func explain(_ cause: Cause) {
         self.failure?.party = cause.party
         self.failure?.text = cause.description
-        self.log.add(.error, cause.description, [("party", cause.party.label)])
+        self.log.add(.error, cause.description, [("party", cause.party.label)], at: self.time.wall())
     }
 
-    mutating func note(_ message: String, _ fields: [(String, String)] = []) { self.log.add(.info, message, fields) }
+    mutating func note(_ message: String, _ fields: [(String, String)] = []) {
+        self.log.add(.info, message, fields, at: self.time.wall())
+    }
 }
 
 /// Why a probe failed: the values of `probe_failure_info{reason}`.

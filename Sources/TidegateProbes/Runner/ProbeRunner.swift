@@ -77,7 +77,7 @@ package final class ProbeRunner: ProbeService {
     ) async -> ProbeReport {
         let (time, target) = (self.environment.time, question.target)
         let (start, wall) = (time.monotonic(), time.wall())
-        var findings = ProbeFindings(log: ProbeLog(time: time, module: question.module, target: target))
+        var findings = ProbeFindings(log: ProbeLog(module: question.module, target: target), time: time)
         findings.note(
             "Beginning probe", [("probe", module.prober.rawValue), ("timeout_seconds", "\(limit.inSeconds)")])
         let probe = module.probe(
@@ -103,7 +103,7 @@ package final class ProbeRunner: ProbeService {
         return ProbeReport(
             module: question.module, target: target, start: wall, duration: duration, failure: findings.failure,
             isGated: findings.isGated, families: findings.families.sorted { $0.name < $1.name },
-            log: findings.log.lines, configuration: module.text)
+            log: findings.log, configuration: module.text)
     }
 }
 

@@ -76,7 +76,7 @@ struct ProbeRoutes: Sendable {
 extension ProbeReport {
     /// What happened, what was measured and how it was asked, as blackbox_exporter prints it.
     package var debugText: String {
-        let log = self.log.map { $0 + "\n" }.joined()
+        let log = self.log.lines.map { $0 + "\n" }.joined()
         let metrics = String(decoding: ProbeExposition.text(self.families), as: UTF8.self)
         return "Logs for the probe:\n\(log)\n\n\nMetrics that would have been returned:\n\(metrics)\n\n\n"
             + "Module configuration:\n\(self.configuration)"
