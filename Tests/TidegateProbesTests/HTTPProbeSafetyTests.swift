@@ -49,6 +49,16 @@ struct HTTPProbeSafetyTests {
         }
     }
 
+    @Test("Fields without end do not last as long as a probe may")
+    func endlessFields() async throws {
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.send(Array("HTTP/1.1 200 OK\r\n".utf8)), .flood(Array("X-A: b\r\n".utf8))])
+        }
+        defer { server.stop() }
+        let fields = try await ProbeFixture(timeout: .seconds(3600)).probe(server.url())
+        #expect(fields.failure?.reason == "protocol_error" && fields.failure?.party == .theirs)
+    }
+
     @Test("A file that never ends is not read")
     func pipe() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("pipe-\(UUID().uuidString)").path
