@@ -152,6 +152,33 @@ package enum Catalogue {
         "tidegate_reachability_detection_seconds", in: .seconds, bounds: Buckets.detection,
         "Time from reading the kernel's message to the verdict that follows from it.")
 
+    // MARK: Probes
+
+    static let probeRuns = MetricDefinition.counter(
+        "tidegate_probe_runs_total", by: ["probe", "result"],
+        "Runs of scheduled probes; a run is inconclusive if this host's own network was down.")
+    static let probeFailures = MetricDefinition.counter(
+        "tidegate_probe_failures_total", by: ["probe", "party"],
+        "Runs of scheduled probes that failed, by whose failure it was.")
+    static let probeOverruns = MetricDefinition.counter(
+        "tidegate_probe_overruns_total", by: ["probe"],
+        "Turns of scheduled probes that were left out because the run before was not over.")
+    static let probeDuration = MetricDefinition.histogram(
+        "tidegate_probe_duration_seconds", in: .seconds, by: ["probe"], bounds: Buckets.requests,
+        "Time of the runs of scheduled probes that succeeded or failed.")
+    static let probeSuccess = MetricDefinition.gauge(
+        "tidegate_probe_success", by: ["probe"], origin: .recorded,
+        "Whether the last run succeeded that was not inconclusive; absent before the first.")
+    static let probeFailureInfo = MetricDefinition.gauge(
+        "tidegate_probe_failure_info", by: ["probe", "reason", "party"], origin: .recorded,
+        "Why a scheduled probe fails, and whose failure it is; absent while it succeeds.")
+    static let probeUptime = MetricDefinition.gauge(
+        "tidegate_probe_uptime_ratio", by: ["probe"], origin: .recorded,
+        "The share of runs that succeeded, without inconclusive ones.")
+    static let probeCertificateExpiry = MetricDefinition.gauge(
+        "tidegate_probe_certificate_expiry_timestamp_seconds", in: .seconds, by: ["probe"], origin: .recorded,
+        "When the certificate ends that the probed server showed last.")
+
     // MARK: Netlink
 
     static let netlinkMessages = MetricDefinition.counter(

@@ -11,6 +11,7 @@ package final class MetricsRecorder: Sendable {
     private let gate: GateRecorder
     private let reachability: ReachabilityRecorder
     private let targets: TargetRecorder
+    private let probes: ProbeRecorder
     private let netlink: NetlinkRecorder
     private let bus: BusRecorder
     private let daemon: DaemonRecorder
@@ -35,6 +36,7 @@ package final class MetricsRecorder: Sendable {
         self.gate = GateRecorder(registry)
         self.reachability = ReachabilityRecorder(registry, start: start)
         self.targets = TargetRecorder(registry, names: targetNames)
+        self.probes = ProbeRecorder(registry)
         self.netlink = NetlinkRecorder(registry)
         self.bus = BusRecorder(registry)
         self.conflicts = registry.counter(Catalogue.metricConflicts)
@@ -92,6 +94,9 @@ package final class MetricsRecorder: Sendable {
             if case .attributionRevised(let task, attempt: _, from: _, let party) = session {
                 self.tasks.revised(task, to: party)
             }
+        case .probe(let probe):
+            self.bus.record(.probe)
+            self.probes.record(probe)
         case .daemon(let daemon):
             self.bus.record(.daemon)
             self.daemon.record(daemon, at: time)

@@ -20,12 +20,14 @@ package final class Endpoint: Sendable {
     ///
     /// Its events begin when it is made, or with those of a `history` that is attached to the bus already. Without an
     /// `access` policy every client is answered, over plain HTTP. The page shows what earlier processes left in
-    /// `storage`, and when the scheduled tasks of `nextRuns` run next, by their names. `probes` answers `/probe`.
+    /// `storage`, and when the scheduled tasks of `nextRuns` run next, by their names. `probes` answers
+    /// `/probe`; `scheduledProbes` gives what scheduled ones have found.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
         time: any TimeSource, history: EventHistory? = nil, access: (any AccessPolicyLoader)? = nil,
         storage: PageHistoryStorage? = nil, probes: (any ProbeService)? = nil,
-        nextRuns: @escaping @Sendable () async -> [String: WallTime] = { [:] }
+        nextRuns: @escaping @Sendable () async -> [String: WallTime] = { [:] },
+        scheduledProbes: @escaping @Sendable () async -> [ScheduledProbeReport] = { [] }
     ) {
         let own = EventHistory(boot: time.wall().instanceID, capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
@@ -37,7 +39,8 @@ package final class Endpoint: Sendable {
         self.routes = EndpointRoutes(
             EndpointRoutes.Dependencies(
                 configuration: configuration, view: view, bus: bus, recorder: recorder, time: time,
-                history: history ?? own, page: page, nextRuns: nextRuns, probes: probes),
+                history: history ?? own, page: page, nextRuns: nextRuns, probes: probes,
+                scheduledProbes: scheduledProbes),
             slots: slots,
             middlewares: [StandardHeadersMiddleware(time: time), RequestCheckMiddleware()]
                 + (access.map { [AccessMiddleware(controller: $0)] } ?? []))

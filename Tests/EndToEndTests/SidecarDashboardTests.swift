@@ -16,10 +16,12 @@ struct SidecarDashboardTests {
     /// Every other alert has to stay silent.
     private static let expectedAlerts: Set = [
         "TidegateOurPathLost", "TidegateTargetNotRouted", "TidegateTargetUnreachable", "TidegateOurFailures",
-        "TidegateTheirFailures", "TidegateRetriesExhausted",
+        "TidegateTheirFailures", "TidegateRetriesExhausted", "TidegateScheduledProbeFailing",
     ]
     /// The panels that show nothing here: the kernel dropped no message, and no target speaks TLS.
-    private static let emptyPanels: Set = ["Resync duration", "Time until certificates expire"]
+    private static let emptyPanels: Set = [
+        "Resync duration", "Time until certificates expire", "Time until certificates of probed servers expire",
+    ]
 
     // A scrape that takes longer than its second fires TidegateDown as well.
     @Test(
@@ -100,6 +102,10 @@ struct SidecarDashboardTests {
                 - {name: origin, host: \(TwoHosts.peer), port: 80}
                 - {name: barred, host: \(Self.barred), port: 80}
                 - {name: closed, host: \(TwoHosts.peer), port: 9, interval: 1s}
+            modules: {http_2xx: {prober: http}}
+            probes:
+              - {name: origin, module: http_2xx, target: "http://\(TwoHosts.peer):8080/", every: 1s}
+              - {name: closed, module: http_2xx, target: "http://\(TwoHosts.peer):9/", every: 1s}
             tasks:
               - {name: status, url: "http://\(TwoHosts.peer):8080/", every: 1s, jitter: 0%}
               - {name: upload, url: "http://\(TwoHosts.peer):8080/", method: POST, body_file: \(fixture.path("upload.txt")),

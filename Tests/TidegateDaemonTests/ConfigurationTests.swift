@@ -138,7 +138,6 @@ import Tidegate
         ),
         ("transfers:\n  proxy: null\n  proxy: null", "t.yml:2: duplicate key \"proxy\""),
         ("transfers: {", "t.yml:2: invalid YAML: did not find expected node content (column 1)"),
-        ("probes:\n  - {name: x}", "t.yml:2: probes: not available in this version"),
         (
             "reachability: {interfaces: {exclude: [\"(\"]}}",
             "t.yml:1: reachability.interfaces.exclude[0]: \"(\" is not a regular expression"
@@ -279,14 +278,14 @@ import Tidegate
               - {name: a, url: "http://b/", every: 1m}
             transfers:
               max_connections: -1
-            probes: []
+            metrics: {hosts: [], x: 1}
             """
         let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
         #expect(
             error.problems.map(\.description) == [
                 "t.yml:3: tasks[1]: duplicate name \"a\"",
                 "t.yml:5: transfers.max_connections: -1 is below the minimum of 1",
-                "t.yml:6: probes: not available in this version",
+                "t.yml:6: metrics.x: unknown key",
             ])
     }
 

@@ -64,6 +64,14 @@ import TidegateCore
         tidegate_target_certificate_expiry_timestamp_seconds gauge target
         tidegate_target_level gauge target level
         tidegate_reachability_detection_seconds histogram
+        tidegate_probe_runs_total counter probe result
+        tidegate_probe_failures_total counter probe party
+        tidegate_probe_overruns_total counter probe
+        tidegate_probe_duration_seconds histogram probe
+        tidegate_probe_success gauge probe
+        tidegate_probe_failure_info gauge probe reason party
+        tidegate_probe_uptime_ratio gauge probe
+        tidegate_probe_certificate_expiry_timestamp_seconds gauge probe
         tidegate_netlink_messages_total counter type
         tidegate_netlink_overruns_total counter
         tidegate_netlink_resyncs_total counter reason

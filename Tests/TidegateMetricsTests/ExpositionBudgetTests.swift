@@ -12,9 +12,10 @@ import TidegateTestKit
 
     private static func anHour(_ label: HostLabel) -> Fixture {
         let fixture = Fixture(hostLabel: label)
-        // Everything that can happen, but for uploads: a host that has them as well is not the usual one.
+        // Everything that can happen, but for uploads and probes: a host that has them as well is not the usual one.
         for payload in EveryEvent.payloads {
             if case .task(let task) = payload, task.taskKind == .upload { continue }
+            if case .probe = payload { continue }
             fixture.bus.publish(payload)
         }
         for second in 0..<3600 {

@@ -13,7 +13,7 @@ package enum EveryEvent {
 
     /// The events in order.
     package static var payloads: [Event.Payload] {
-        self.paths + self.targetChecks + self.links + self.netlink + self.sessions + self.daemon
+        self.paths + self.targetChecks + self.probes + self.links + self.netlink + self.sessions + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
 
@@ -83,6 +83,22 @@ package enum EveryEvent {
             target: target, kind: .tls, failure: nil, isNews: true,
             certificateExpiry: WallTime(microseconds: 1_800_000_000_000_000), phases: self.checkPhases)
         return [.targetCheck(failed), .targetCheck(reached)]
+    }
+
+    /// A scheduled probe that succeeded, failed, was gated and overran, and one that is gone.
+    private static var probes: [Event.Payload] {
+        let refused = ProbeFailure(
+            reason: "connect_failed", party: .theirs, text: "203.0.113.10 refused the connection")
+        let gated = ProbeFailure(reason: "no_path", party: .mine, text: "eth0 has no carrier")
+        let expiry = WallTime(microseconds: 1_800_000_000_000_000)
+        let outcomes: [ProbeEvent.Outcome] = [
+            .init(.success, duration: .milliseconds(62), certificateExpiry: expiry, uptime: 1),
+            .init(.failure, failure: refused, duration: .milliseconds(3), isNews: true, uptime: 0.5),
+            .init(.inconclusive, failure: gated, duration: .zero, isGated: true, uptime: 0.5),
+        ]
+        let api = [.added] + outcomes.map(ProbeEvent.Kind.finished) + [.overrun]
+        let old: [ProbeEvent.Kind] = [.added, .removed]
+        return api.map { .probe(ProbeEvent(probe: "api", $0)) } + old.map { .probe(ProbeEvent(probe: "old", $0)) }
     }
 
     private static var links: [Event.Payload] {

@@ -13,6 +13,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
 
     private struct Entry {
         let interval: Duration
+        let jitter: Double
         // The next turn without its jitter, so that jitter does not add up.
         var beat: MonotonicTime
         // Nil while the check is paused.
@@ -48,10 +49,12 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     /// When the next turn of a check is; nil while it is paused.
     package func due(_ id: ID) -> MonotonicTime? { self.entries[id]?.due }
 
-    /// Adds a check that is paused until it is resumed.
-    package mutating func add(_ id: ID, every interval: Duration) {
+    /// Adds a check that is paused until it is resumed; `jitter` replaces that of the schedule.
+    package mutating func add(_ id: ID, every interval: Duration, jitter: Double? = nil) {
         self.remove(id)
-        self.entries[id] = Entry(interval: max(interval, .milliseconds(1)), beat: MonotonicTime(nanoseconds: 0))
+        self.entries[id] = Entry(
+            interval: max(interval, .milliseconds(1)), jitter: min(max(jitter ?? self.jitter, 0), 1),
+            beat: MonotonicTime(nanoseconds: 0))
     }
 
     /// Removes a check; what it finds, if it runs, is of no interest any more.
@@ -67,17 +70,22 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     package mutating func resume(_ id: ID, at now: MonotonicTime) {
         guard let entry = self.entries[id], entry.due == nil else { return }
         self.nextStart = max(self.nextStart, now)
-        let start = min(self.nextStart, now + entry.interval)
+        // More checks than an interval has room for share its moments evenly.
+        let wait = (self.nextStart - now).wholeNanoseconds % entry.interval.wholeNanoseconds
+        let start = now + .nanoseconds(wait)
         self.nextStart = self.nextStart + Self.spread
         self.entries[id]?.beat = start
         self.entries[id]?.settlesAt = start + self.settle
         self.move(id, to: start)
     }
 
+    /// Records that a check's path is back: what fails until it has settled may be due to that.
+    package mutating func settle(_ id: ID, at now: MonotonicTime) { self.entries[id]?.settlesAt = now + self.settle }
+
     /// Records that a check's path has changed: what is left of its wait is halved, which keeps many of them spread.
     package mutating func pathChanged(_ id: ID, at now: MonotonicTime) {
         guard let due = self.entries[id]?.due else { return }
-        self.entries[id]?.settlesAt = now + self.settle
+        self.settle(id, at: now)
         let half = now + max(.zero, due - now) / 2
         self.entries[id]?.beat = half
         self.move(id, to: half)
@@ -94,7 +102,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
             let missed = max(0, (now - entry.beat).inSeconds / entry.interval.inSeconds)
             entry.beat = entry.beat + entry.interval * (Int(missed) + 1)
             self.entries[slot.id] = entry
-            let delay = entry.interval * Double.random(in: 0...self.jitter, using: &generator)
+            let delay = entry.interval * Double.random(in: 0...entry.jitter, using: &generator)
             self.move(slot.id, to: entry.beat + delay)
         }
         return turns

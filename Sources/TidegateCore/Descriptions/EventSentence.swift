@@ -8,6 +8,7 @@ extension Event.Payload {
         case .netlink(let netlink): netlink.sentence
         case .task(let task): task.kind.sentence
         case .session(let session): session.sentence
+        case .probe(let probe): probe.sentence
         case .daemon(let daemon): daemon.sentence
         }
     }

@@ -24,11 +24,21 @@ extension Event {
         // A target's level says what follows from it; every check by itself would fill the history.
         case .targetCheck(let check): check.isNews ? .history : .metrics
         case .link, .session: .page
+        case .probe(let probe): Self.relevance(of: probe.kind)
         case .netlink(let netlink): Self.relevance(of: netlink)
         case .task(let task): Self.relevance(of: task.kind)
         case .daemon(.requestAnswered), .daemon(.journal(.committed)): .log
         case .daemon(.remoteWrite(let event)): event.isNews ? .page : .log
         case .daemon: .page
+        }
+    }
+
+    private static func relevance(of probe: ProbeEvent.Kind) -> Relevance {
+        switch probe {
+        // Every run by itself would fill the history.
+        case .finished(let outcome): outcome.isNews ? .page : .metrics
+        case .added, .removed: .log
+        case .overrun: .metrics
         }
     }
 

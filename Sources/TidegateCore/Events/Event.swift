@@ -29,6 +29,8 @@ public struct Event: Sendable {
         case netlink(NetlinkEvent)
         /// Something happened to a task.
         case task(TaskEvent)
+        /// Something happened to a scheduled probe.
+        indirect case probe(ProbeEvent)
         /// Something happened to a session as a whole.
         case session(SessionEvent)
         /// The daemon did something.
@@ -42,6 +44,7 @@ public struct Event: Sendable {
             case .netlink: .netlink
             case .task: .task
             case .session: .session
+            case .probe: .probe
             case .daemon: .daemon
             }
         }

@@ -146,6 +146,7 @@ extension Event.Payload {
         case .netlink(let netlink): netlink.projection
         case .task(let task): task.projection
         case .session(let session): session.projection
+        case .probe(let probe): probe.projection
         case .daemon(let daemon): daemon.projection
         }
     }

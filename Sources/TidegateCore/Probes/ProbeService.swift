@@ -51,21 +51,7 @@ package enum ProbeRefusal: Error, Sendable, Hashable {
 /// What a probe found.
 package struct ProbeReport: Sendable, Hashable {
     /// Why a probe did not succeed.
-    package struct Failure: Sendable, Hashable {
-        /// The reason, as the label has it: `connect_failed`.
-        package var reason: String
-        /// Whose failure it was.
-        package var party: FaultParty
-        /// What was found, in one clause.
-        package var text: String
-
-        /// A failure from its parts.
-        package init(reason: String, party: FaultParty, text: String) {
-            self.reason = reason
-            self.party = party
-            self.text = text
-        }
-    }
+    package typealias Failure = ProbeFailure
 
     /// Its number, from 1, in the order in which probes ended.
     package var number: UInt64 = 0

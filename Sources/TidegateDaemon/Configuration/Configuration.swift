@@ -9,6 +9,7 @@ package struct Configuration: Sendable, Hashable {
     package var transfers = Transfers()
     package var tasks: [ScheduledTask] = []
     package var probes = ProbeRunner.Configuration()
+    package var scheduledProbes: [ScheduledProbe] = []
     package var journal = Journal()
     package var remoteWrite = RemoteWrite()
     package var events = Events()
@@ -183,6 +184,7 @@ extension Configuration {
         var configuration = Configuration()
         problems.read(ConfigurationSchema.root, from: root, into: &configuration)
         problems.refuseOnlineWithoutChecks(configuration, root)
+        problems.refuseUnknownModules(configuration, root)
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
         do {
             // Finds values that are invalid together, here rather than in Daemon so that a reload finds them too.
@@ -203,6 +205,17 @@ extension ProblemList {
         for element in ([gate].compactMap(\.self) + tasks).flatMap(\.elements) {
             guard case .scalar("online") = element.content else { continue }
             self.add("\"online\" requires reachability.internet_check to be enabled", at: element)
+        }
+    }
+}
+
+extension ProblemList {
+    // Only here: the modules may stand behind the probes.
+    fileprivate mutating func refuseUnknownModules(_ configuration: Configuration, _ root: ConfigurationNode) {
+        let nodes = root.value(of: "probes")?.elements ?? []
+        for (probe, node) in zip(configuration.scheduledProbes, nodes) {
+            guard !probe.module.isEmpty, configuration.probes.modules[probe.module] == nil else { continue }
+            self.add("\"modules\" has no module \"\(probe.module)\"", at: node.value(of: "module") ?? node)
         }
     }
 }

@@ -28,6 +28,13 @@ struct ValueParser<Value: Sendable>: Sendable {
 extension ValueParser<String> {
     static let text = ValueParser.text("a string") { text throws(TextError) in text }
 
+    static func nonEmpty(_ what: String) -> ValueParser {
+        .text("a \(what)") { text throws(TextError) in
+            guard !text.allSatisfy(\.isWhitespace) else { throw TextError("the \(what) is empty") }
+            return text
+        }
+    }
+
     static let absolutePath = ValueParser.text("a path") { text throws(TextError) in
         guard text.hasPrefix("/"), !text.hasSuffix("/"), !text.contains("\0") else {
             throw TextError("\"\(text)\" is not an absolute file path")

@@ -162,11 +162,12 @@ package struct Daemon: Sendable {
         configuration.targetNames = self.monitorConfiguration.targetNames
         self.configuration.apply(to: &configuration)
         let probes = self.probeRunner(monitor, &configuration)
+        let probeScheduler = ProbeScheduler(probes, monitor: monitor, time: time)
         let endpoint = Endpoint(
             configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
             storage: dependencies.journal.map(PageHistoryStorage.init), probes: probes,
-            nextRuns: { await scheduler.nextRuns })
+            nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports })
         var services: [any Service] = [dependencies.log, MemoryService()]
         if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
@@ -179,8 +180,9 @@ package struct Daemon: Sendable {
         services += [
             ReloadService(
                 file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
-                runner: runner, probes: probes, status: status, logger: logger),
+                runner: runner, probes: probes, probeScheduler: probeScheduler, status: status, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
+            ProbeScheduleService(scheduler: probeScheduler, probes: self.configuration.scheduledProbes, bus: bus),
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
         if let journal = dependencies.journal {

@@ -11,6 +11,7 @@ struct ReloadService: Service {
     let scheduler: Scheduler
     let runner: ScheduledTaskRunner
     let probes: ProbeRunner
+    let probeScheduler: ProbeScheduler
     let status: ReloadStatus
     let logger: Logger
 
@@ -20,6 +21,7 @@ struct ReloadService: Service {
             guard let next = self.load() else { continue }
             self.runner.update(next.transfers)
             self.probes.update(next.probes)
+            await self.probeScheduler.load(next.scheduledProbes)
             await self.scheduler.load(next.tasks)
             self.logResult(of: next)
         }
@@ -49,7 +51,7 @@ struct ReloadService: Service {
     // Compared with what runs, and not with the file before: what needs a restart needs it until there is one.
     private func logResult(of next: Configuration) {
         let waiting = next.keysThatNeedRestart(from: self.started)
-        let applied = "tasks, transfers.retry, transfers.gate, modules, probe_targets"
+        let applied = "tasks, transfers.retry, transfers.gate, modules, probe_targets, probes"
         guard !waiting.isEmpty else {
             return self.logger.info("configuration reloaded", metadata: ["applied": "\(applied)"])
         }

@@ -37,7 +37,7 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
     private struct State {
         var children = LastHitCache<Key, Child>()
         // The order of first use: lines keep their places from scrape to scrape.
-        var inOrder: [Child] = []
+        var inOrder: [(key: Key, child: Child)] = []
     }
 
     init(_ definition: MetricDefinition, from keys: [Key] = []) {
@@ -50,14 +50,25 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
             if let child = state.children.find(key) { return child }
             let child = Child(self.definition, values: key.values)
             state.children.insert(child, for: key)
-            state.inOrder.append(child)
+            state.inOrder.append((key, child))
             return child
+        }
+    }
+
+    /// Removes the children of what is not measured any more.
+    func removeAll(where isStale: (Key) -> Bool) {
+        self.state.withLock { state in
+            let remaining = state.inOrder.filter { !isStale($0.key) }
+            guard remaining.count < state.inOrder.count else { return }
+            state.children = LastHitCache()
+            for (key, child) in remaining { state.children.insert(child, for: key) }
+            state.inOrder = remaining
         }
     }
 
     func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         let children = self.state.withLock { $0.inOrder }
-        for child in children { child.write(to: &output) }
+        for (_, child) in children { child.write(to: &output) }
     }
 }
 

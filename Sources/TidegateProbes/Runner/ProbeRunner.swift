@@ -72,6 +72,16 @@ package final class ProbeRunner: ProbeService {
         return self.reports.add(await self.run(question, module, configuration.targets, within: limit))
     }
 
+    /// One run of a scheduled probe, which ends within its module's timeout or, without one, its interval; nil if there
+    /// is no such module any more.
+    package func run(_ probe: ScheduledProbe) async -> ProbeReport? {
+        let configuration = self.configuration.withLock { $0 }
+        guard let module = configuration.modules[probe.module] else { return nil }
+        let limit = module.timeout.flatMap { $0 > .zero ? $0 : nil } ?? probe.every
+        return await self.run(
+            ProbeQuestion(module: probe.module, target: probe.target), module, configuration.targets, within: limit)
+    }
+
     private func run(
         _ question: ProbeQuestion, _ module: ProbeModule, _ policy: ProbeTargetPolicy, within limit: Duration
     ) async -> ProbeReport {

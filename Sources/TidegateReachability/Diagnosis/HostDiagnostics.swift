@@ -161,6 +161,13 @@ package final class HostDiagnostics: Sendable {
             if check.isNews, let party = check.failure?.party, party != .theirs, party != .mine {
                 self.input.yield(.failed)
             }
+        case .probe(let probe):
+            // What the kernel knows already needs no diagnosis.
+            if case .finished(let outcome) = probe.kind, let party = outcome.failure?.party, !outcome.isGated,
+                outcome.isNews || outcome.result == .inconclusive, party != .theirs, party != .mine
+            {
+                self.input.yield(.failed)
+            }
         case .link, .netlink, .session, .daemon: break
         }
     }

@@ -26,6 +26,9 @@ final class PassiveEvidence: EventSink {
     private let records = Mutex<[SuccessRecord]>([])
 
     func receive(_ event: Event) {
+        if case .probe(let probe) = event.payload {
+            return probe.isSilence ? self.doubt(nil) : ()
+        }
         guard case .task(let task) = event.payload else { return }
         if case .attemptFailed(let summary, _, let attribution?, isCharged: _) = task.kind, attribution.silence != nil {
             return self.doubt(summary.remote?.family)
@@ -98,12 +101,26 @@ final class FailedAttemptObserver: EventSink {
     init(handler: @escaping @Sendable () -> Void) { self.handler = handler }
 
     func receive(_ event: Event) {
-        guard case .task(let task) = event.payload, case .attemptFailed = task.kind else { return }
+        switch event.payload {
+        case .task(let task): guard case .attemptFailed = task.kind else { return }
+        case .probe(let probe): guard probe.isSilence else { return }
+        default: return
+        }
         let now = event.moment.nanoseconds
         let before = self.calledAt.load(ordering: .relaxed)
         guard now >= before &+ FailedAttemptObserver.interval,
             self.calledAt.compareExchange(expected: before, desired: now, ordering: .relaxed).exchanged
         else { return }
         self.handler()
+    }
+}
+
+extension ProbeEvent {
+    // The target did not answer, and it is not known that this was its own doing.
+    fileprivate var isSilence: Bool {
+        guard case .finished(let outcome) = self.kind, let failure = outcome.failure, !outcome.isGated else {
+            return false
+        }
+        return failure.reason == "timed_out" && failure.party != .theirs
     }
 }

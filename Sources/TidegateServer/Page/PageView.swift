@@ -15,13 +15,15 @@ struct PageView {
     let configuration: EndpointConfiguration
     /// The latest probes of `/probe`, the newest first; nil without modules.
     var probes: [ProbeReport]?
+    /// What scheduled probes have found, in the order of the configuration.
+    var scheduledProbes: [ScheduledProbeReport] = []
 
     /// Nothing is loaded; the one style sheet and the one script are allowed by their hashes.
     ///
     /// After a change of `page.html`, put the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-ogKSbTgxrzur+dY+IjB5vr60ovqLuu3sHtzcZ2MIGuU='",
-        "style-src 'sha256-koH7GSC7bcXJcrVD4Yt1zXua6gUgoSpl7ULspRzfsCg='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-BnakkdsBS5Os0HCwnJEwBhQoaA2XVb3hcZdB5f6dqPc='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
@@ -36,7 +38,8 @@ struct PageView {
             "tone": headline.tone.rawValue, "headline": headline.html, "title": HTML.escaped(headline.text),
             "facts": self.facts(beside: headline), "icon": headline.tone.iconColour,
             "ladder": ladder.html, "measured": ladder.note(at: self.now),
-            "links": self.linkTable, "targets": self.targetTable, "tasks": tasks.html,
+            "links": self.linkTable, "targets": self.targetTable, "scheduledProbes": self.scheduledProbeTable,
+            "tasks": tasks.html,
             "summary": HTML.escaped(tasks.summary), "probes": self.probeSection, "timeline": timeline.html,
             "events": self.eventList,
             "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? "" : " hidden",
@@ -113,6 +116,15 @@ struct PageView {
             <small>\(rows.summary)</small></h2>\(self.table(ProbeRows.heads, rows.cells))</section>
 
             """
+    }
+
+    // Not there without probes: most hosts have none.
+    private var scheduledProbeTable: String {
+        guard !self.scheduledProbes.isEmpty else { return "" }
+        let rows = self.scheduledProbes.map {
+            ScheduledProbeRow(report: $0, redaction: self.configuration.redaction, now: self.now).cells
+        }
+        return "<h2>Scheduled probes</h2>" + self.table(ScheduledProbeRow.heads, rows)
     }
 
     private var linkTable: String {

@@ -93,22 +93,13 @@ struct TargetRow {
         )
     }
 
-    // One column for each check: its height is the latency, a failure has the whole height and another colour.
     private var strip: Cell {
         guard !self.marks.isEmpty else { return .text(self.report?.latency?.shortText) }
-        let highest = max(1e-6, self.marks.compactMap { $0.latency?.inSeconds }.max() ?? 0)
-        // The latest is at the right edge.
-        let first = max(0, 40 - self.marks.count)
-        let columns = self.marks.enumerated().map { place, mark in
-            let height = mark.latency.map { max(2, Int(($0.inSeconds / highest * 20).rounded())) } ?? 20
-            let title = mark.latency?.shortText ?? "not reached"
-            return
-                "<rect class=\"\(mark.latency == nil ? "miss" : "hit")\" x=\"\((first + place) * 4)\" y=\"\(20 - height)\" "
-                + "width=\"3\" height=\"\(height)\"><title>\(mark.time.clockTime) UTC: \(title)</title></rect>"
+        let columns = self.marks.map { mark in
+            LatencyStrip.Column(
+                time: mark.time, latency: mark.latency, style: mark.latency == nil ? "miss" : "hit",
+                title: mark.latency?.shortText ?? "not reached")
         }
-        let latest = self.marks.last?.latency?.shortText ?? "not reached"
-        return .html(
-            "<svg class=\"strip\" viewBox=\"0 0 160 20\" role=\"img\" aria-label=\"the last \(self.marks.count) checks\">"
-                + columns.joined() + "</svg> <span class=\"note\">\(latest)</span>")
+        return .html(LatencyStrip(columns: columns, noun: "checks").html)
     }
 }

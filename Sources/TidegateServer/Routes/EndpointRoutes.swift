@@ -20,11 +20,13 @@ struct EndpointRoutes: Sendable {
         let nextRuns: @Sendable () async -> [String: WallTime]
         /// Answers `/probe`; nil if nothing does.
         let probes: (any ProbeService)?
+        /// What scheduled probes have found.
+        var scheduledProbes: @Sendable () async -> [ScheduledProbeReport] = { [] }
     }
 
     /// The values of the `handler` label.
     enum HandlerLabel: String, Sendable {
-        case metrics, page, status, targets, tasks, task, events, healthy, ready, probe, config, logs, other
+        case metrics, page, status, targets, probes, tasks, task, events, healthy, ready, probe, config, logs, other
     }
 
     private let dependencies: Dependencies
@@ -60,6 +62,7 @@ struct EndpointRoutes: Sendable {
         add("/", .page) { request, _ in await statusRoutes.page(to: request) }
         add("/api/v1/status", .status) { _, _ in statusRoutes.status() }
         add("/api/v1/targets", .targets) { _, _ in statusRoutes.targets() }
+        add("/api/v1/probes", .probes) { _, _ in await statusRoutes.probes() }
         add("/api/v1/tasks", .tasks) { request, _ in await statusRoutes.tasks(to: request) }
         add("/api/v1/tasks/{id}", .task) { statusRoutes.task($1.parameters.get("id") ?? "") }
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }

@@ -34,6 +34,7 @@ struct StatusRoutes: Sendable {
         // With HEAD nobody looks at it.
         if request.method == .get { view.pageViewed() }
         let nextRuns = await self.dependencies.nextRuns()
+        let scheduledProbes = await self.dependencies.scheduledProbes()
         let party = QueryParameters(target: request.head.path ?? "").values(of: "party").first
             .flatMap(FaultParty.init(rawValue:))
         let html = await self.pages.body(party) {
@@ -42,7 +43,8 @@ struct StatusRoutes: Sendable {
                 tasks: view.taskSample(atMost: StatusRoutes.sampleLimit),
                 record: self.dependencies.page.snapshot(), nextRuns: nextRuns, party: party,
                 now: self.dependencies.time.wall(), configuration: self.dependencies.configuration,
-                probes: self.dependencies.probes.flatMap { $0.hasModules ? $0.history : nil })
+                probes: self.dependencies.probes.flatMap { $0.hasModules ? $0.history : nil },
+                scheduledProbes: scheduledProbes)
             return Array(page.html.utf8)
         }
         var response = Response(
@@ -59,6 +61,11 @@ struct StatusRoutes: Sendable {
 
     func targets() -> Response {
         .json(TargetsDocument.json(self.dependencies.view.status, names: self.dependencies.configuration.targetNames))
+    }
+
+    func probes() async -> Response {
+        let reports = await self.dependencies.scheduledProbes()
+        return .json(ProbesDocument.json(reports, redaction: self.dependencies.configuration.redaction))
     }
 
     func tasks(to request: Request) async -> Response {

@@ -32,6 +32,26 @@ enum ProbeSchema {
         ]
     ).documented("Which targets /probe asks. Changes apply when the file is reloaded.")
 
+    static let scheduled = Field<Configuration>.sections(
+        "probes", \.scheduledProbes, blank: ScheduledProbe(),
+        [
+            .value("name", \.name, .name, isRequired: true).documented(
+                "Required: the probe's name in metrics, events and on the page.", default: "api"),
+            .value("module", \.module, .nonEmpty("module"), isRequired: true).documented(
+                "Required: one of modules.", default: "http_2xx"),
+            .value("target", \.target, .nonEmpty("target"), isRequired: true).documented(
+                "Required: what is probed, as the module's prober takes it.", default: "https://api.example.com/health"),
+            .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true).documented(
+                "Required: from one turn to the next; one is left out while the run before is not over.",
+                default: "15s"),
+            .value("jitter", \.jitter, .percentage).documented(
+                "By how much of every a run is put off at most.", default: "10%"),
+        ],
+        check: { probes, nodes, problems in
+            problems.refuseDuplicates(of: "name", in: probes.map(\.name), at: nodes)
+        }
+    ).documented("Targets that the sidecar probes by itself. Changes apply when the file is reloaded.")
+
     private static let module: [Field<ProbeModule>] = [
         .value("prober", \.prober, .prober, isRequired: true),
         .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .zero)),

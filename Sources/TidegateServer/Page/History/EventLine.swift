@@ -60,6 +60,10 @@ struct EventLine: Codable, Sendable {
             self.init(
                 "\(name) \(text)", at: event.time, rank: .check, tone: check.failure == nil ? .good : .bad,
                 party: check.failure?.party, subject: name)
+        case .probe(let probe):
+            self.init(
+                event.payload.sentence, at: event.time, rank: .check, tone: event.payload.tone,
+                party: event.payload.party, subject: probe.probe)
         case .netlink, .session, .daemon:
             self.init(event.payload.sentence, at: event.time, tone: event.payload.tone, party: event.payload.party)
         }
@@ -110,6 +114,16 @@ extension Event.Payload {
         case .daemon(.remoteWrite(.failed)), .daemon(.remoteWrite(.dropped)): .bad
         case .daemon(.remoteWrite(.delivered)): .good
         case .daemon(.runSkipped): .wait
+        case .probe(let probe):
+            switch probe.kind {
+            case .finished(let outcome):
+                switch outcome.result {
+                case .success: .good
+                case .failure: .bad
+                case .inconclusive: .plain
+                }
+            case .added, .overrun, .removed: .plain
+            }
         case .path, .targetCheck, .link, .task, .netlink, .session, .daemon: .plain
         }
     }
@@ -123,6 +137,8 @@ extension Event.Payload {
             default: nil
             }
         case .daemon(.remoteWrite(.failed(let failure, isNews: _))): failure.party
+        case .probe(let probe):
+            if case .finished(let outcome) = probe.kind { outcome.failure?.party } else { nil }
         case .path, .targetCheck, .link, .netlink, .session, .daemon: nil
         }
     }

@@ -1,0 +1,41 @@
+/// The scheduled probes as JSON.
+package enum ProbesDocument {
+    /// The object that `GET /api/v1/probes` gives; `redaction` applies to targets that are URLs.
+    package static func json(_ reports: [ScheduledProbeReport], redaction: URLRedaction) -> JSONValue {
+        ["schema": 1, "probes": .array(reports.map { $0.json(redaction) })]
+    }
+}
+
+extension ScheduledProbeReport {
+    fileprivate func json(_ redaction: URLRedaction) -> JSONValue {
+        let target = self.probe.target
+        let count = { (result: ProbeEvent.Result) in JSONValue.integer(Int64(clamping: self.counts[result] ?? 0)) }
+        return [
+            "name": .string(self.probe.name), "module": .string(self.probe.module),
+            "target": .string(target.contains("://") ? redaction.text(of: target) : target),
+            "everySeconds": .seconds(self.probe.every),
+            "result": .optional(self.runs.last?.result.rawValue),
+            "answering": self.isAnswering.map { .bool($0) } ?? .null,
+            "uptime": self.uptime.map(JSONValue.number) ?? .null,
+            "runs": [
+                "success": count(.success), "failure": count(.failure), "inconclusive": count(.inconclusive),
+                "overrun": .integer(Int64(clamping: self.overruns)),
+            ],
+            "lastSuccess": .optional(self.lastSuccess?.description),
+            "lastFailure": self.lastFailure.flatMap { run in run.failure?.json(at: run.time) } ?? .null,
+            "inconclusive": self.inconclusive?.json(at: self.runs.last?.time) ?? .null,
+            "durationSeconds": self.runs.last.map { .seconds($0.duration) } ?? .null,
+            "certificateExpiry": .optional(self.certificateExpiry?.description),
+            "nextRun": .optional(self.nextRun?.description),
+        ]
+    }
+}
+
+extension ProbeFailure {
+    fileprivate func json(at time: WallTime?) -> JSONValue {
+        [
+            "time": .optional(time?.description), "reason": .string(self.reason),
+            "party": .string(self.party.rawValue), "text": .string(self.text),
+        ]
+    }
+}

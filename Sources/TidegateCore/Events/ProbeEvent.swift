@@ -1,0 +1,134 @@
+/// Something happened to a probe that the sidecar makes by itself.
+public struct ProbeEvent: Sendable, Hashable {
+    /// What a run says of its target.
+    public enum Result: String, Sendable, MetricLabel {
+        /// The target answered as its module wants it.
+        case success
+        /// The target did not, and it was not this host's own network that failed.
+        case failure
+        /// This host's own network was down, or had been back for too short a time: the run says nothing of the target.
+        case inconclusive
+    }
+
+    /// What a run found.
+    public struct Outcome: Sendable, Hashable {
+        /// What it says of the target.
+        public var result: Result
+        /// What was wrong, even if that says nothing of the target; nil after a success.
+        public var failure: ProbeFailure?
+        /// How long it took.
+        public var duration: Duration
+        /// When the server's certificate ends; nil if it showed none.
+        public var certificateExpiry: WallTime?
+        /// True if the last conclusive run found something else; a first success is no news.
+        public var isNews: Bool
+        /// True if there was no path to the target, which was therefore not asked.
+        package var isGated: Bool
+        /// The share of conclusive runs that succeeded, this one included; nil while there was none.
+        package var uptime: Double?
+
+        /// An outcome from its parts.
+        package init(
+            _ result: Result, failure: ProbeFailure? = nil, duration: Duration, certificateExpiry: WallTime? = nil,
+            isNews: Bool = false, isGated: Bool = false, uptime: Double? = nil
+        ) {
+            self.result = result
+            self.failure = failure
+            self.duration = duration
+            self.certificateExpiry = certificateExpiry
+            self.isNews = isNews
+            self.isGated = isGated
+            self.uptime = uptime
+        }
+    }
+
+    /// What happened.
+    public enum Kind: Sendable, Hashable {
+        /// The configuration has the probe from now on.
+        case added
+        /// A run ended.
+        case finished(Outcome)
+        /// The probe's turn came while it still ran, so that this turn was left out.
+        case overrun
+        /// The configuration does not have the probe any more.
+        case removed
+    }
+
+    /// The probe's name in the configuration.
+    public var probe: String
+    /// What happened.
+    public var kind: Kind
+
+    /// An event from its parts.
+    package init(probe: String, _ kind: Kind) {
+        self.probe = probe
+        self.kind = kind
+    }
+}
+
+/// Why a probe did not succeed.
+public struct ProbeFailure: Sendable, Hashable {
+    /// The reason, as the label of metrics has it: `connect_failed`.
+    public var reason: String
+    /// Whose failure it was.
+    public var party: FaultParty
+    /// What was found, in one clause.
+    public var text: String
+
+    /// A failure from its parts.
+    package init(reason: String, party: FaultParty, text: String) {
+        self.reason = reason
+        self.party = party
+        self.text = text
+    }
+}
+
+extension ProbeEvent {
+    var projection: EventProjection {
+        switch self.kind {
+        case .added: EventProjection("probe.added", .debug, "probe added", [.both("probe", .text(self.probe))])
+        case .removed: EventProjection("probe.removed", .debug, "probe removed", [.both("probe", .text(self.probe))])
+        case .overrun:
+            EventProjection(
+                "probe.overrun", .debug, "probe still running at its next turn", [.both("probe", .text(self.probe))])
+        case .finished(let outcome):
+            EventProjection(
+                "probe.finished", outcome.level, "probe finished",
+                [
+                    .both("probe", .text(self.probe)), .both("result", .text(outcome.result.rawValue)),
+                    .both("reason", .text(outcome.failure?.reason)),
+                    .both("party", .word(outcome.failure?.party.rawValue, outcome.failure?.party.description)),
+                    .both("text", .text(outcome.failure?.text)),
+                    .both("durationSeconds", .duration(outcome.duration), log: "duration"),
+                    .both(
+                        "certificateExpiry", .text(outcome.certificateExpiry?.description), log: "certificate_expiry"),
+                ])
+        }
+    }
+
+    /// What happened, in one clause.
+    var sentence: String {
+        switch self.kind {
+        case .added: "\(self.probe): probed from now on"
+        case .removed: "\(self.probe): not probed any more"
+        case .overrun: "\(self.probe): still running, this turn is left out"
+        case .finished(let outcome): "\(self.probe): \(outcome.sentence)"
+        }
+    }
+}
+
+extension ProbeEvent.Outcome {
+    // What others say of the target's change is news; every run by itself would fill the log.
+    fileprivate var level: Event.Level { self.isNews ? self.failure == nil ? .info : .warning : .trace }
+
+    /// What the run found, in one clause.
+    package var sentence: String {
+        switch self.result {
+        case .success: "answers"
+        case .failure: "does not answer as it should" + self.explanation
+        case .inconclusive: "not known" + self.explanation
+        }
+    }
+
+    private var explanation: String { self.failure.map { ", \($0.text) (\($0.party))" } ?? "" }
+}

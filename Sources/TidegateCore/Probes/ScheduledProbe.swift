@@ -1,0 +1,116 @@
+/// A probe that the sidecar makes by itself.
+package struct ScheduledProbe: Sendable, Hashable {
+    /// Its name in metrics, in events and on the page.
+    package var name: String
+    /// The name of its module.
+    package var module: String
+    /// What is probed.
+    package var target: String
+    /// From one turn to the next.
+    package var every: Duration
+    /// By how much of ``every`` a turn may come later, at random.
+    package var jitter: Double
+
+    /// A probe from its parts.
+    package init(
+        name: String = "", module: String = "", target: String = "", every: Duration = .zero, jitter: Double = 0.1
+    ) {
+        self.name = name
+        self.module = module
+        self.target = target
+        self.every = every
+        self.jitter = jitter
+    }
+}
+
+/// A run of a scheduled probe that has ended.
+package struct ScheduledProbeRun: Sendable, Hashable {
+    /// When it ended.
+    package let time: WallTime
+    /// How long it took.
+    package let duration: Duration
+    /// What it says of the target.
+    package let result: ProbeEvent.Result
+    /// What was wrong; nil after a success.
+    package let failure: ProbeFailure?
+}
+
+/// What the runs of a scheduled probe have found.
+package struct ScheduledProbeReport: Sendable, Hashable {
+    /// How many runs are remembered one by one.
+    package static let runLimit = 40
+
+    /// The probe.
+    package let probe: ScheduledProbe
+    /// How many runs ended with each result.
+    package private(set) var counts: [ProbeEvent.Result: UInt64] = [:]
+    /// How many turns were left out because the run before was not over.
+    package private(set) var overruns: UInt64 = 0
+    /// The last runs, the oldest first.
+    package private(set) var runs: [ScheduledProbeRun] = []
+    /// The last run that says something of the target; nil before the first.
+    package private(set) var lastConclusive: ScheduledProbeRun?
+    /// When the last run that succeeded ended; nil if none did.
+    package private(set) var lastSuccess: WallTime?
+    /// The last run that failed; nil if none did.
+    package private(set) var lastFailure: ScheduledProbeRun?
+    /// When the certificate ends that the server showed last; nil if it showed none.
+    package private(set) var certificateExpiry: WallTime?
+    /// When the next turn is; nil while that is not known.
+    package var nextRun: WallTime?
+
+    /// A report about a probe that has not run.
+    package init(_ probe: ScheduledProbe) { self.probe = probe }
+
+    /// The share of conclusive runs that succeeded, from 0 to 1; nil while there was none.
+    ///
+    /// What this host's own network kept from being known is not charged to the target.
+    package var uptime: Double? {
+        let (good, bad) = (self.counts[.success] ?? 0, self.counts[.failure] ?? 0)
+        return good + bad == 0 ? nil : Double(good) / Double(good + bad)
+    }
+
+    /// Whether the target answered as it should when last something was known of it; nil before that.
+    package var isAnswering: Bool? { self.lastConclusive.map { $0.result == .success } }
+
+    /// Why the last run says nothing of the target; nil if it does.
+    package var inconclusive: ProbeFailure? { self.runs.last.flatMap { $0.result == .inconclusive ? $0.failure : nil } }
+
+    /// Records a turn that was left out.
+    package mutating func recordOverrun() { self.overruns += 1 }
+
+    /// Records a run that ended at `time`; gives the outcome to publish.
+    package mutating func record(
+        _ report: ProbeReport, as result: ProbeEvent.Result, at time: WallTime
+    ) -> ProbeEvent.Outcome {
+        let run = ScheduledProbeRun(
+            time: time, duration: report.duration, result: result, failure: report.failure)
+        let before = (isAnswering: self.isAnswering, reason: self.lastFailure?.failure?.reason)
+        self.counts[result, default: 0] += 1
+        self.runs.append(run)
+        if self.runs.count > Self.runLimit { self.runs.removeFirst() }
+        let expiry = report.certificateExpiry
+        self.certificateExpiry = expiry ?? self.certificateExpiry
+        if result != .inconclusive { self.lastConclusive = run }
+        if result == .success { self.lastSuccess = time }
+        if result == .failure { self.lastFailure = run }
+        let isNews =
+            switch result {
+            case .success: before.isAnswering == false
+            case .failure: before.isAnswering != false || before.reason != report.failure?.reason
+            case .inconclusive: false
+            }
+        return ProbeEvent.Outcome(
+            result, failure: report.failure, duration: report.duration, certificateExpiry: expiry, isNews: isNews,
+            isGated: report.isGated, uptime: self.uptime)
+    }
+}
+
+extension ProbeReport {
+    /// When the first certificate of the chain ends that the server showed; nil if it showed none.
+    fileprivate var certificateExpiry: WallTime? {
+        let family = self.families.first { $0.name == "probe_ssl_earliest_cert_expiry" }
+        guard let seconds = family?.value(), seconds > 0, seconds < 1e11 else { return nil }
+        return WallTime(microseconds: Int64(seconds * 1e6))
+    }
+}

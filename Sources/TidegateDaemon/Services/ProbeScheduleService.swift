@@ -1,0 +1,28 @@
+internal import ServiceLifecycle
+internal import TidegateCore
+internal import TidegateProbes
+
+/// Runs the scheduled probes until shutdown.
+struct ProbeScheduleService: Service {
+    let scheduler: ProbeScheduler
+    let probes: [ScheduledProbe]
+    let bus: EventBus
+
+    func run() async throws {
+        let changes = self.bus.subscribe(.library) { event in
+            if case .path(let path) = event.payload { path.isNewWayOut } else { false }
+        }
+        await self.scheduler.load(self.probes)
+        for await _ in changes.cancelOnGracefulShutdown() { await self.scheduler.pathChanged() }
+        await self.scheduler.stop()
+    }
+}
+
+extension PathEvent {
+    /// True if packets of a family leave this host now as they did not before.
+    fileprivate var isNewWayOut: Bool {
+        guard case .family = self.scope, self.to.level >= .routed, let path = self.to.path else { return false }
+        guard self.from.level >= .routed, let before = self.from.path else { return true }
+        return !path.isSamePath(as: before)
+    }
+}

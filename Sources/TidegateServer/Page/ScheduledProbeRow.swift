@@ -1,0 +1,83 @@
+internal import TidegateCore
+
+/// A scheduled probe as a row of the page: whether its target answers, how fast, for what share of the time, and what
+/// its last failure was.
+struct ScheduledProbeRow {
+    let report: ScheduledProbeReport
+    let redaction: URLRedaction
+    let now: WallTime
+
+    /// A certificate that ends sooner than this is told in colour.
+    private static let certificateLimit = Duration.seconds(30 * 86_400)
+
+    static let heads = ["Probe", "State", "Latency", "Uptime", "Last failure, and whose", "Certificate"]
+
+    var cells: [Cell] {
+        let probe = self.report.probe
+        return [
+            .html(
+                "<b>\(HTML.escaped(probe.name))</b>"
+                    + "<span class=\"url\">\(HTML.escaped(self.target)) · \(HTML.escaped(probe.module))</span>"),
+            self.state, self.strip, self.uptime, self.lastFailure, self.certificate,
+        ]
+    }
+
+    private var target: String {
+        let target = self.report.probe.target
+        return target.contains("://") ? self.redaction.text(of: target) : target
+    }
+
+    private var state: Cell {
+        if let failure = self.report.inconclusive {
+            let known = self.report.lastConclusive.map { run in
+                "<div class=\"note\">\(run.result == .success ? "answered" : "failed") "
+                    + "\(HTML.ago(run.time, at: self.now)) ago</div>"
+            }
+            return .html("not known: \(HTML.escaped(failure.text)) \(Cell.party(failure.party).html)" + (known ?? ""))
+        }
+        return switch self.report.isAnswering {
+        case true?: .good("answers")
+        case false?: .bad("fails")
+        case nil: .html("<span class=\"note\">not probed yet</span>")
+        }
+    }
+
+    private var strip: Cell {
+        guard !self.report.runs.isEmpty else { return .text(nil) }
+        let columns = self.report.runs.map { run in
+            switch run.result {
+            case .success:
+                LatencyStrip.Column(
+                    time: run.time, latency: run.duration, style: "hit", title: run.duration.shortText)
+            case .failure: LatencyStrip.Column(time: run.time, latency: nil, style: "miss", title: "failed")
+            case .inconclusive: LatencyStrip.Column(time: run.time, latency: nil, style: "skip", title: "not known")
+            }
+        }
+        return .html(LatencyStrip(columns: columns, noun: "runs").html)
+    }
+
+    private var uptime: Cell {
+        guard let uptime = self.report.uptime else { return .text(nil) }
+        let left = self.report.counts[.inconclusive] ?? 0
+        let note = left == 0 ? "" : "<div class=\"note\">without \(left) not known</div>"
+        // Rounded down: what failed once is not 100 %.
+        let hundredths = Int(uptime * 10_000)
+        let text = hundredths == 10_000 ? "100" : "\(hundredths / 100).\(hundredths % 100 / 10)\(hundredths % 10)"
+        return .html("\(text) %" + note)
+    }
+
+    private var lastFailure: Cell {
+        guard let last = self.report.lastFailure else { return .text(nil) }
+        let text = last.failure.map { "\(HTML.escaped($0.text)) \(Cell.party($0.party).html)" } ?? ""
+        if self.report.isAnswering == false { return .html(text) }
+        return .html("<span class=\"past\">\(HTML.time(last.time)) \(text)</span>")
+    }
+
+    private var certificate: Cell {
+        guard let end = self.report.certificateExpiry else { return .text(nil) }
+        guard end > self.now else { return .bad("has expired") }
+        let left = end.since(self.now)
+        let text = "ends in \(left.shortText)"
+        return left < Self.certificateLimit ? .wait(text) : .text(text)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// Scheduled probes through an outage of this host's own, an outage of the target and a target that is too slow.
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(3)))
+struct ScheduledProbeTests {
+    private let bench: EndToEndFixture
+    private let hosts: TwoHosts
+
+    init() async throws {
+        self.bench = try EndToEndFixture()
+        self.hosts = try await TwoHosts()
+    }
+
+    @Test("Our outage is inconclusive and not charged, theirs is a failure of theirs, and a slow target overruns")
+    func outages() async throws {
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await self.run())
+        } catch {
+            result = .failure(error)
+        }
+        await self.bench.tidyUp()
+        try await self.hosts.tearDown()
+        try result.get()
+    }
+
+    private func run() async throws {
+        try self.bench.write(String(repeating: "x", count: 3000), to: "slow")
+        // 3,000 bytes at 1,000 a second: longer than the probe's interval, within its timeout.
+        try await self.bench.startNginx(
+            on: self.hosts, rate: "1m",
+            servers: "server { listen \(TwoHosts.peer):81; root \(self.bench.folder.path); limit_rate 1000; }")
+        try self.configure(also: "  - {name: down, module: quick, target: \"http://\(TwoHosts.peer):82/\", every: 1s}")
+        let serve = try self.bench.start(
+            self.hosts.onThisSide([
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.bench.path("tidegate.yml"),
+                "--state.dir", self.bench.path("state"), "--control.socket", self.bench.path("control.sock"),
+            ]))
+        try await self.expect("the first runs", of: serve) {
+            $0.runs("up", "success") >= 1 && $0.runs("down", "failure") >= 1
+        }
+        let info = "tidegate_probe_failure_info{probe=\"down\",reason=\"connect_failed\",party=\"theirs\"}"
+        var samples = try await self.metrics()
+        #expect(samples[info] == 1 && samples["tidegate_probe_success{probe=\"down\"}"] == 0)
+        #expect(samples["tidegate_probe_uptime_ratio{probe=\"up\"}"] == 1)
+        try await self.expect("an overrun", of: serve) {
+            $0["tidegate_probe_overruns_total{probe=\"slow\"}"] ?? 0 >= 1 && $0.runs("slow", "success") >= 1
+        }
+
+        try await self.hosts.pullCable()
+        try await self.expect("runs without a path", of: serve) {
+            $0.runs("up", "inconclusive") >= 2 && $0.runs("down", "inconclusive") >= 2
+        }
+        samples = try await self.metrics()
+        let (known, failed) = (samples.runs("up", "success"), samples.runs("down", "failure"))
+        try await self.expect("more of them", of: serve) { $0.runs("up", "inconclusive") >= 4 }
+        samples = try await self.metrics()
+        #expect(samples.runs("up", "success") == known && samples.runs("down", "failure") == failed)
+        try await self.hosts.plugCable()
+        try await self.expect("what is known after the outage", of: serve) {
+            $0.runs("up", "success") > known && $0.runs("down", "failure") > failed
+        }
+        samples = try await self.metrics()
+        #expect(samples.runs("up", "failure") == 0)
+        #expect(samples["tidegate_probe_uptime_ratio{probe=\"up\"}"] == 1, "our own outage is not charged")
+        #expect(samples["tidegate_probe_uptime_ratio{probe=\"down\"}"] == 0)
+
+        try self.configure(also: "")
+        serve.signal(SIGHUP)
+        try await self.expect("the removed probe's series to go", of: serve) { $0[info] == nil }
+        #expect(try await self.metrics().runs("up", "success") > known, "what has not changed goes on")
+        serve.signal(SIGTERM)
+        #expect(await serve.finish(within: .seconds(12)).status == 0)
+    }
+
+    private func configure(also line: String) throws {
+        try self.bench.write(
+            """
+            modules:
+              quick: {prober: http, timeout: 500ms}
+              patient: {prober: http, timeout: 10s}
+            probes:
+              - {name: up, module: quick, target: "http://\(TwoHosts.peer)/nginx.conf", every: 1s}
+              - {name: slow, module: patient, target: "http://\(TwoHosts.peer):81/slow", every: 1s}
+            \(line)
+            """, to: "tidegate.yml")
+    }
+
+    private func expect(_ what: String, of serve: Program, _ isTrue: @escaping (Samples) -> Bool) async throws {
+        let isMet = try await eventually(within: .seconds(40)) { isTrue(try await self.metrics()) }
+        let probes = try await Program.run(self.ask("/metrics")).output.split(separator: "\n").filter {
+            $0.hasPrefix("tidegate_probe_runs") || $0.hasPrefix("tidegate_probe_failure")
+        }
+        try #require(isMet, "\(what)\n\(probes.joined(separator: "\n"))\n\(serve.errorsSoFar)")
+    }
+
+    private func metrics() async throws -> Samples { Samples(try await Program.run(self.ask("/metrics")).output) }
+
+    private func ask(_ path: String) -> [String] {
+        self.hosts.onThisSide(["curl", "-s", "--max-time", "5", "http://127.0.0.1:9843\(path)"])
+    }
+}
+
+extension Samples {
+    fileprivate func runs(_ probe: String, _ result: String) -> Double {
+        self["tidegate_probe_runs_total{probe=\"\(probe)\",result=\"\(result)\"}"] ?? 0
+    }
+}
