@@ -31,7 +31,8 @@ struct ProbeScheduleMachineTests {
         {
             let report = ProbeReport(
                 module: "m", target: "a", start: WallTime(microseconds: 0), duration: .milliseconds(20),
-                failure: failure, isGated: isGated, families: [], log: [], configuration: "")
+                failure: failure, isGated: isGated, families: [], log: ProbeLog(module: "m", target: "a"),
+                configuration: "")
             for case .publish(let event) in self.machine.finished(id, report, at: self.now, Self.wall) {
                 if case .finished(let outcome) = event.kind { return outcome }
             }
