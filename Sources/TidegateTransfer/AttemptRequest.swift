@@ -111,6 +111,8 @@ package struct AttemptRequest: Sendable {
         package var takesAnyStatus = false
         /// How the body is encoded, whatever the response says of it; nil to go by that and ``acceptsCompression``.
         package var bodyCoding: BodyCoding?
+        /// Fields that only a proxy sees, with CONNECT.
+        package var proxyHeaders: [HTTPField] = []
         /// Whether ``AttemptOutcome/certificateChain`` is wanted.
         package var wantsCertificateChain = false
     }

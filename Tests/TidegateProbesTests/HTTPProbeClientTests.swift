@@ -3,6 +3,7 @@ import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateProbes
+import TidegateSession
 import TidegateTestKit
 
 /// What Prometheus' HTTP clients do besides a request: tokens and secret fields.
@@ -70,6 +71,23 @@ struct HTTPProbeClientTests {
         let report = try await ProbeFixture(Self.options(refusing)).probe(server.url())
         #expect(report.failure?.text == "the token server \(refusing.url("/token")) answered 403")
         #expect(refusing.requests.count == 2)
+    }
+
+    @Test("Fields for the proxy go with CONNECT, and the target does not see them")
+    func proxyHeaders() async throws {
+        let proxy = try LiveServer { request in
+            request.method == "CONNECT" ? .respond(407, text: "no") : .respond(text: "ok")
+        }
+        defer { proxy.stop() }
+        let fixture = ProbeFixture(
+            .with {
+                $0.proxy = ProxyPolicy("http://127.0.0.1:\(proxy.port)")
+                $0.proxyHeaders = [SecretHeader(name: "X-Key", value: .text("k"))]
+            })
+        let refused = try await fixture.probe("https://tide.test/")
+        #expect(refused.value("probe_success") == 0)
+        #expect(proxy.requests.last?.method == "CONNECT" && proxy.requests.last?.field("x-key") == "k")
+        #expect(try await fixture.probe("http://tide.test/").value("probe_success") == 1)
     }
 
     @Test("Secret fields go to the first origin only, and are read from files for every probe")

@@ -25,6 +25,14 @@ struct HTTPProbeTests {
         }
     }
 
+    @Test("A module may take every status")
+    func anyStatus() async throws {
+        let server = try LiveServer { _ in .respond(503, text: "busy") }
+        defer { server.stop() }
+        let report = try await ProbeFixture(.with { $0.acceptsAnyStatus = true }).probe(server.url())
+        #expect(report.value("probe_success") == 1 && report.value("probe_http_status_code") == 503)
+    }
+
     @Test("Redirects are followed ten times, and counted")
     func redirects() async throws {
         let server = try LiveServer { request in

@@ -192,6 +192,7 @@ struct HTTPProbeExchanges {
             maxBodyBytes: options.maxBodyBytes.map(Int64.init))
         request.takesAnyStatus = true
         request.bodyCoding = options.coding
+        request.proxyHeaders = try options.proxyHeaders.map { header throws(TextError) in try header.field() }
         request.wantsCertificateChain = true
         return request
     }

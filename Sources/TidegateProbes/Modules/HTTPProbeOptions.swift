@@ -18,9 +18,13 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     /// How an access token is asked for; nil asks for none.
     package var oauth2: OAuth2Options?
     package var proxy = ProxyPolicy.direct
+    /// Fields that only a proxy sees, with CONNECT.
+    package var proxyHeaders: [SecretHeader] = []
     /// Whether names are left to the proxy, if there is one.
     package var skipsResolveWithProxy = false
 
+    /// Whether every status is a success.
+    package var acceptsAnyStatus = false
     /// The statuses that are a success; empty for 200 to 299.
     package var validStatuses: [Int] = []
     /// The protocols that are a success, as `HTTP/1.1` or `HTTP/2.0`; empty for every one.

@@ -12,6 +12,7 @@ struct TransferOptions: ~Copyable {
     // libcurl reads the lists until the transfer is over.
     private var fields = CurlList()
     private var resolve = CurlList()
+    private var proxyFields = CurlList()
     /// Whether the handle was given lists that are not empty, for this attempt or the last.
     private var hasLists = false
     /// What is to be confirmed once the attempt has begun; nil if it carries no line of addresses.
@@ -31,6 +32,9 @@ struct TransferOptions: ~Copyable {
             try self.resolve.append(line)
             self.lease = lease
         }
+        for field in request.proxyHeaders { try self.proxyFields.append("\(field.name.rawName): \(field.value)") }
+        // A request with a proxy sets everything, and so does the next one.
+        if !self.proxyFields.isEmpty { try transfer.easy.set(CURLOPT_PROXYHEADER, self.proxyFields) }
         guard self.hasLists || !self.fields.isEmpty || !self.resolve.isEmpty else { return }
         // Even if they are empty: the last attempt's lists are gone.
         self.hasLists = true
@@ -46,6 +50,7 @@ struct TransferOptions: ~Copyable {
     mutating func clear() {
         self.fields.clear()
         self.resolve.clear()
+        self.proxyFields.clear()
         self.lease = nil
     }
 

@@ -87,6 +87,8 @@ import TidegateRegex
             """
             prober: http
             http:
+              accept_any_response: true
+              proxy_connect_header: {Proxy-Authorization: [Bearer s3cret]}
               http_headers:
                 X-A: {values: [one], secrets: [s3cret], files: [/key]}
               oauth2:
@@ -99,6 +101,8 @@ import TidegateRegex
         #expect(
             module.http.secretHeaders
                 == [.text("one"), .text("s3cret"), .file("/key")].map { SecretHeader(name: "X-A", value: $0) })
+        #expect(module.http.acceptsAnyStatus)
+        #expect(module.http.proxyHeaders == [SecretHeader(name: "Proxy-Authorization", value: .text("Bearer s3cret"))])
         let oauth2 = try #require(module.http.oauth2)
         #expect(oauth2.clientID == "me" && oauth2.clientSecret == .text("s3cret") && oauth2.scopes == ["read"])
         #expect(oauth2.tokenURL?.text == "https://id.example/token" && oauth2.parameters == ["audience": "me"])

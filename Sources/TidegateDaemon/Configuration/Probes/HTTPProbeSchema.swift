@@ -23,6 +23,7 @@ enum HTTPProbeSchema {
     ]
 
     private static let conditions: [Field<HTTPProbeOptions>] = [
+        .value("accept_any_response", \.acceptsAnyStatus, .boolean),
         .list("valid_status_codes", \.validStatuses, .number(in: 100...999)),
         .list("valid_http_versions", \.validVersions, .text),
         .value("fail_if_ssl", \.failsIfTLS, .boolean), .value("fail_if_not_ssl", \.failsIfNotTLS, .boolean),
@@ -43,7 +44,7 @@ enum HTTPProbeSchema {
         .value("proxy_from_environment", \.takesProxyFromEnvironment, .boolean),
         .section("oauth2", \.oauth2OrNew, OAuth2Schema.fields, check: OAuth2Schema.check),
         SecretHeaderSchema.field,
-        .notAvailable("proxy_connect_header"), .notAvailable("enable_http3"),
+        SecretHeaderSchema.proxyField, .notAvailable("enable_http3"),
     ]
 
     /// Keys that exclude each other.

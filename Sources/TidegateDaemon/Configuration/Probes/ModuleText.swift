@@ -4,7 +4,7 @@ internal import TidegateCore
 /// A module in YAML as it was written, without its secrets.
 enum ModuleText {
     private static let secrets: Set<String> = [
-        "password", "bearer_token", "credentials", "client_secret", "key", "secrets",
+        "password", "bearer_token", "credentials", "client_secret", "key", "secrets", "proxy_connect_header",
     ]
 
     static func text(of node: ConfigurationNode) -> String { self.lines(of: node).joined(separator: "\n") + "\n" }

@@ -71,6 +71,21 @@ enum SecretHeaderSchema {
         .list("values", \.values, .text), .list("secrets", \.secrets, .text), .list("files", \.files, .path),
     ]
 
+    /// The key `proxy_connect_header`: lists of values by the names of fields.
+    static let proxyField = Field<HTTPProbeOptions>.mapping("proxy_connect_header") {
+        options, entry throws(TextError) in
+        guard HTTPField.Name(entry.key) != nil else {
+            throw TextError("\"\(entry.key)\" is not the name of a header field")
+        }
+        guard case .list(let nodes) = entry.value.content else {
+            throw TextError("expected a list, found \(entry.value.summary)")
+        }
+        for node in nodes {
+            let value = try ValueParser<String>.text.parse(node)
+            options.proxyHeaders.append(SecretHeader(name: entry.key, value: .text(value)))
+        }
+    }
+
     static let field = Field<HTTPProbeOptions>.mapping("http_headers") { options, entry throws(TextError) in
         guard let name = HTTPField.Name(entry.key) else {
             throw TextError("\"\(entry.key)\" is not the name of a header field")
