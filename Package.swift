@@ -101,9 +101,9 @@ let package = Package(
         .target(
             name: "TidegateProbes",
             dependencies: [
-                "TidegateCore", "TidegateRegex", "TidegateSerialization", "TidegateSession", "TidegateTransfer", httpTypes,
-            ],
-            swiftSettings: safe),
+                "TidegateCore", "TidegateNetwork", "TidegateRegex", "TidegateSerialization", "TidegateSession",
+                "TidegateTransfer", httpTypes,
+            ], swiftSettings: safe),
         .target(
             name: "Tidegate",
             dependencies: [
@@ -183,7 +183,8 @@ let package = Package(
         .testTarget(
             name: "TidegateProbesTests",
             dependencies: [
-                "TidegateLoop", "TidegateProbes", "TidegateRegex", "TidegateSession", "TidegateTransfer",
+                "CLinux", "TidegateLoop", "TidegateNetwork", "TidegateProbes", "TidegateRegex", "TidegateSession",
+                "TidegateTransfer",
                 "TidegateTestKit", "TidegateTesting", httpTypes,
             ], swiftSettings: base),
         .testTarget(

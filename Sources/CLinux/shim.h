@@ -74,13 +74,54 @@ static inline int tg_set_hop_limit(int descriptor, int family, int limit) {
 }
 
 /// Removes the oldest message from a socket's error queue (MSG_ERRQUEUE in recvmsg(2)); the number of bytes of its
-/// control messages, or -1 if the queue is empty.
-static inline long tg_take_error(int descriptor, void *control, size_t capacity) {
-    char packet[64];
-    struct iovec part = {.iov_base = packet, .iov_len = sizeof packet};
+/// control messages, or -1 if the queue is empty. `packet` gets the start of the packet that the error is about, and
+/// `size`, the room there, the number of its bytes.
+static inline long tg_take_error(int descriptor, void *packet, size_t *size, void *control, size_t capacity) {
+    struct iovec part = {.iov_base = packet, .iov_len = *size};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = capacity};
-    if (recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return -1;
+    long count = recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
+    if (count < 0) return -1;
+    *size = (size_t)count;
     return (long)message.msg_controllen;
+}
+
+/// Has a socket say with how many hops left its packets came (IP_RECVTTL in ip(7), IPV6_RECVHOPLIMIT in ipv6(7)).
+static inline void tg_receive_hop_limit(int descriptor, int family) {
+    int is_on = 1;
+    setsockopt(descriptor, family == AF_INET ? 0 : 41, family == AF_INET ? 12 : 51, &is_on, sizeof is_on);
+}
+
+/// Has no packet of an IPv4 socket be fragmented, here or on the way, whatever is known of the path already
+/// (IP_PMTUDISC_PROBE in ip(7)); 0 or the error number.
+static inline int tg_forbid_fragments(int descriptor) {
+    int mode = 3;
+    return setsockopt(descriptor, 0, 10, &mode, sizeof mode) == 0 ? 0 : errno;
+}
+
+/// Has packets of a socket leave by an interface only (SO_BINDTODEVICE in socket(7)); 0 or the error number.
+static inline int tg_bind_to_device(int descriptor, const char *name) {
+    size_t length = 0;
+    while (name[length] != 0) length++;
+    return setsockopt(descriptor, SOL_SOCKET, 25, name, (socklen_t)length + 1) == 0 ? 0 : errno;
+}
+
+/// Receives a packet (recvmsg(2)); the number of its bytes, or -1 with errno. `name` gets the sender's address, and
+/// `hop_limit` how many hops it had left, or -1 if that is not known.
+static inline long tg_receive_packet(int descriptor, void *packet, size_t capacity, void *name, size_t name_size,
+                                     int *hop_limit) {
+    char control[64] __attribute__((aligned(8)));
+    struct iovec part = {.iov_base = packet, .iov_len = capacity};
+    struct msghdr message = {.msg_name = name, .msg_namelen = (socklen_t)name_size, .msg_iov = &part, .msg_iovlen = 1,
+                             .msg_control = control, .msg_controllen = sizeof control};
+    *hop_limit = -1;
+    long count = recvmsg(descriptor, &message, MSG_DONTWAIT);
+    if (count < 0) return -1;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+        int is_hop_limit =
+            (part->cmsg_level == 0 && part->cmsg_type == 2) || (part->cmsg_level == 41 && part->cmsg_type == 52);
+        if (is_hop_limit && part->cmsg_len >= CMSG_LEN(sizeof(int))) *hop_limit = *(int *)CMSG_DATA(part);
+    }
+    return count;
 }
 
 /// The first four bytes of TCP_INFO (tcp(7)): state, congestion state, retransmits and probes; 0 or the error number.

@@ -3,26 +3,12 @@ import HTTPTypes
 import Testing
 import TidegateTestKit
 
-/// The program that Debian calls prometheus-blackbox-exporter.
-private enum BlackboxExporter {
-    static let path = "/usr/bin/prometheus-blackbox-exporter"
-    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: self.path) }
-}
-
 /// The same probes by blackbox_exporter and by tidegate, of the same server and by the same modules: every series of the
 /// older program has to be there, with an equal value.
 @Suite(
     .enabled(if: BlackboxExporter.isInstalled, "prometheus-blackbox-exporter is not installed"), .timeLimit(.minutes(5))
 )
 struct BlackboxTests {
-    /// Series that measure time, or that are another program's by their nature.
-    private static let measured = [
-        "probe_duration_seconds", "probe_dns_lookup_time_seconds", "probe_http_duration_seconds",
-    ]
-
-    /// Labels of which the newer program has one more, as newer versions of blackbox_exporter do.
-    private static let addedLabels = ["probe_ssl_last_chain_info": "serialnumber"]
-
     private static let modules = """
         modules:
           http_2xx: {prober: http, timeout: 5s}
@@ -65,42 +51,19 @@ struct BlackboxTests {
 
     @Test("Every series of blackbox_exporter is there, with the same value")
     func series() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("probes-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
         let authority = try await TestAuthority()
         let encrypted = try await TestTLSServer(try await authority.sign(["localhost", "IP:127.0.0.1"]))
         let server = try LiveServer(answer: Self.answer)
         defer { server.stop() }
-        let file = folder.appendingPathComponent("modules.yml").path
-        try Self.modules.replacing("CA", with: authority.certificate).write(
-            toFile: file, atomically: true, encoding: .utf8)
-        let (older, newer) = (try FreePort.find(), try FreePort.find())
-        let exporter = try Program(
-            [BlackboxExporter.path, "--config.file=\(file)", "--web.listen-address=127.0.0.1:\(older)"])
-        let tidegate = try Program([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
-            "127.0.0.1:\(newer)", "--state.dir", folder.appendingPathComponent("state").path, "--control.socket",
-            folder.appendingPathComponent("socket").path,
-        ])
-        defer { for program in [exporter, tidegate] { program.signal(SIGKILL) } }
-        try await Program.answers("http://127.0.0.1:\(older)/-/healthy")
-        try await Program.answers("http://127.0.0.1:\(newer)/-/healthy")
+        let comparison = try await BlackboxComparison(Self.modules.replacing("CA", with: authority.certificate))
+        defer { comparison.stop() }
         for (module, paths) in Self.probes {
             for path in paths {
                 let target = path.replacing("HOST", with: "127.0.0.1:\(server.port)")
                     .replacing("TLS", with: "127.0.0.1:\(encrypted.port)")
-                let expected = try await Self.samples(module, target, port: older)
-                let found = try await Self.samples(module, target, port: newer)
-                #expect(!expected.isEmpty)
-                for (series, value) in expected {
-                    // The page of openssl-s_server(1) describes the client.
-                    let isOwn = path.contains("TLS") && series == "probe_http_uncompressed_body_length"
-                    let isMeasured = isOwn || Self.measured.contains { series.hasPrefix($0) }
-                    #expect(
-                        isMeasured ? found[series] != nil : found[series] == value,
-                        "\(module) \(target): \(series) is \(found[series] ?? "missing"), not \(value)")
-                }
+                // The page of openssl-s_server(1) describes the client.
+                let own = path.contains("TLS") ? ["probe_http_uncompressed_body_length"] : []
+                try await comparison.compare(module, target, exceptValuesOf: own)
             }
         }
         // What both sent is the same, but for how they call themselves.
@@ -118,28 +81,6 @@ struct BlackboxTests {
         let fields = request.fields.filter { !ignored.contains($0.name.canonicalName) }
             .map { "\($0.name.canonicalName): \($0.value)" }
         return [request.method, request.path] + fields.sorted() + [String(decoding: request.body, as: UTF8.self)]
-    }
-
-    // Lines without comments; labels that were added are left out.
-    private static func samples(_ module: String, _ target: String, port: Int) async throws -> [String: String] {
-        let output = try await Program.expect([
-            "curl", "-s", "-f", "-G", "--data-urlencode", "module=\(module)", "--data-urlencode", "target=\(target)",
-            "http://127.0.0.1:\(port)/probe",
-        ])
-        var samples: [String: String] = [:]
-        for line in output.split(separator: "\n") where !line.hasPrefix("#") {
-            guard let space = line.lastIndex(of: " ") else { continue }
-            var series = String(line[..<space])
-            for (name, label) in self.addedLabels where series.hasPrefix(name) {
-                series = series.replacing(try Regex(",?\(label)=\"[^\"]*\""), with: "")
-            }
-            let labels = series.drop { $0 != "{" }.dropFirst().dropLast()
-            let sorted =
-                labels.isEmpty
-                ? "" : "{\(labels.split(separator: "\",").map(String.init).sorted().joined(separator: "\","))}"
-            samples[series.prefix { $0 != "{" } + sorted] = String(line[space...].dropFirst())
-        }
-        return samples
     }
 
     @Sendable

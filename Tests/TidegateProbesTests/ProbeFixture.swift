@@ -1,6 +1,7 @@
 import HTTPTypes
 import TidegateCore
 import TidegateLoop
+import TidegateNetwork
 import TidegateProbes
 import TidegateTestKit
 import TidegateTesting
@@ -18,14 +19,16 @@ struct ProbeFixture {
         names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
         historyLimit: Int = 100, maxConcurrent: Int = 512,
         path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
-        host: Verdict = .unknown, cause: Cause? = nil
+        host: Verdict = .unknown, cause: Cause? = nil, module: ProbeModule? = nil, echo: EchoClient = EchoClient()
     ) {
         let resolver = ScriptedResolver(
             ["tide.test": [Self.loopback], "other.test": [Self.loopback]].merging(names) { $1 })
         self.resolver = resolver
         self.runner = ProbeRunner(
             ProbeRunner.Configuration(
-                modules: ["m": ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")],
+                modules: [
+                    "m": module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
+                ],
                 targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent),
             environment: ProbeEnvironment(
                 resolver: resolver,
@@ -37,7 +40,7 @@ struct ProbeFixture {
                         try? await Task.sleep(for: delay)
                         body()
                     }
-                }, version: "1.2.3"))
+                }, version: "1.2.3", echo: echo))
     }
 
     func probe(_ target: String, hostname: String? = nil) async throws -> ProbeReport {
@@ -52,8 +55,12 @@ extension ProbeReport {
     }
 
     /// The phases of `probe_http_duration_seconds`.
-    var phases: Set<String> {
-        Set(self.families.first { $0.name == "probe_http_duration_seconds" }?.samples.map { $0.labels[0] } ?? [])
+    var phases: Set<String> { self.phases(of: "http") }
+
+    /// The phases of a prober's durations.
+    func phases(of prober: String) -> Set<String> {
+        let family = self.families.first { $0.name == "probe_\(prober)_duration_seconds" }
+        return Set(family?.samples.map { $0.labels[0] } ?? [])
     }
 }
 

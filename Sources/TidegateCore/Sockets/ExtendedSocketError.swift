@@ -6,6 +6,8 @@ package struct ExtendedSocketError: Sendable, Hashable {
     package var origin: ErrorOrigin
     /// Who refused, and how.
     package var refusal: ICMPError
+    /// How many bytes a packet may have, if this one was too long (EMSGSIZE); 0 if that is not known.
+    package var mtu: Int
 
     /// What reported an error (SO_EE_ORIGIN_*); the other origins are no errors.
     package enum ErrorOrigin: UInt8, Sendable, Hashable {
@@ -37,6 +39,7 @@ package struct ExtendedSocketError: Sendable, Hashable {
         self.origin = origin
         self.refusal = ICMPError(
             offender: ExtendedSocketError.address(body.dropFirst(16)), type: body[start + 5], code: body[start + 6])
+        self.mtu = Int(truncatingIfNeeded: body[start + 8..<start + 12].nativeInteger)
     }
 
     /// The address in a `sockaddr_in` or a `sockaddr_in6`; nil for any other.

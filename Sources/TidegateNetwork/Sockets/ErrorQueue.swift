@@ -10,14 +10,23 @@ enum ErrorQueue {
     }
 
     /// Empties the queue; returns its last error.
-    static func drain(_ descriptor: Int32) -> ExtendedSocketError? {
+    ///
+    /// - Parameter counts: Whether an error about a packet that starts with these bytes counts.
+    static func drain(
+        _ descriptor: Int32, where counts: (ExtendedSocketError, _ packet: ArraySlice<UInt8>) -> Bool = { _, _ in true }
+    ) -> ExtendedSocketError? {
         var last: ExtendedSocketError?
         var control = [UInt8](repeating: 0, count: 256)
+        var packet = [UInt8](repeating: 0, count: 64)
         // Bounded, in case errors arrive faster than they are read.
         for _ in 0..<64 {
-            let count = tg_take_error(descriptor, &control, control.count)
+            var size = packet.count
+            let count = tg_take_error(descriptor, &packet, &size, &control, control.count)
             guard count >= 0 else { break }
-            last = ExtendedSocketError(control: Array(control.prefix(count))) ?? last
+            guard let error = ExtendedSocketError(control: Array(control.prefix(count))),
+                counts(error, packet.prefix(size))
+            else { continue }
+            last = error
         }
         return last
     }

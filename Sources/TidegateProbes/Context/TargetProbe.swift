@@ -20,13 +20,24 @@ struct ProbeContext: Sendable {
     /// The address of a host that is probed; nil if there is none, no path to it, or it must not be probed, which
     /// `findings` then say.
     func address(
-        of host: String, preferring preference: FamilyPreference, _ findings: inout ProbeFindings
+        of host: String, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
+        _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
-        let finder = ProbeAddressFinder(environment: self.environment, preference: preference)
+        // The routes say nothing of packets that may take one interface only.
+        let finder = ProbeAddressFinder(
+            environment: self.environment, preference: preference, asksRoutes: source.interface == nil)
         guard let address = await finder.address(of: host, until: self.deadline, &findings) else { return nil }
         guard let refusal = self.policy.refusal(of: host, at: address.address) else { return address }
         findings.fail(.targetDenied, .mine, refusal)
         return nil
+    }
+
+    /// What is known about a failure on the way to an address.
+    func evidence(_ failure: TaskFailure, at address: ProbeAddress, stage: Stage? = nil) -> FailureEvidence {
+        let found = self.environment.network.diagnosis(address.address.family)
+        return FailureEvidence(
+            failure: failure, stage: stage, peer: address.address, before: address.verdict, after: address.verdict,
+            gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
     }
 
     /// True if a host may be asked about from here: it resolves, and none of its addresses is denied.

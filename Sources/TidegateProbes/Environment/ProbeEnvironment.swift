@@ -1,4 +1,5 @@
 package import TidegateCore
+package import TidegateNetwork
 package import TidegateTransfer
 
 /// What a diagnosis after a failed probe is about.
@@ -15,6 +16,8 @@ package struct ProbeEnvironment: Sendable {
     let network: Network
     /// Makes the requests.
     let attempts: AttemptClient
+    /// Sends ICMP echo requests.
+    let echo: EchoClient
     let time: any TimeSource
     /// Calls once after a delay.
     let call: @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void
@@ -48,7 +51,8 @@ package struct ProbeEnvironment: Sendable {
     /// An environment from its parts.
     package init(
         resolver: any NameResolver, network: Network, attempts: AttemptClient, time: any TimeSource,
-        call: @escaping @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void, version: String
+        call: @escaping @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void, version: String,
+        echo: EchoClient = EchoClient()
     ) {
         self.resolver = resolver
         self.network = network
@@ -56,6 +60,7 @@ package struct ProbeEnvironment: Sendable {
         self.time = time
         self.call = call
         self.version = version
+        self.echo = echo
     }
 
     /// Resolvers have given up by then (resolv.conf(5)).

@@ -5,6 +5,7 @@ package struct ProbeModule: Sendable, Hashable {
     /// What asks.
     package enum Prober: String, Sendable, CaseIterable {
         case http
+        case icmp
     }
 
     package var prober: Prober
@@ -12,6 +13,8 @@ package struct ProbeModule: Sendable, Hashable {
     package var timeout: Duration?
     /// What the prober `http` asks, and what it takes for a success.
     package var http: HTTPProbeOptions
+    /// What the prober `icmp` sends.
+    package var icmp = ICMPProbeOptions()
     /// The module as it was written, in YAML and without secrets.
     package var text: String
 

@@ -101,5 +101,13 @@ enum ProbeFailureReason: String, MetricLabel {
     case body
     case tls
     case noTls
+    /// Somebody on the way, or this host, says that the target cannot be reached.
+    case unreachable
+    /// The packet passed more routers than it may.
+    case ttlExceeded
+    /// The packet is too long for a link, and must stay whole.
+    case fragmentationNeeded
+    /// This process lacks a privilege.
+    case notPermitted
     case `internal`
 }

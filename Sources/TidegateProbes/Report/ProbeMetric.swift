@@ -47,6 +47,13 @@ struct ProbeMetric: Sendable {
         name: "probe_http_last_modified_timestamp_seconds",
         help: "Returns the Last-Modified HTTP response header in unixtime")
 
+    // MARK: ICMP
+
+    static let icmpDuration = ProbeMetric(
+        name: "probe_icmp_duration_seconds", help: "Duration of icmp request by phase", labels: ["phase"])
+    static let icmpHopLimit = ProbeMetric(
+        name: "probe_icmp_reply_hop_limit", help: "Replied packet hop limit (TTL for ipv4)")
+
     // MARK: TLS
 
     static let earliestExpiry = ProbeMetric(

@@ -122,6 +122,7 @@ extension ProbeModule {
     fileprivate func probe(in context: ProbeContext) -> any TargetProbe {
         switch self.prober {
         case .http: HTTPProbe(options: self.http, context: context)
+        case .icmp: ICMPProbe(options: self.icmp, context: context)
         }
     }
 
@@ -137,6 +138,8 @@ extension ProbeModule {
             }
             self.http.headers.removeAll { $0.name.canonicalName == "host" }
             self.http.headers.append(field)
+        // As in blackbox_exporter: nothing in their packets could name a host.
+        case .icmp: break
         }
     }
 }

@@ -139,9 +139,11 @@ struct ConnectingSockets {
     private static func drainErrors(_ descriptor: Int32) -> ExtendedSocketError? {
         var last: ExtendedSocketError?
         var control = [UInt8](repeating: 0, count: 256)
+        var packet: UInt8 = 0
         // The bound holds if errors arrive faster than they are read.
         for _ in 0..<16 {
-            let count = tg_take_error(descriptor, &control, control.count)
+            var size = 1
+            let count = tg_take_error(descriptor, &packet, &size, &control, control.count)
             guard count >= 0 else { break }
             last = ExtendedSocketError(control: Array(control.prefix(count))) ?? last
         }

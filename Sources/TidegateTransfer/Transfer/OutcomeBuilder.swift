@@ -2,7 +2,7 @@ internal import TidegateLoop
 internal import CCurl
 internal import Foundation
 internal import Glibc
-internal import TidegateCore
+package import TidegateCore
 
 /// Makes the outcome of a transfer that is over; takes the body out of it.
 struct OutcomeBuilder {
@@ -207,7 +207,7 @@ extension String {
 
 extension SocketError {
     /// The socket error behind an error number; nil for 0.
-    init?(errorNumber: Int32) {
+    package init?(errorNumber: Int32) {
         switch errorNumber {
         case 0: return nil
         case ECONNREFUSED: self = .refused

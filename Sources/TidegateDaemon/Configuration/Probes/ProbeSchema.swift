@@ -56,7 +56,8 @@ enum ProbeSchema {
         .value("prober", \.prober, .prober, isRequired: true),
         .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .zero)),
         .section("http", \.http, HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
-        .notAvailable("tcp"), .notAvailable("dns"), .notAvailable("icmp"), .notAvailable("grpc"),
+        .section("icmp", \.icmp, ICMPProbeSchema.fields),
+        .notAvailable("tcp"), .notAvailable("dns"), .notAvailable("grpc"),
         .notAvailable("unix"), .notAvailable("websocket"),
     ]
 }

@@ -88,7 +88,7 @@ extension ValueParser<HTTPField.Name> {
 }
 
 extension ValueParser<ProbeModule.Prober> {
-    private static var others: [String] { ["tcp", "dns", "icmp", "grpc", "unix", "websocket"] }
+    private static var others: [String] { ["tcp", "dns", "grpc", "unix", "websocket"] }
 
     static let prober = ValueParser.text("a prober") { text throws(TextError) in
         if let prober = ProbeModule.Prober(rawValue: text) { return prober }
@@ -124,5 +124,24 @@ extension ValueParser<TLSVersion> {
             throw TextError("\"\(text)\" is not a TLS version (TLS10, TLS11, TLS12 or TLS13)")
         }
         return version
+    }
+}
+
+extension ValueParser<IPAddress?> {
+    /// An address of this host; blackbox_exporter takes an empty text for none.
+    static let sourceAddress = ValueParser.text("an address") { text throws(TextError) in
+        guard !text.isEmpty else { return nil }
+        guard let address = IPAddress(text) else { throw TextError("\"\(text)\" is not an IP address") }
+        return address
+    }
+}
+
+extension ValueParser<String?> {
+    /// The name of an interface, as Linux allows it: IFNAMSIZ less one bytes.
+    static let interface = ValueParser.text("the name of an interface") { text throws(TextError) in
+        guard (1...15).contains(text.utf8.count), !text.contains(where: { $0 == "/" || $0.isWhitespace }) else {
+            throw TextError("\"\(text)\" is not the name of an interface")
+        }
+        return text
     }
 }

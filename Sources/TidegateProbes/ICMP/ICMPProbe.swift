@@ -1,0 +1,134 @@
+internal import Glibc
+internal import TidegateCore
+internal import TidegateNetwork
+internal import TidegateTransfer
+
+/// A probe by one ICMP echo request.
+struct ICMPProbe: TargetProbe {
+    private enum Phase: String {
+        case resolve, setup, rtt
+    }
+
+    /// What blackbox_exporter sends without `payload_size`.
+    private static let usualSize = 28
+
+    let options: ICMPProbeOptions
+    let context: ProbeContext
+
+    func run(_ text: String, _ findings: inout ProbeFindings) async {
+        // No phase rtt yet: the time of a reply that does not come is not 0.
+        for phase in [Phase.resolve, .setup] { self.set(phase, .zero, &findings) }
+        findings.declare(.lookupTime, .addressFamily, .addressHash)
+        guard let host = Self.host(of: text) else {
+            return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither a host name nor an address")
+        }
+        let preference = self.options.source.narrowing(self.options.family)
+        let address = await self.context.address(of: host, preferring: preference, from: self.options.source, &findings)
+        self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
+        guard let address else { return }
+        let request = self.request(to: address.address)
+        findings.note("Sending echo request", [("bytes", "\(request.payload.count)")])
+        let outcome = await self.context.environment.echo.send(request)
+        self.set(.setup, outcome.setup, &findings)
+        self.record(outcome, address, &findings)
+    }
+
+    /// The host, if it may be asked about; a diagnosis of another way out would say nothing of this one.
+    func subject(of text: String) async -> ProbeSubject? {
+        guard self.options.source.interface == nil, let host = Self.host(of: text), await self.context.allows(host),
+            let target = try? Target(host)
+        else { return nil }
+        return .target(target)
+    }
+
+    // Echo requests have no port.
+    private static func host(of text: String) -> String? {
+        guard let target = try? Target(text), target.port == nil else { return nil }
+        return target.host
+    }
+
+    private func request(to address: IPAddress) -> EchoClient.Request {
+        let size = self.options.payloadSize == 0 ? Self.usualSize : self.options.payloadSize
+        let pattern = Array("Tidegate ".utf8)
+        var request = EchoClient.Request(
+            to: address, payload: (0..<size).map { pattern[$0 % pattern.count] }, within: self.context.remaining)
+        request.source = self.options.source.address
+        request.interface = self.options.source.interface
+        request.hopLimit = self.options.hopLimit == 0 ? nil : self.options.hopLimit
+        request.forbidsFragments = self.options.forbidsFragments
+        return request
+    }
+
+    private func set(_ phase: Phase, _ duration: Duration, _ findings: inout ProbeFindings) {
+        findings.set(.icmpDuration, duration.inSeconds, labels: [phase.rawValue])
+    }
+
+    private func record(_ outcome: EchoClient.Outcome, _ address: ProbeAddress, _ findings: inout ProbeFindings) {
+        var evidence = self.context.evidence(.connectFailed, at: address, stage: .connect)
+        evidence.local = outcome.local
+        switch outcome.result {
+        case .answered(let hopLimit, let duration):
+            self.set(.rtt, duration, &findings)
+            if let hopLimit { findings.set(.icmpHopLimit, Double(hopLimit)) }
+        case .refused(let error) where error.kind == .timeExceeded && self.options.hopLimit > 0:
+            // No loop: the module asks for it.
+            findings.fail(
+                .ttlExceeded, .mine,
+                "\(error.sentence(about: address.address)): the module's ttl is "
+                    + "\(self.options.hopLimit)")
+        case .refused(let error):
+            evidence.refusal = error
+            self.fail(error.kind == .timeExceeded ? .ttlExceeded : .unreachable, evidence, &findings)
+        case .tooLong(let mtu, let router):
+            self.failTooLong(mtu, router, address, &findings)
+        case .silent:
+            evidence.failure = .timedOut
+            evidence.stage = nil
+            self.fail(.timedOut, evidence, &findings)
+        case .failed(let failure): self.fail(failure, evidence, &findings)
+        }
+    }
+
+    private func failTooLong(
+        _ mtu: Int?, _ router: IPAddress?, _ address: ProbeAddress, _ findings: inout ProbeFindings
+    ) {
+        let limit = mtu.map { " of \($0) bytes" } ?? ""
+        let place =
+            router.map { "\($0) says: a link on the way to \(address.address)" } ?? "the link to \(address.address)"
+        findings.fail(
+            .fragmentationNeeded, router == nil ? .mine : .path,
+            "\(place) has an MTU\(limit), which the packet does not fit into")
+    }
+
+    private func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
+        let attribution = FaultClassifier.attribution(of: evidence)
+        findings.fail(
+            reason, attribution?.party ?? .unknown, attribution?.evidence.first ?? "no answer, and nothing says why")
+    }
+
+    private func fail(_ failure: EchoClient.Failure, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
+        switch failure {
+        case .notPermitted:
+            findings.fail(
+                .notPermitted, .mine,
+                "this process may not open an ICMP socket: its group is outside net.ipv4.ping_group_range, and it lacks "
+                    + "CAP_NET_RAW")
+        case .failed("source_interface", _):
+            findings.fail(
+                .unreachable, .mine, "there is no interface \(self.options.source.interface ?? "")")
+        case .failed("bind", EADDRNOTAVAIL):
+            let source = self.options.source.address.map { "\($0)" } ?? ""
+            findings.fail(.unreachable, .mine, "this host does not have the source address \(source)")
+        case .failed(_, let code) where code == ENETUNREACH && self.options.source.interface != nil:
+            let name = self.options.source.interface ?? ""
+            findings.gate(.noRoute, "no path to \(evidence.peer.map { "\($0)" } ?? "the target") by \(name): no route")
+        case .failed(let operation, let code):
+            guard let error = SocketError(errorNumber: code), error != .other, error != .timedOut else {
+                return findings.fail(.internal, .mine, "\(operation) failed with error \(code)")
+            }
+            var evidence = evidence
+            (evidence.socketError, evidence.isImmediate) = (error, true)
+            self.fail(.unreachable, evidence, &findings)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// The program that Debian calls prometheus-blackbox-exporter.
+enum BlackboxExporter {
+    static let path = "/usr/bin/prometheus-blackbox-exporter"
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: self.path) }
+}
+
+/// blackbox_exporter and tidegate with the same modules, to be asked for the same probes.
+struct BlackboxComparison {
+    /// Series that measure time.
+    private static let measured = [
+        "probe_duration_seconds", "probe_dns_lookup_time_seconds", "probe_http_duration_seconds",
+        "probe_dns_duration_seconds", "probe_icmp_duration_seconds",
+    ]
+
+    /// Labels of which the newer program has one more, as newer versions of blackbox_exporter do.
+    private static let addedLabels = ["probe_ssl_last_chain_info": "serialnumber"]
+
+    private let folder: URL
+    private let exporter: Program
+    private let tidegate: Program
+    private let ports: (older: Int, newer: Int)
+
+    /// Starts both programs with a file of modules.
+    init(_ modules: String) async throws {
+        self.folder = FileManager.default.temporaryDirectory.appendingPathComponent("probes-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        let file = self.folder.appendingPathComponent("modules.yml").path
+        try modules.write(toFile: file, atomically: true, encoding: .utf8)
+        self.ports = (try FreePort.find(), try FreePort.find())
+        self.exporter = try Program(
+            [BlackboxExporter.path, "--config.file=\(file)", "--web.listen-address=127.0.0.1:\(self.ports.older)"])
+        self.tidegate = try Program([
+            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
+            "127.0.0.1:\(self.ports.newer)", "--state.dir", self.folder.appendingPathComponent("state").path,
+            "--control.socket", self.folder.appendingPathComponent("socket").path,
+        ])
+        do {
+            try await Program.answers("http://127.0.0.1:\(self.ports.older)/-/healthy")
+            try await Program.answers("http://127.0.0.1:\(self.ports.newer)/-/healthy")
+        } catch {
+            self.stop()
+            throw error
+        }
+    }
+
+    func stop() {
+        for program in [self.exporter, self.tidegate] { program.signal(SIGKILL) }
+        try? FileManager.default.removeItem(at: self.folder)
+    }
+
+    /// Expects every series of the older program from the newer one, with the same value unless it is a time.
+    ///
+    /// - Returns: The newer program's.
+    @discardableResult
+    func compare(
+        _ module: String, _ target: String, exceptValuesOf own: [String] = [], without missing: [String] = [],
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> [String: String] {
+        let expected = try await Self.samples(module, target, port: self.ports.older)
+        let found = try await Self.samples(module, target, port: self.ports.newer)
+        #expect(!expected.isEmpty, sourceLocation: location)
+        for (series, value) in expected {
+            if missing.contains(series) {
+                #expect(found[series] == nil, "\(module) \(target): \(series)", sourceLocation: location)
+                continue
+            }
+            let isMeasured = own.contains(series) || Self.measured.contains { series.hasPrefix($0) }
+            #expect(
+                isMeasured ? found[series] != nil : found[series] == value,
+                "\(module) \(target): \(series) is \(found[series] ?? "missing"), not \(value)",
+                sourceLocation: location)
+        }
+        return found
+    }
+
+    // Lines without comments; labels that were added are left out.
+    private static func samples(_ module: String, _ target: String, port: Int) async throws -> [String: String] {
+        let output = try await Program.expect([
+            "curl", "-s", "-f", "-G", "--data-urlencode", "module=\(module)", "--data-urlencode", "target=\(target)",
+            "http://127.0.0.1:\(port)/probe",
+        ])
+        var samples: [String: String] = [:]
+        for line in output.split(separator: "\n") where !line.hasPrefix("#") {
+            guard let space = line.lastIndex(of: " ") else { continue }
+            var series = String(line[..<space])
+            for (name, label) in self.addedLabels where series.hasPrefix(name) {
+                series = series.replacing(try Regex(",?\(label)=\"[^\"]*\""), with: "")
+            }
+            let labels = series.drop { $0 != "{" }.dropFirst().dropLast()
+            let sorted =
+                labels.isEmpty
+                ? "" : "{\(labels.split(separator: "\",").map(String.init).sorted().joined(separator: "\","))}"
+            samples[series.prefix { $0 != "{" } + sorted] = String(line[space...].dropFirst())
+        }
+        return samples
+    }
+}
