@@ -246,7 +246,7 @@ let package = Package(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI", httpTypes], swiftSettings: base),
         .executableTarget(
             name: "TidegateBench",
-            dependencies: ["Tidegate", "TidegateStore", "TidegateMetrics", coreMetrics, httpTypes],
+            dependencies: ["Tidegate", "TidegateProbes", "TidegateStore", "TidegateMetrics", coreMetrics, httpTypes],
             path: "Tests/Benchmarks/TidegateBench", swiftSettings: base),
     ],
     swiftLanguageModes: [.v6]

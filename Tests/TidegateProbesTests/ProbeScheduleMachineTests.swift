@@ -52,6 +52,7 @@ struct ProbeScheduleMachineTests {
 
     private static let silent = ProbeFailure(reason: "timed_out", party: .path, text: "no answer")
     private static let noPath = ProbeFailure(reason: "no_path", party: .mine, text: "no carrier")
+    private static let status = ProbeFailure(reason: "status", party: .theirs, text: "503")
     private static let refused = ProbeFailure(reason: "connect_failed", party: .theirs, text: "refused")
 
     @Test("A run without a path is inconclusive, as is one beyond a dead gateway or provider; none is charged")
@@ -81,6 +82,7 @@ struct ProbeScheduleMachineTests {
     func settling() {
         var fixture = Fixture()
         // The first run is as one after an outage.
+        #expect(fixture.run(Self.status) == .failure)
         #expect(fixture.run(Self.refused) == .failure)
         fixture.machine.pathChanged(at: fixture.now)
         let before = fixture.now
@@ -88,7 +90,7 @@ struct ProbeScheduleMachineTests {
         #expect(fixture.run(Self.silent) == .failure, "it has settled by then")
         fixture.machine.pathChanged(at: fixture.now)
         for _ in 0..<4 { fixture.machine.pathChanged(at: fixture.now) }
-        #expect(fixture.run(Self.silent) == .inconclusive)
+        #expect(fixture.run(Self.refused) == .inconclusive)
         let doubtful = fixture.now
         #expect(fixture.run(Self.silent) == .failure)
         #expect(fixture.now - doubtful <= .seconds(3))

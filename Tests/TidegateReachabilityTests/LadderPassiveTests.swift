@@ -100,6 +100,27 @@ struct LadderPassiveTests {
         #expect(counter.count == 2)
     }
 
+    @Test("A probe that fails in silence counts as a request does; what its target or the kernel said does not")
+    func probes() throws {
+        let own = try address("10.0.0.2")
+        let counter = Counter()
+        let sink = FailedAttemptObserver { counter.add() }
+        func receive(_ reason: String, _ party: FaultParty, isGated: Bool = false) -> Bool {
+            let failure = ProbeFailure(reason: reason, party: party, text: "")
+            let outcome = ProbeEvent.Outcome(.failure, failure: failure, duration: .zero, isGated: isGated)
+            let event = Event(
+                sequence: 1, time: self.time.wall(), moment: self.time.monotonic(),
+                payload: .probe(ProbeEvent(probe: "api", .finished(outcome))))
+            self.evidence.receive(event)
+            sink.receive(event)
+            return self.evidence.fresh(from: own, at: self.time.monotonic()) != nil
+        }
+        try self.succeeded("10.0.0.2", "198.51.100.2")
+        #expect(receive("timed_out", .theirs) && receive("status", .theirs))
+        #expect(receive("no_path", .mine, isGated: true) && counter.count == 0)
+        #expect(!receive("timed_out", .path) && counter.count == 1)
+    }
+
     private final class Counter: Sendable {
         private let value = Atomic<Int>(0)
         var count: Int { self.value.load(ordering: .relaxed) }

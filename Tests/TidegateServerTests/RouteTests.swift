@@ -15,6 +15,7 @@ import TidegateTestKit
         arguments: [
             ("/metrics", "metrics"), ("/", "page"), ("/-/healthy", "healthy"), ("/-/ready", "ready"),
             ("/api/v1/status", "status"), ("/api/v1/targets", "targets"), ("/api/v1/tasks", "tasks"),
+            ("/api/v1/probes", "probes"),
             ("/metrics?x=1", "metrics"), ("/#top", "page"),
             ("/api/v1/events", "events"),
         ])

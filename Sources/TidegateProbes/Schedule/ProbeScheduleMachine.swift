@@ -110,11 +110,11 @@ extension ProbeReport {
 }
 
 extension ProbeFailure {
-    // The target itself refused, or answered wrongly, or the probe cannot be made: no change of path explains that.
+    // A target that answered wrongly has been reached. One that did not take the connection may not have been: after an
+    // outage its neighbours do not know its address yet, and say that it does not exist.
     fileprivate var isInDoubt: Bool {
         switch ProbeFailureReason(label: self.reason) {
-        case .timedOut, .reset, .truncated: true
-        case .noPath, .resolveFailed, .connectFailed: self.party != .theirs
+        case .noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated: true
         default: false
         }
     }

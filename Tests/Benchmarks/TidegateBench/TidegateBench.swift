@@ -23,6 +23,10 @@ struct TidegateBench {
         case "waiting":
             guard tokens.count == 4, let count = Int(tokens[2]), let seconds = Int(tokens[3]) else { throw Usage() }
             try await Waiting(url: tokens[1], count: count, seconds: seconds).run()
+        case "probes":
+            guard tokens.count == 4, let count = Int(tokens[2]), let seconds = Int(tokens[3]), count > 0, seconds > 1
+            else { throw Usage() }
+            try await Probes(url: tokens[1], count: count, seconds: seconds).run()
         case "slow":
             guard tokens.count == 3, let count = Int(tokens[2]), count > 0 else { throw Usage() }
             try await Slow(url: tokens[1], count: count).run()
@@ -81,6 +85,6 @@ struct Usage: Error, CustomStringConvertible {
         TidegateBench gets URL COUNT IN-FLIGHT [recording] | handshakes URL COUNT IN-FLIGHT CA-FILE [PIN] \
         | query tidegate|foundation COUNT ROUNDS | json tidegate|foundation COUNT ROUNDS \
         | upload URL FILE FIELDS | gate ADDRESS | watch | targets COUNT | suspended COUNT \
-        | waiting URL COUNT SECONDS | slow URL COUNT | journal DIRECTORY COUNT | publish COUNT | metrics
+        | waiting URL COUNT SECONDS | slow URL COUNT | probes URL COUNT SECONDS | journal DIRECTORY COUNT | publish COUNT | metrics
         """
 }
