@@ -103,6 +103,8 @@ let package = Package(
             dependencies: [
                 "TidegateCore", "TidegateNetwork", "TidegateRegex", "TidegateSerialization", "TidegateSession",
                 "TidegateTransfer", httpTypes,
+                nioCore, nioPosix, .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
             ], swiftSettings: safe),
         .target(
             name: "Tidegate",

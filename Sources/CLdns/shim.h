@@ -10,3 +10,13 @@
 #include <ldns/rdata.h>
 #include <ldns/rr.h>
 #include <ldns/wire2host.h>
+
+// <ldns/host2str.h> would need keys; this is what is used of it.
+typedef struct ldns_struct_output_format ldns_output_format;
+extern const ldns_output_format *ldns_output_format_nocomments;
+char *ldns_rr2str_fmt(const ldns_output_format *format, const ldns_rr *record);
+
+/// A record as zone files have it, to be freed; NULL if there is no memory.
+static inline char *tg_record_text(const ldns_rr *record) {
+    return ldns_rr2str_fmt(ldns_output_format_nocomments, record);
+}

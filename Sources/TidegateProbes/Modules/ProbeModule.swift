@@ -6,6 +6,7 @@ package struct ProbeModule: Sendable, Hashable {
     package enum Prober: String, Sendable, CaseIterable {
         case http
         case icmp
+        case dns
     }
 
     package var prober: Prober
@@ -15,6 +16,8 @@ package struct ProbeModule: Sendable, Hashable {
     package var http: HTTPProbeOptions
     /// What the prober `icmp` sends.
     package var icmp = ICMPProbeOptions()
+    /// What the prober `dns` asks, and what it takes for a success.
+    package var dns = DNSProbeOptions()
     /// The module as it was written, in YAML and without secrets.
     package var text: String
 

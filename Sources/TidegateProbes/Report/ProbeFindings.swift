@@ -107,6 +107,10 @@ enum ProbeFailureReason: String, MetricLabel {
     case ttlExceeded
     /// The packet is too long for a link, and must stay whole.
     case fragmentationNeeded
+    /// A name server answered with another response code.
+    case rcode
+    /// The records of an answer are not as the module says.
+    case records
     /// This process lacks a privilege.
     case notPermitted
     case `internal`

@@ -54,6 +54,20 @@ struct ProbeMetric: Sendable {
     static let icmpHopLimit = ProbeMetric(
         name: "probe_icmp_reply_hop_limit", help: "Replied packet hop limit (TTL for ipv4)")
 
+    // MARK: DNS
+
+    static let dnsDuration = ProbeMetric(
+        name: "probe_dns_duration_seconds", help: "Duration of DNS request by phase", labels: ["phase"])
+    static let dnsAnswers = ProbeMetric(
+        name: "probe_dns_answer_rrs", help: "Returns number of entries in the answer resource record list")
+    static let dnsAuthorities = ProbeMetric(
+        name: "probe_dns_authority_rrs", help: "Returns number of entries in the authority resource record list")
+    static let dnsAdditionals = ProbeMetric(
+        name: "probe_dns_additional_rrs", help: "Returns number of entries in the additional resource record list")
+    static let dnsSucceeded = ProbeMetric(
+        name: "probe_dns_query_succeeded", help: "Displays whether or not the query was executed successfully")
+    static let dnsSerial = ProbeMetric(name: "probe_dns_serial", help: "Returns the serial number of the zone")
+
     // MARK: TLS
 
     static let earliestExpiry = ProbeMetric(

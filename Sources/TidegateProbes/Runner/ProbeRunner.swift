@@ -123,6 +123,7 @@ extension ProbeModule {
         switch self.prober {
         case .http: HTTPProbe(options: self.http, context: context)
         case .icmp: ICMPProbe(options: self.icmp, context: context)
+        case .dns: DNSProbe(options: self.dns, context: context)
         }
     }
 
@@ -139,7 +140,7 @@ extension ProbeModule {
             self.http.headers.removeAll { $0.name.canonicalName == "host" }
             self.http.headers.append(field)
         // As in blackbox_exporter: nothing in their packets could name a host.
-        case .icmp: break
+        case .icmp, .dns: break
         }
     }
 }

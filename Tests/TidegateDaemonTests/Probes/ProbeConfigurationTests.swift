@@ -152,7 +152,7 @@ import TidegateRegex
         arguments: [
             ("{}", "b.yml:1: modules.m: missing key \"prober\""),
             ("{prober: curl}", "b.yml:1: modules.m.prober: there is no prober \"curl\""),
-            ("{prober: dns}", "b.yml:1: modules.m.prober: the prober dns is not available in this version"),
+            ("{prober: grpc}", "b.yml:1: modules.m.prober: the prober grpc is not available in this version"),
             ("{prober: http, tcp: {}}", "b.yml:1: modules.m.tcp: not available in this version"),
             ("{prober: http, htp: {}}", "b.yml:1: modules.m.htp: unknown key (did you mean \"http\"?)"),
             (

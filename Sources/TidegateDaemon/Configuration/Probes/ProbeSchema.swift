@@ -57,7 +57,8 @@ enum ProbeSchema {
         .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .zero)),
         .section("http", \.http, HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
         .section("icmp", \.icmp, ICMPProbeSchema.fields),
-        .notAvailable("tcp"), .notAvailable("dns"), .notAvailable("grpc"),
+        .section("dns", \.dns, DNSProbeSchema.fields, check: DNSProbeSchema.check),
+        .notAvailable("tcp"), .notAvailable("grpc"),
         .notAvailable("unix"), .notAvailable("websocket"),
     ]
 }

@@ -88,7 +88,7 @@ extension ValueParser<HTTPField.Name> {
 }
 
 extension ValueParser<ProbeModule.Prober> {
-    private static var others: [String] { ["tcp", "dns", "grpc", "unix", "websocket"] }
+    private static var others: [String] { ["tcp", "grpc", "unix", "websocket"] }
 
     static let prober = ValueParser.text("a prober") { text throws(TextError) in
         if let prober = ProbeModule.Prober(rawValue: text) { return prober }
@@ -143,5 +143,50 @@ extension ValueParser<String?> {
             throw TextError("\"\(text)\" is not the name of an interface")
         }
         return text
+    }
+}
+
+extension ValueParser<DNSProbeOptions.Transport> {
+    static let dnsTransport = ValueParser.text("udp or tcp") { text throws(TextError) in
+        // blackbox_exporter takes an empty text for its default.
+        guard let transport = DNSProbeOptions.Transport(rawValue: text.isEmpty ? "udp" : text) else {
+            throw TextError("\"\(text)\" is not udp or tcp")
+        }
+        return transport
+    }
+}
+
+extension ValueParser<String> {
+    static let queryName = ValueParser.text("a name") { text throws(TextError) in
+        guard !text.isEmpty else {
+            throw TextError("the name that is asked about must not be empty; the root is \".\"")
+        }
+        guard DNSProbeOptions.isName(text) else { throw TextError("\"\(text)\" cannot be a name in the DNS") }
+        return text
+    }
+
+    static let recordType = ValueParser.text("a type of records") { text throws(TextError) in
+        guard !text.isEmpty else { return "ANY" }
+        guard DNSProbeOptions.isRecordType(text) else {
+            throw TextError("\"\(text)\" is not a type of records such as A or MX")
+        }
+        return text
+    }
+
+    static let recordClass = ValueParser.text("a class of records") { text throws(TextError) in
+        guard !text.isEmpty else { return "IN" }
+        guard DNSProbeOptions.isRecordClass(text) else {
+            throw TextError("\"\(text)\" is not a class of records such as IN or CH")
+        }
+        return text
+    }
+}
+
+extension ValueParser<Int> {
+    static let responseCode = ValueParser.text("a response code") { text throws(TextError) in
+        guard let code = DNSProbeOptions.code(of: text) else {
+            throw TextError("\"\(text)\" is not a response code such as NOERROR or NXDOMAIN")
+        }
+        return code
     }
 }

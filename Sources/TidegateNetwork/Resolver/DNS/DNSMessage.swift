@@ -15,7 +15,7 @@ struct DNSQuery: Sendable, Hashable {
 
 /// A DNS packet of ldns (RFC 1035 4.1).
 struct DNSMessage: ~Copyable {
-    private let raw: UnsafeMutablePointer<ldns_pkt>
+    let raw: UnsafeMutablePointer<ldns_pkt>
 
     private init(raw: UnsafeMutablePointer<ldns_pkt>) { self.raw = raw }
 

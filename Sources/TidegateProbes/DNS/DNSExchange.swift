@@ -1,0 +1,138 @@
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// A question and its reply on a connection of its own.
+struct DNSExchange: Sendable {
+    /// Why no reply came.
+    enum Failure: Error {
+        case timedOut
+        /// The connection was closed by the server.
+        case closed
+        /// What came is no reply to the question.
+        case malformed
+        /// The interface does not exist.
+        case noInterface(String)
+    }
+
+    /// How far an exchange came.
+    final class Progress: Sendable {
+        private struct State {
+            var stage = Stage.connect
+            var connected: MonotonicTime?
+            var hasJunk = false
+        }
+
+        private let state = Mutex(State())
+        private let time: any TimeSource
+
+        init(_ time: any TimeSource) { self.time = time }
+
+        func enter(_ stage: Stage) {
+            let now = self.time.monotonic()
+            self.state.withLock { state in
+                state.stage = stage
+                if stage == .response { state.connected = now }
+            }
+        }
+
+        /// Datagrams came that are no replies to the question.
+        func receiveJunk() { self.state.withLock { $0.hasJunk = true } }
+
+        var hasJunk: Bool { self.state.withLock { $0.hasJunk } }
+        var stage: Stage { self.state.withLock { $0.stage } }
+        /// When the connection stood, with its handshake; nil if it never did.
+        var connected: MonotonicTime? { self.state.withLock { $0.connected } }
+    }
+
+    /// An encrypted connection.
+    struct Encryption: Sendable {
+        let context: NIOSSLContext
+        /// The name that the certificate has to be for; nil for the address.
+        let serverName: String?
+    }
+
+    let address: IPAddress
+    let port: UInt16
+    let source: ProbeSource
+    let transport: DNSProbeOptions.Transport
+    let encryption: Encryption?
+    let question: [UInt8]
+    let id: UInt16
+
+    /// Asks, and waits for at most `limit`.
+    func run(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let promise = loop.makePromise(of: DNSReply.self)
+        let nanoseconds = Int64(min(limit.inSeconds, 86_400) * 1e9)
+        let timeout = loop.scheduleTask(in: .nanoseconds(nanoseconds)) { promise.fail(Failure.timedOut) }
+        let opening: EventLoopFuture<any Channel>
+        do {
+            opening = try self.open(on: loop, promise, progress)
+        } catch {
+            opening = loop.makeFailedFuture(error)
+        }
+        opening.whenFailure { promise.fail($0) }
+        let result: Result<DNSReply, any Error>
+        do {
+            result = .success(try await promise.futureResult.get())
+        } catch {
+            result = .failure(error)
+        }
+        timeout.cancel()
+        opening.whenSuccess { $0.close(promise: nil) }
+        return result
+    }
+
+    private func open(
+        on loop: any EventLoop, _ promise: EventLoopPromise<DNSReply>, _ progress: Progress
+    ) throws -> EventLoopFuture<any Channel> {
+        let remote = try SocketAddress(ipAddress: "\(self.address)", port: Int(self.port))
+        let local = try self.source.address.map { try SocketAddress(ipAddress: "\($0)", port: 0) }
+        let option = try self.interfaceOption
+        let initialize: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                if let encryption = self.encryption {
+                    try pipeline.addHandler(
+                        NIOSSLClientHandler(context: encryption.context, serverHostname: encryption.serverName))
+                }
+                if self.transport == .udp { try pipeline.addHandler(DatagramContent()) }
+                try pipeline.addHandler(DNSReplyHandler(self, promise, progress))
+            }
+        }
+        switch self.transport {
+        case .tcp:
+            var bootstrap = ClientBootstrap(group: loop).channelInitializer(initialize)
+            if let local { bootstrap = bootstrap.bind(to: local) }
+            if let option { bootstrap = bootstrap.channelOption(option.key, value: option.value) }
+            return bootstrap.connect(to: remote)
+        case .udp:
+            var bootstrap = DatagramBootstrap(group: loop).channelInitializer(initialize)
+                .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 65_535))
+            if let option { bootstrap = bootstrap.channelOption(option.key, value: option.value) }
+            guard let local else { return bootstrap.connect(to: remote) }
+            return bootstrap.bind(to: local).flatMap { channel in
+                channel.connect(to: remote).map {
+                    channel.pipeline.fireUserInboundEventTriggered(DatagramConnected())
+                    return channel
+                }
+            }
+        }
+    }
+
+    // SO_BINDTOIFINDEX (socket(7), Linux 5.1), which takes a number.
+    private var interfaceOption: (key: ChannelOptions.Types.SocketOption, value: Int)? {
+        get throws {
+            guard let name = self.source.interface else { return nil }
+            guard let index = NetworkInterface.index(of: name) else { throw Failure.noInterface(name) }
+            return (
+                ChannelOptions.Types.SocketOption(level: .socket, name: NIOBSDSocket.Option(rawValue: 62)),
+                index
+            )
+        }
+    }
+}

@@ -1,0 +1,200 @@
+internal import Glibc
+internal import NIOCore
+internal import NIOSSL
+internal import TidegateCore
+internal import TidegateNetwork
+internal import TidegateTransfer
+
+/// A probe by one question to a name server.
+struct DNSProbe: TargetProbe {
+    private enum Phase: String, CaseIterable {
+        case resolve, connect, request
+    }
+
+    let options: DNSProbeOptions
+    let context: ProbeContext
+
+    func run(_ text: String, _ findings: inout ProbeFindings) async {
+        findings.declare(.dnsAnswers, .dnsAuthorities, .dnsAdditionals, .dnsSucceeded)
+        findings.declare(.lookupTime, .addressFamily, .addressHash)
+        for phase in Phase.allCases { self.set(phase, .zero, &findings) }
+        guard let target = try? Target(text) else {
+            return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither HOST nor HOST:PORT")
+        }
+        let preference = self.options.source.narrowing(self.options.family)
+        let address = await self.context.address(
+            of: target.host, preferring: preference, from: self.options.source, &findings)
+        self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
+        guard let address else { return }
+        let id = UInt16.random(in: .min ... .max)
+        guard
+            let question = DNSReply.question(
+                self.options.name, type: DNSReply.RecordType(self.options.type) ?? .any,
+                class: DNSReply.RecordClass(self.options.recordClass) ?? .internet,
+                recursionDesired: self.options.isRecursive, id: id)
+        else { return findings.fail(.invalidTarget, .mine, "\"\(self.options.name)\" cannot be a name in the DNS") }
+        let exchange: DNSExchange
+        do throws(TextError) {
+            exchange = DNSExchange(
+                address: address.address, port: target.port ?? self.options.defaultPort, source: self.options.source,
+                transport: self.options.transport, encryption: try self.encryption(to: target), question: question,
+                id: id)
+        } catch {
+            return findings.fail(.fileError, .mine, "\(error)")
+        }
+        await self.run(exchange, at: address, &findings)
+    }
+
+    /// The server, if it may be asked about; a diagnosis of another way out would say nothing of this one.
+    func subject(of text: String) async -> ProbeSubject? {
+        guard self.options.source.interface == nil, let target = try? Target(text),
+            await self.context.allows(target.host)
+        else { return nil }
+        guard target.port == nil else { return .target(target) }
+        let host = target.address == nil ? target.host : "[\(target.host)]"
+        return (try? Target("\(host):\(self.options.defaultPort)")).map(ProbeSubject.target)
+    }
+
+    private func encryption(to target: Target) throws(TextError) -> DNSExchange.Encryption? {
+        guard self.options.isEncrypted else { return nil }
+        let name = self.options.tls.serverName ?? target.host
+        return DNSExchange.Encryption(
+            context: try self.options.tls.context(), serverName: IPAddress(name) == nil ? name : nil)
+    }
+
+    private func set(_ phase: Phase, _ duration: Duration, _ findings: inout ProbeFindings) {
+        findings.set(.dnsDuration, duration.inSeconds, labels: [phase.rawValue])
+    }
+
+    private func run(_ exchange: DNSExchange, at address: ProbeAddress, _ findings: inout ProbeFindings) async {
+        let time = self.context.environment.time
+        let (progress, start) = (DNSExchange.Progress(time), time.monotonic())
+        findings.note("Making DNS query", [("server", "\(address.address)"), ("port", "\(exchange.port)")])
+        let result = await exchange.run(within: self.context.remaining, progress)
+        let end = time.monotonic()
+        self.set(.connect, (progress.connected ?? end) - start, &findings)
+        self.set(.request, progress.connected.map { end - $0 } ?? .zero, &findings)
+        switch result {
+        case .success(let reply): self.record(reply, &findings)
+        case .failure(let error): self.fail(error, progress, address, &findings)
+        }
+    }
+
+    // MARK: Replies
+
+    private func record(_ reply: DNSReply, _ findings: inout ProbeFindings) {
+        findings.set(.dnsSucceeded, 1)
+        findings.set(.dnsAnswers, Double(reply.answers.count))
+        findings.set(.dnsAuthorities, Double(reply.authorities.count))
+        findings.set(.dnsAdditionals, Double(reply.additionals.count))
+        if self.options.type == "SOA" {
+            findings.set(.dnsSerial, Double(reply.answers.compactMap(\.serial).last ?? 0))
+        }
+        let valid = self.options.validCodes.isEmpty ? [0] : self.options.validCodes
+        guard valid.contains(reply.code) else {
+            let names = valid.map { DNSReply.codeNames[$0] ?? "RCODE\($0)" }.joined(separator: " or ")
+            return findings.fail(.rcode, .theirs, "the server answered \(reply.codeName), not \(names)")
+        }
+        for (name, conditions, records) in [
+            ("answer", self.options.answers, reply.answers),
+            ("authority section", self.options.authorities, reply.authorities),
+            ("additional section", self.options.additionals, reply.additionals),
+        ] {
+            for record in records.prefix(20) { findings.note("Record", [("section", name), ("rr", record.text)]) }
+            guard let problem = conditions.problem(of: records) else { continue }
+            return findings.fail(.records, .theirs, "in the \(name), \(problem)")
+        }
+    }
+
+    // MARK: Failures
+
+    private func fail(
+        _ error: any Error, _ progress: DNSExchange.Progress, _ address: ProbeAddress, _ findings: inout ProbeFindings
+    ) {
+        var evidence = self.context.evidence(.connectFailed, at: address, stage: progress.stage)
+        let host = "\(address.address)"
+        switch error {
+        case DNSExchange.Failure.timedOut where progress.hasJunk:
+            findings.fail(.protocolError, .theirs, "\(host) sent nothing that is a reply to the question")
+        case DNSExchange.Failure.timedOut:
+            evidence.failure = .timedOut
+            // A datagram may be lost anywhere.
+            if self.options.transport == .udp { evidence.stage = nil }
+            self.fail(.timedOut, evidence, &findings)
+        case DNSExchange.Failure.closed:
+            evidence.failure = .reset
+            evidence.socketError = .reset
+            self.fail(.reset, evidence, &findings)
+        case DNSExchange.Failure.malformed:
+            findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
+        case DNSExchange.Failure.noInterface(let name):
+            findings.fail(.connectFailed, .mine, "there is no interface \(name)")
+        case let error as IOError: self.fail(error, evidence, &findings)
+        case let error as NIOSSLError: self.failTLS("\(error)", evidence, &findings)
+        case let error as NIOSSLExtraError: self.failTLS("\(error)", evidence, &findings)
+        default: findings.fail(.connectFailed, .unknown, "\(error)")
+        }
+    }
+
+    private func failTLS(_ text: String, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
+        var evidence = evidence
+        (evidence.failure, evidence.text) = (.tlsFailed, text)
+        self.fail(.tlsFailed, evidence, &findings)
+    }
+
+    private func fail(_ error: IOError, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
+        if error.errnoCode == EADDRNOTAVAIL, let source = self.options.source.address {
+            return findings.fail(.connectFailed, .mine, "this host does not have the source address \(source)")
+        }
+        if [ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode), let name = self.options.source.interface {
+            let host = evidence.peer.map { "\($0)" } ?? "the server"
+            return findings.gate(.noRoute, "no path to \(host) by \(name): no route")
+        }
+        var evidence = evidence
+        evidence.socketError = SocketError(errorNumber: error.errnoCode)
+        evidence.isImmediate = evidence.stage == .connect
+        self.fail(evidence.socketError == .reset ? .reset : .connectFailed, evidence, &findings)
+    }
+
+    private func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
+        let attribution = FaultClassifier.attribution(of: evidence)
+        findings.fail(
+            reason, attribution?.party ?? .unknown, attribution?.evidence.first ?? "no answer, and nothing says why")
+    }
+}
+
+extension ProbeTLSOptions {
+    /// The context of new connections; its files are read now.
+    func context() throws(TextError) -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = self.versions.lowerBound.nio
+        configuration.maximumTLSVersion = self.versions.upperBound.nio
+        configuration.certificateVerification = self.isInsecure ? .none : .fullVerification
+        do {
+            if let file = self.caFile {
+                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
+            }
+            if let file = self.certificateFile {
+                configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(file).map { .certificate($0) }
+            }
+            if let file = self.keyFile {
+                configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: file, format: .pem))
+            }
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            let files = [self.caFile, self.certificateFile, self.keyFile].compactMap(\.self)
+            throw TextError("\(files.joined(separator: ", ")) cannot be used: \(error)")
+        }
+    }
+}
+
+extension TidegateCore.TLSVersion {
+    fileprivate var nio: NIOSSL.TLSVersion {
+        switch self {
+        case .v1_0: .tlsv1
+        case .v1_1: .tlsv11
+        case .v1_2: .tlsv12
+        case .v1_3: .tlsv13
+        }
+    }
+}
