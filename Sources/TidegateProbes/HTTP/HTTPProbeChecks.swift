@@ -10,7 +10,9 @@ struct HTTPProbeChecks {
     /// Checks in blackbox_exporter's order; of several that fail the first one is the reason.
     func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) {
         let expected = self.options.validStatuses
-        if !self.options.acceptsAnyStatus, !(expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status)) {
+        if !self.options.acceptsAnyStatus,
+            !(expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status))
+        {
             let wanted = expected.isEmpty ? "2xx" : expected.map(String.init).joined(separator: ", ")
             findings.fail(.status, Self.party(of: head.status), "the server answered \(head.status), not \(wanted)")
         }
