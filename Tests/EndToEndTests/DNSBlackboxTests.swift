@@ -120,6 +120,7 @@ struct DNSBlackboxTests {
             modules:
               dot: {prober: dns, dns: {\(base), preferred_ip_protocol: ip4, tls_config: {ca_file: \(authority.certificate)}}}
               named: {prober: dns, dns: {\(base), tls_config: {ca_file: \(authority.certificate), server_name: localhost}}}
+              other: {prober: dns, dns: {\(base), tls_config: {ca_file: \(authority.certificate), server_name: other.test}}}
               unknown: {prober: dns, dns: {\(base)}}
               insecure: {prober: dns, dns: {\(base), tls_config: {insecure_skip_verify: true}}}
 
@@ -131,7 +132,7 @@ struct DNSBlackboxTests {
             let found = try await comparison.compare(module, "\(target):\(port)")
             #expect(found["probe_success"] == "1" && found["probe_dns_answer_rrs"] == "1", "\(module) \(target)")
         }
-        for module in ["unknown"] {
+        for module in ["other", "unknown"] {
             let found = try await comparison.compare(module, "127.0.0.1:\(port)")
             #expect(found["probe_success"] == "0", "\(module)")
             let failure = found.keys.first { $0.hasPrefix("probe_failure_info") } ?? ""

@@ -16,6 +16,8 @@ struct DNSExchange: Sendable {
         case malformed
         /// The interface does not exist.
         case noInterface(String)
+        /// The certificate is for other names.
+        case wrongName(String)
     }
 
     /// How far an exchange came.
@@ -53,6 +55,11 @@ struct DNSExchange: Sendable {
         let context: NIOSSLContext
         /// The name that the certificate has to be for; nil for the address.
         let serverName: String?
+        /// Whether the certificate is verified at all.
+        let isVerified: Bool
+
+        /// The name that has to be in the certificate.
+        var verifiedName: String? { self.isVerified ? self.serverName : nil }
     }
 
     let address: IPAddress

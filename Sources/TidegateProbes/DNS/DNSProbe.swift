@@ -59,7 +59,8 @@ struct DNSProbe: TargetProbe {
         guard self.options.isEncrypted else { return nil }
         let name = self.options.tls.serverName ?? target.host
         return DNSExchange.Encryption(
-            context: try self.options.tls.context(), serverName: IPAddress(name) == nil ? name : nil)
+            context: try self.options.tls.context(), serverName: IPAddress(name) == nil ? name : nil,
+            isVerified: !self.options.tls.isInsecure)
     }
 
     private func set(_ phase: Phase, _ duration: Duration, _ findings: inout ProbeFindings) {
@@ -129,6 +130,8 @@ struct DNSProbe: TargetProbe {
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
         case DNSExchange.Failure.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
+        case DNSExchange.Failure.wrongName(let name):
+            self.failTLS("the certificate is not for \(name)", evidence, &findings)
         case let error as IOError: self.fail(error, evidence, &findings)
         case let error as NIOSSLError: self.failTLS("\(error)", evidence, &findings)
         case let error as NIOSSLExtraError: self.failTLS("\(error)", evidence, &findings)

@@ -1,4 +1,5 @@
 internal import NIOCore
+internal import NIOSSL
 internal import NIOTLS
 internal import TidegateCore
 internal import TidegateNetwork
@@ -27,8 +28,19 @@ final class DNSReplyHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent { self.send(context) }
+        if case .handshakeCompleted? = event as? TLSUserEvent { self.finishHandshake(context) }
         if event is DatagramConnected { self.send(context) }
+    }
+
+    // NIOSSL also takes a certificate for the server's address, although another name was asked for.
+    private func finishHandshake(_ context: ChannelHandlerContext) {
+        if let name = self.exchange.encryption?.verifiedName {
+            let handler = try? context.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+            guard let certificate = handler?.peerCertificate, certificate.isFor(name) else {
+                return self.promise.fail(DNSExchange.Failure.wrongName(name))
+            }
+        }
+        self.send(context)
     }
 
     private func send(_ context: ChannelHandlerContext) {
@@ -84,5 +96,18 @@ final class DatagramContent: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         context.fireChannelRead(self.wrapInboundOut(self.unwrapInboundIn(data).data))
+    }
+}
+
+extension NIOSSLCertificate {
+    /// True if one of its names is this one, or is a wildcard for its first label (RFC 9525 6.3).
+    fileprivate func isFor(_ name: String) -> Bool {
+        let wanted = name.lowercased()
+        let parent = wanted.drop { $0 != "." }
+        return self._subjectAlternativeNames().contains { own in
+            guard own.nameType == .dnsName else { return false }
+            let text = String(decoding: Array(own.contents), as: UTF8.self).lowercased()
+            return text == wanted || (text.hasPrefix("*.") && text.dropFirst() == parent)
+        }
     }
 }
