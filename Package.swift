@@ -157,7 +157,10 @@ let package = Package(
         // Tests.
         .target(
             name: "TidegateTestKit",
-            dependencies: ["TidegateCore", "TidegateLoop", "TidegateTesting", "CLinux", httpTypes],
+            dependencies: [
+                "TidegateCore", "TidegateLoop", "TidegateTesting", "CLinux", httpTypes, nioCore, nioPosix,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
             path: "Tests/TidegateTestKit", swiftSettings: base),
         .testTarget(
             name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes], swiftSettings: base

@@ -74,3 +74,15 @@ static inline void tg_x509_names(X509 *certificate, void *context, void (*found)
     }
     GENERAL_NAMES_free(names);
 }
+
+static inline STACK_OF(X509) *tg_x509_new_stack(void) { return sk_X509_new_null(); }
+
+/// Adds a certificate, which the stack then shares with the caller; 0 for no memory.
+static inline int tg_x509_add(STACK_OF(X509) *stack, X509 *certificate) {
+    if (X509_up_ref(certificate) != 1) return 0;
+    if (sk_X509_push(stack, certificate) > 0) return 1;
+    X509_free(certificate);
+    return 0;
+}
+
+static inline void tg_x509_free_stack(STACK_OF(X509) *stack) { sk_X509_pop_free(stack, X509_free); }

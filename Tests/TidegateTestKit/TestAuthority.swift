@@ -8,6 +8,12 @@ package final class TestAuthority: Sendable {
         package let certificate: String
         /// The PEM file of its key.
         package let key: String
+
+        /// A certificate from its files.
+        package init(certificate: String, key: String) {
+            self.certificate = certificate
+            self.key = key
+        }
     }
 
     /// The validity of a certificate.

@@ -7,6 +7,8 @@ package struct ProbeModule: Sendable, Hashable {
         case http
         case icmp
         case dns
+        case tcp
+        case unix
     }
 
     package var prober: Prober
@@ -18,6 +20,10 @@ package struct ProbeModule: Sendable, Hashable {
     package var icmp = ICMPProbeOptions()
     /// What the prober `dns` asks, and what it takes for a success.
     package var dns = DNSProbeOptions()
+    /// What the prober `tcp` says, and what it takes for a success.
+    package var tcp = StreamProbeOptions()
+    /// The same of the prober `unix`.
+    package var unix = StreamProbeOptions()
     /// The module as it was written, in YAML and without secrets.
     package var text: String
 

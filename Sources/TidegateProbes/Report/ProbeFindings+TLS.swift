@@ -9,7 +9,8 @@ extension ProbeFindings {
         if let expiry = chain.earliestExpiry { self.set(.earliestExpiry, expiry.seconds) }
         self.set(.chainExpiry, chain.verifiedExpiry?.seconds ?? ProbeFindings.neverVerified)
         self.set(.tlsVersion, 1, labels: [chain.version.replacingPrefix("TLSv", with: "TLS ")])
-        self.set(.tlsCipher, 1, labels: [chain.cipher])
+        // swift-nio-ssl does not say.
+        if !chain.cipher.isEmpty { self.set(.tlsCipher, 1, labels: [chain.cipher]) }
         self.set(
             .chainInfo, 1,
             labels: [

@@ -88,6 +88,8 @@ enum ProbeFailureReason: String, MetricLabel {
     case timedOut
     /// The connection was broken.
     case reset
+    /// What came is not what the module expects.
+    case response
     /// What came is not what the protocol says.
     case protocolError
     /// The body ended early.

@@ -68,6 +68,20 @@ struct ProbeMetric: Sendable {
         name: "probe_dns_query_succeeded", help: "Displays whether or not the query was executed successfully")
     static let dnsSerial = ProbeMetric(name: "probe_dns_serial", help: "Returns the serial number of the zone")
 
+    // MARK: TCP and Unix sockets
+
+    static let tcpDuration = ProbeMetric(
+        name: "probe_tcp_duration_seconds", help: "Duration of the TCP probe by phase", labels: ["phase"])
+    static let unixDuration = ProbeMetric(
+        name: "probe_unix_duration_seconds", help: "Duration of the probe of a Unix socket by phase", labels: ["phase"])
+    static let failedDueToBytes = ProbeMetric(
+        name: "probe_failed_due_to_bytes", help: "Indicates if probe failed due to bytes")
+
+    /// Its labels are the module's.
+    static func expectInfo(_ labels: [String]) -> ProbeMetric {
+        ProbeMetric(name: "probe_expect_info", help: "Explicit content matched", labels: labels)
+    }
+
     // MARK: TLS
 
     static let earliestExpiry = ProbeMetric(

@@ -124,6 +124,8 @@ extension ProbeModule {
         case .http: HTTPProbe(options: self.http, context: context)
         case .icmp: ICMPProbe(options: self.icmp, context: context)
         case .dns: DNSProbe(options: self.dns, context: context)
+        case .tcp: TCPProbe(options: self.tcp, context: context)
+        case .unix: UnixProbe(options: self.unix, context: context)
         }
     }
 
@@ -141,6 +143,13 @@ extension ProbeModule {
             self.http.headers.append(field)
         // As in blackbox_exporter: nothing in their packets could name a host.
         case .icmp, .dns: break
+        case .tcp:
+            guard self.tcp.tls.serverName == nil else { return }
+            guard let target = try? Target(hostname), target.port == nil else { throw .invalidHostname(hostname) }
+            self.tcp.tls.serverName = target.host
+            self.text = ModuleLines.text(self.text, adding: ("server_name", target.host), to: ["tcp", "tls_config"])
+        // blackbox_exporter takes no notice of it, either.
+        case .unix: break
         }
     }
 }

@@ -15,6 +15,17 @@ final class X509Certificate {
         self.certificate = certificate
     }
 
+    /// A certificate in DER (X.690); nil if it is malformed.
+    convenience init?(_ encoded: [UInt8]) {
+        let certificate = encoded.withUnsafeBytes { bytes in
+            var start = bytes.bindMemory(to: UInt8.self).baseAddress
+            return d2i_X509(nil, &start, encoded.count)
+        }
+        ERR_clear_error()
+        guard let certificate else { return nil }
+        self.init(certificate)
+    }
+
     deinit { X509_free(self.certificate) }
 
     /// Every certificate of a text in PEM, up to the first malformed one.
@@ -80,6 +91,18 @@ final class X509Certificate {
             defer { EVP_PKEY_free(key) }
             return X509_check_private_key(self.certificate, key) == 1
         }
+    }
+
+    // MARK: - Verification
+
+    /// Has it trusted by `store`.
+    func add(to store: OpaquePointer) { X509_STORE_add_cert(store, self.certificate) }
+
+    func append(to stack: OpaquePointer) { _ = tg_x509_add(stack, self.certificate) }
+
+    /// Has `context` verify it; false without memory.
+    func prepare(_ context: OpaquePointer, _ store: OpaquePointer, _ others: OpaquePointer) -> Bool {
+        X509_STORE_CTX_init(context, store, self.certificate, others) == 1
     }
 
     // MARK: - Digests

@@ -153,7 +153,14 @@ import TidegateRegex
             ("{}", "b.yml:1: modules.m: missing key \"prober\""),
             ("{prober: curl}", "b.yml:1: modules.m.prober: there is no prober \"curl\""),
             ("{prober: grpc}", "b.yml:1: modules.m.prober: the prober grpc is not available in this version"),
-            ("{prober: http, tcp: {}}", "b.yml:1: modules.m.tcp: not available in this version"),
+            (
+                "{prober: tcp, tcp: {query_response: [{expect: \"(\"}]}}",
+                "b.yml:1: modules.m.tcp.query_response[0].expect: \"(\" is no regular expression: missing ): ("
+            ),
+            (
+                "{prober: unix, unix: {tls: true}}",
+                "b.yml:1: modules.m.unix: TLS needs tls_config.server_name or insecure_skip_verify: a path is not a name"
+            ),
             ("{prober: http, htp: {}}", "b.yml:1: modules.m.htp: unknown key (did you mean \"http\"?)"),
             (
                 "{prober: http, timeout: 5}",

@@ -38,7 +38,7 @@ enum HTTPProbeSchema {
         .section("basic_auth", \.basicAuthorization, SecretKeys.basic),
         .section("authorization", \.tokenAuthorization, SecretKeys.token, check: SecretKeys.checkScheme),
         .value("bearer_token", \.bearerToken, .text), .value("bearer_token_file", \.bearerTokenFile, .path),
-        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
+        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.checkWithName),
         .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
         .value("no_proxy", \.proxyExceptions, .text),
         .value("proxy_from_environment", \.takesProxyFromEnvironment, .boolean),

@@ -13,7 +13,7 @@ enum OAuth2Schema {
         .mapping("endpoint_params") { options, entry throws(TextError) in
             options.parameters[entry.key] = try ValueParser<String>.text.parse(entry.value)
         },
-        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
+        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.checkWithName),
         .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
         .value("no_proxy", \.proxyExceptions, .text),
         .notAvailable("client_secret_ref"), .notAvailable("proxy_from_environment"),

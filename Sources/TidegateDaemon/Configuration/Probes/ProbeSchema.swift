@@ -56,9 +56,10 @@ enum ProbeSchema {
         .value("prober", \.prober, .prober, isRequired: true),
         .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .zero)),
         .section("http", \.http, HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
+        .section("tcp", \.tcp, StreamProbeSchema.tcp),
+        .section("unix", \.unix, StreamProbeSchema.stream, check: StreamProbeSchema.checkUnix),
         .section("icmp", \.icmp, ICMPProbeSchema.fields),
         .section("dns", \.dns, DNSProbeSchema.fields, check: DNSProbeSchema.check),
-        .notAvailable("tcp"), .notAvailable("grpc"),
-        .notAvailable("unix"), .notAvailable("websocket"),
+        .notAvailable("grpc"), .notAvailable("websocket"),
     ]
 }

@@ -12,13 +12,19 @@ enum ProbeTLSSchema {
         .notAvailable("cert_ref"), .notAvailable("key_ref"),
     ]
 
+    /// The same where the server's name cannot be an address.
+    @Sendable
+    static func checkWithName(_ options: ProbeTLSOptions, at node: ConfigurationNode, problems: inout ProblemList) {
+        self.check(options, at: node, problems: &problems)
+        if let name = options.serverName, (try? Target(name))?.address != nil {
+            problems.add("server_name is an address; only names are available in this version", at: node)
+        }
+    }
+
     @Sendable
     static func check(_ options: ProbeTLSOptions, at node: ConfigurationNode, problems: inout ProblemList) {
         if (options.certificateFile == nil) != (options.keyFile == nil) {
             problems.add("cert_file and key_file have to be given together", at: node)
-        }
-        if let name = options.serverName, (try? Target(name))?.address != nil {
-            problems.add("server_name is an address; only names are available in this version", at: node)
         }
         if let lowest = options.minVersion, let highest = options.maxVersion, lowest > highest {
             problems.add("min_version is above max_version", at: node)

@@ -88,7 +88,7 @@ extension ValueParser<HTTPField.Name> {
 }
 
 extension ValueParser<ProbeModule.Prober> {
-    private static var others: [String] { ["tcp", "grpc", "unix", "websocket"] }
+    private static var others: [String] { ["grpc", "websocket"] }
 
     static let prober = ValueParser.text("a prober") { text throws(TextError) in
         if let prober = ProbeModule.Prober(rawValue: text) { return prober }
@@ -188,5 +188,17 @@ extension ValueParser<Int> {
             throw TextError("\"\(text)\" is not a response code such as NOERROR or NXDOMAIN")
         }
         return code
+    }
+}
+
+extension ValueParser<RegularExpression?> {
+    /// A regular expression; an empty one expects nothing.
+    static let expectation = ValueParser.text("a regular expression") { text throws(TextError) in
+        guard !text.isEmpty else { return nil }
+        do throws(RegularExpressionError) {
+            return try RegularExpression(text)
+        } catch {
+            throw TextError(error.description)
+        }
     }
 }

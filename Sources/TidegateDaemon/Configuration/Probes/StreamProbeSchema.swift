@@ -1,0 +1,72 @@
+internal import TidegateCore
+internal import TidegateProbes
+
+/// The keys of a module's `tcp` and `unix`.
+enum StreamProbeSchema {
+    static let tcp: [Field<StreamProbeOptions>] =
+        [
+            .value("preferred_ip_protocol", \.family.family, .ipProtocol),
+            .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
+            .value("source_ip_address", \.source, .sourceAddress),
+        ] + Self.stream
+
+    /// What does not depend on how the server is reached.
+    static let stream: [Field<StreamProbeOptions>] = [
+        .sections("query_response", \.dialogue, blank: StreamProbeOptions.Step(), Self.step, check: Self.check),
+        .value("tls", \.usesTLS, .boolean),
+        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
+    ]
+
+    private static let step: [Field<StreamProbeOptions.Step>] = [
+        .value("expect", \.expect, .expectation), .value("expect_bytes", \.expectedText, .text),
+        .value("send", \.send, .text), .value("starttls", \.startsTLS, .boolean),
+        .sections(
+            "labels", \.labels, blank: StreamProbeOptions.Label(),
+            [
+                .value("name", \.name, .text, isRequired: true), .value("value", \.value, .text),
+            ]),
+    ]
+
+    /// A path is no name that a certificate could be for.
+    @Sendable
+    static func checkUnix(_ options: StreamProbeOptions, at node: ConfigurationNode, problems: inout ProblemList) {
+        guard options.mayUseTLS, options.tls.serverName == nil, !options.tls.isInsecure else { return }
+        problems.add("TLS needs tls_config.server_name or insecure_skip_verify: a path is not a name", at: node)
+    }
+
+    // A metric has the same labels in all its series.
+    @Sendable
+    private static func check(
+        _ steps: [StreamProbeOptions.Step], at nodes: [ConfigurationNode], problems: inout ProblemList
+    ) {
+        var hasLabels = false
+        for (step, node) in zip(steps, nodes) where !step.labels.isEmpty {
+            if hasLabels { problems.add("labels may stand in one entry of query_response only", at: node) }
+            hasLabels = true
+            if step.expect == nil { problems.add("labels need an expect in the same entry", at: node) }
+            let names = step.labels.map(\.name)
+            if Set(names).count < names.count { problems.add("labels have a name twice", at: node) }
+            for name in names where !self.isLabelName(name) {
+                problems.add("\"\(name)\" is not the name of a label", at: node)
+            }
+        }
+    }
+
+    // `[a-zA-Z_][a-zA-Z0-9_]*`, and two underscores are Prometheus' own.
+    private static func isLabelName(_ name: String) -> Bool {
+        guard let first = name.utf8.first, !(0x30...0x39).contains(first), !name.hasPrefix("__") else { return false }
+        return name.utf8.allSatisfy {
+            switch $0 {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
+            default: false
+            }
+        }
+    }
+}
+
+extension StreamProbeOptions.Step {
+    fileprivate var expectedText: String {
+        get { String(decoding: self.expectedBytes, as: UTF8.self) }
+        set { self.expectedBytes = Array(newValue.utf8) }
+    }
+}

@@ -1,0 +1,67 @@
+internal import NIOCore
+internal import NIOPosix
+internal import TidegateCore
+
+/// A connection of a probe: bytes in order, over TCP or a Unix socket, perhaps encrypted.
+///
+/// It ends at the probe's deadline, whatever the peer does.
+struct StreamConnection: Sendable {
+    let channel: any Channel
+    private let reader: NIOLoopBound<StreamReader>
+    /// The handshake that began with the connection; nil for none.
+    let handshake: EventLoopFuture<String?>?
+
+    /// Connects.
+    static func connect(
+        to address: SocketAddress, from source: SocketAddress? = nil, within limit: Duration, tls: TLSClient? = nil
+    ) async throws -> StreamConnection {
+        // The threads of the process that is NIO's are shared: a probe mostly waits.
+        var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .connectTimeout(limit.timeAmount).channelOption(.allowRemoteHalfClosure, value: true)
+        if let source { bootstrap = bootstrap.bind(to: source) }
+        return try await bootstrap.connect(to: address) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let reader = StreamReader()
+                try channel.pipeline.syncOperations.addHandler(reader)
+                let bound = NIOLoopBound(reader, eventLoop: channel.eventLoop)
+                let expiry = channel.eventLoop.scheduleTask(in: limit.timeAmount) {
+                    bound.value.fail(StreamError.timedOut)
+                }
+                channel.closeFuture.whenComplete { _ in expiry.cancel() }
+                return StreamConnection(
+                    channel: channel, reader: bound, handshake: try tls?.start(in: channel.pipeline.syncOperations))
+            }
+        }
+    }
+
+    /// The next bytes; nil at the end.
+    func next(_ wanted: StreamReader.Wanted) async throws -> [UInt8]? {
+        let (eventLoop, reader) = (self.channel.eventLoop, self.reader)
+        return try await eventLoop.flatSubmit { reader.value.next(wanted, on: eventLoop) }.get()
+    }
+
+    /// Sends bytes.
+    func send(_ bytes: [UInt8]) async throws { try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// Encrypts what follows; returns the handshake.
+    ///
+    /// What came before is forgotten: it was not encrypted.
+    func start(_ client: TLSClient) async throws -> EventLoopFuture<String?> {
+        let (channel, reader) = (self.channel, self.reader)
+        return try await channel.eventLoop.submit {
+            reader.value.discard()
+            return try client.start(in: channel.pipeline.syncOperations)
+        }.get()
+    }
+
+    /// Ends it, without waiting for the peer.
+    func close() { self.channel.close(promise: nil) }
+}
+
+extension Duration {
+    /// The same as NIO has it; at least a nanosecond.
+    var timeAmount: TimeAmount {
+        let (seconds, attoseconds) = self.components
+        return .nanoseconds(max(1, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+    }
+}

@@ -1,0 +1,106 @@
+internal import NIOCore
+internal import TidegateCore
+internal import TidegateRegex
+
+/// What a probe says on a connection and expects to hear, step by step.
+struct StreamDialogue {
+    /// Why it ended before its last step.
+    enum Failure: Error {
+        /// What came is not what the module expects, which `findings` say.
+        case unexpected
+        case connection(any Error, Stage)
+        /// A file of `tls_config` cannot be used.
+        case file(TextError)
+    }
+
+    let options: StreamProbeOptions
+    /// The name that the server's certificate has to be for, unless the module names another; nil for any.
+    let host: String?
+    let connection: StreamConnection
+    /// Adds to the time of a phase.
+    let measure: (_ phase: String, _ start: MonotonicTime, inout ProbeFindings) -> Void
+    let time: any TimeSource
+
+    func run(_ findings: inout ProbeFindings) async throws(Failure) {
+        for (number, step) in self.options.dialogue.enumerated() {
+            findings.note("Processing query response entry", [("entry_number", "\(number)")])
+            let start = self.time.monotonic()
+            let isSaid: Result<Void, Failure>
+            do throws(Failure) { isSaid = .success(try await self.say(step, &findings)) } catch {
+                isSaid = .failure(error)
+            }
+            self.measure("query", start, &findings)
+            try isSaid.get()
+            if step.startsTLS { try await self.startTLS(&findings) }
+        }
+    }
+
+    private func say(_ step: StreamProbeOptions.Step, _ findings: inout ProbeFindings) async throws(Failure) {
+        var send = Array(step.send.utf8)
+        if let expression = step.expect {
+            let match = try await self.match(expression, &findings)
+            send = match.expanding(step.send)
+            if !step.labels.isEmpty {
+                findings.set(
+                    .expectInfo(step.labels.map(\.name)), 1,
+                    labels: step.labels.map { String(decoding: match.expanding($0.value), as: UTF8.self) })
+            }
+        }
+        if !step.expectedBytes.isEmpty { try await self.expect(step.expectedBytes, &findings) }
+        guard !send.isEmpty else { return }
+        // It may be a password.
+        findings.note("Sending line", [("bytes", "\(send.count + 1)")])
+        try await self.perform(.request) { try await self.connection.send(send + [0x0A]) }
+    }
+
+    // Lines up to one that matches.
+    private func match(
+        _ expression: RegularExpression, _ findings: inout ProbeFindings
+    ) async throws(Failure) -> RegularExpressionMatch {
+        while let line = try await self.perform(.response, { try await self.connection.next(.line) }) {
+            guard let match = expression.firstMatch(in: line) else { continue }
+            findings.note("Regexp matched", [("regexp", expression.pattern)])
+            findings.set(.failedDueToRegex, 0)
+            return match
+        }
+        findings.set(.failedDueToRegex, 1)
+        findings.fail(
+            .response, .theirs, "no line matches \"\(expression.pattern)\" before the server closed the connection")
+        throw .unexpected
+    }
+
+    private func expect(_ bytes: [UInt8], _ findings: inout ProbeFindings) async throws(Failure) {
+        let found = try await self.perform(.response) { try await self.connection.next(.bytes(bytes.count)) } ?? []
+        guard found != bytes else { return findings.set(.failedDueToBytes, 0) }
+        if found.count == bytes.count { findings.set(.failedDueToBytes, 1) }
+        findings.fail(
+            .response, .theirs,
+            found.count == bytes.count
+                ? "the server sent other bytes than expect_bytes"
+                : "the server sent \(found.count) bytes of the \(bytes.count) that are expected, and closed the connection"
+        )
+        throw .unexpected
+    }
+
+    private func startTLS(_ findings: inout ProbeFindings) async throws(Failure) {
+        let client: TLSClient
+        do throws(TextError) { client = try TLSClient(self.options.tls, host: self.host) } catch { throw .file(error) }
+        try await self.finish(client, &findings) { try await self.connection.start(client) }
+    }
+
+    /// Waits for a handshake, and records what the server showed.
+    func finish(
+        _ client: TLSClient, _ findings: inout ProbeFindings,
+        _ start: () async throws -> EventLoopFuture<String?>
+    ) async throws(Failure) {
+        let begin = self.time.monotonic()
+        let chain = try await self.perform(.tls) { try await client.chain(after: try await start()) }
+        self.measure("tls", begin, &findings)
+        if let chain { findings.record(chain) }
+        findings.note("TLS handshake succeeded")
+    }
+
+    private func perform<Value>(_ stage: Stage, _ body: () async throws -> Value) async throws(Failure) -> Value {
+        do { return try await body() } catch { throw .connection(error, stage) }
+    }
+}

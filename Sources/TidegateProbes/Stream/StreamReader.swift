@@ -1,0 +1,126 @@
+internal import NIOCore
+
+/// What a peer sent and nobody has read yet; never more than a line and one read of the socket.
+final class StreamReader: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    /// What is waited for.
+    enum Wanted {
+        /// Bytes up to a line feed, or up to the end.
+        case line
+        /// So many bytes, or those up to the end.
+        case bytes(Int)
+    }
+
+    /// bufio.Scanner's limit, which blackbox_exporter has.
+    static let maxLine = 65_536
+
+    private var buffer = ByteBuffer()
+    /// How the stream ended; nil if it has not.
+    private var end: Result<Void, any Error>?
+    private var waiting: (wanted: Wanted, promise: EventLoopPromise<[UInt8]?>)?
+    /// True if the socket is to be read once there is room.
+    private var hasPendingRead = false
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    /// The next bytes, without the end of the line; nil if there are no more.
+    func next(_ wanted: Wanted, on eventLoop: any EventLoop) -> EventLoopFuture<[UInt8]?> {
+        let promise = eventLoop.makePromise(of: [UInt8]?.self)
+        self.waiting = (wanted, promise)
+        self.deliver()
+        return promise.futureResult
+    }
+
+    /// Forgets what was not read.
+    func discard() {
+        self.buffer.clear()
+        self.readIfThereIsRoom()
+    }
+
+    /// Ends the stream, whatever the peer does.
+    func fail(_ error: any Error) {
+        self.finish(.failure(error))
+        self.context?.close(promise: nil)
+    }
+
+    // MARK: - From the channel
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = self.unwrapInboundIn(data)
+        self.buffer.discardReadBytes()
+        self.buffer.writeBuffer(&bytes)
+        self.deliver()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if self.buffer.readableBytes > Self.maxLine { self.hasPendingRead = true } else { context.read() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { self.finish(.success(())) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.finish(.success(()))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.finish(StreamError.isEnd(error) ? .success(()) : .failure(error))
+        context.close(promise: nil)
+    }
+
+    // MARK: - To who waits
+
+    private func finish(_ end: Result<Void, any Error>) {
+        if self.end == nil { self.end = end }
+        self.deliver()
+    }
+
+    private func deliver() {
+        guard let (wanted, promise) = self.waiting else { return }
+        if let bytes = self.take(wanted) {
+            self.waiting = nil
+            promise.succeed(bytes)
+        } else if self.buffer.readableBytes > Self.maxLine {
+            self.waiting = nil
+            promise.fail(StreamError.lineTooLong)
+        } else if let end = self.end {
+            self.waiting = nil
+            switch end {
+            case .failure(let error): promise.fail(error)
+            case .success: promise.succeed(self.rest())
+            }
+        }
+        self.readIfThereIsRoom()
+    }
+
+    private func take(_ wanted: Wanted) -> [UInt8]? {
+        switch wanted {
+        case .bytes(let count): return self.buffer.readBytes(length: count)
+        case .line:
+            let view = self.buffer.readableBytesView
+            guard let feed = view.firstIndex(of: 0x0A), feed - view.startIndex < Self.maxLine else { return nil }
+            let line = Array(view[..<feed])
+            self.buffer.moveReaderIndex(forwardBy: line.count + 1)
+            return line.last == 0x0D ? line.dropLast() : line
+        }
+    }
+
+    private func rest() -> [UInt8]? {
+        let rest = self.buffer.readBytes(length: self.buffer.readableBytes) ?? []
+        return rest.isEmpty ? nil : rest
+    }
+
+    private func readIfThereIsRoom() {
+        guard self.hasPendingRead, self.buffer.readableBytes <= Self.maxLine else { return }
+        self.hasPendingRead = false
+        self.context?.read()
+    }
+}

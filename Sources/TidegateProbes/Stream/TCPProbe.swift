@@ -1,0 +1,45 @@
+internal import NIOCore
+internal import TidegateCore
+
+/// A probe over TCP: a connection, TLS if the module asks for it, and what is said on it.
+struct TCPProbe: TargetProbe {
+    let options: StreamProbeOptions
+    let context: ProbeContext
+
+    func run(_ text: String, _ findings: inout ProbeFindings) async {
+        findings.declare(
+            .failedDueToRegex, .failedDueToBytes, .lookupTime, .addressFamily, .addressHash)
+        let target: Target
+        let port: UInt16
+        do throws(TargetError) {
+            target = try Target(text)
+            guard let number = target.port else {
+                return findings.fail(.invalidTarget, .mine, "\(text) names no port; give HOST:PORT")
+            }
+            port = number
+        } catch {
+            return findings.fail(.invalidTarget, .mine, "\(error)")
+        }
+        guard let address = await self.context.address(of: target.host, preferring: self.options.family, &findings)
+        else { return }
+        findings.add(.tcpDuration, address.lookupTime.inSeconds, labels: ["resolve"])
+        if let source = self.options.source, source.family != address.address.family {
+            return findings.fail(
+                .connectFailed, .mine, "source_ip_address \(source) is of another family than \(address.address)")
+        }
+        let session = StreamSession(
+            options: self.options, context: self.context, metric: .tcpDuration, host: target.host, address: address)
+        await session.run(&findings) {
+            // Numbers only: nothing is looked up.
+            (
+                try SocketAddress.makeAddressResolvingHost("\(address.address)", port: Int(port)),
+                try self.options.source.map { try SocketAddress.makeAddressResolvingHost("\($0)", port: 0) }
+            )
+        }
+    }
+
+    func subject(of text: String) async -> ProbeSubject? {
+        guard let target = try? Target(text), await self.context.allows(target.host) else { return nil }
+        return .target(target)
+    }
+}

@@ -1,0 +1,147 @@
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+internal import Synchronization
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// The client's side of one TLS handshake.
+///
+/// libcrypto verifies the certificates, as it does for requests: names and addresses count alike, and what the server
+/// showed is known even if it is not trusted.
+final class TLSClient: Sendable {
+    private let context: NIOSSLContext
+    /// The name that is sent; nil for an address (RFC 6066 3).
+    private let name: String?
+    private let verifier: CertificateVerifier
+    private let verified = Mutex<CertificateVerifier.Result?>(nil)
+
+    /// A client that asks for `host`; nil if nothing says for whom the certificate has to be.
+    ///
+    /// - Throws: A file that cannot be used.
+    init(_ options: ProbeTLSOptions, host: String?, protocols: [String] = []) throws(TextError) {
+        let host = options.serverName ?? host
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = options.versions.lowerBound.ofNIO
+        configuration.maximumTLSVersion = options.versions.upperBound.ofNIO
+        configuration.applicationProtocols = protocols
+        configuration.shutdownTimeout = .seconds(1)
+        // The verifier has them.
+        configuration.trustRoots = .certificates([])
+        var authorities: [UInt8]?
+        if let path = options.caFile {
+            let text = try ProbeFile.read(path)
+            guard CertificateVerifier.hasCertificates(text) else {
+                throw TextError("\(path) has no certificate in PEM")
+            }
+            authorities = text
+        }
+        if let certificate = options.certificateFile, let key = options.keyFile {
+            let (chain, secret) = (try ProbeFile.read(certificate), try ProbeFile.read(key))
+            do {
+                configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(chain).map { .certificate($0) }
+                configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: secret, format: .pem))
+            } catch {
+                throw TextError("\(certificate) and \(key) are no certificate and key in PEM")
+            }
+        }
+        do {
+            self.context = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw TextError("tls_config cannot be used; does key_file belong to cert_file?")
+        }
+        self.name = host.flatMap { IPAddress($0) == nil && !$0.isEmpty ? $0 : nil }
+        self.verifier = CertificateVerifier(authorities: authorities, host: host, isInsecure: options.isInsecure)
+    }
+
+    /// Begins the handshake before everything else of a pipeline; returns the protocol's version, when it has ended.
+    func start(in pipeline: ChannelPipeline.SynchronousOperations) throws -> EventLoopFuture<String?> {
+        let handler = try NIOSSLClientHandler(context: self.context, serverHostname: self.name) {
+            [self] sent, promise in
+            let result = self.verifier.verify(sent.compactMap { try? $0.toDERBytes() })
+            self.verified.withLock { $0 = result }
+            promise.succeed(result != nil && result?.problem == nil ? .certificateVerified : .failed)
+        }
+        let done = pipeline.eventLoop.makePromise(of: String?.self)
+        let observer = HandshakeObserver(done, of: handler)
+        // Behind the handler, which may begin at once when it is added.
+        try pipeline.addHandler(observer, position: .first)
+        try pipeline.addHandler(handler, position: .first)
+        return done.futureResult
+    }
+
+    /// What the server showed, when a handshake has ended.
+    ///
+    /// - Throws: ``StreamError/certificate(_:)`` if that is not accepted.
+    func chain(after handshake: EventLoopFuture<String?>) async throws -> CertificateChain? {
+        let version: String?
+        do {
+            version = try await handshake.get()
+        } catch {
+            guard let problem = self.verified.withLock({ $0?.problem }) else { throw error }
+            throw StreamError.certificate(problem)
+        }
+        var chain = self.verified.withLock { $0?.chain }
+        chain?.version = version ?? ""
+        return chain
+    }
+}
+
+/// Completes a promise, with the protocol's version, when a handshake ends.
+private final class HandshakeObserver: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private weak var handler: NIOSSLHandler?
+    private var promise: EventLoopPromise<String?>?
+
+    init(_ promise: EventLoopPromise<String?>, of handler: NIOSSLHandler) {
+        (self.promise, self.handler) = (promise, handler)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted = event as? TLSUserEvent {
+            self.finish(.success(self.handler?.tlsVersion?.text))
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        self.finish(.failure(error))
+        context.fireErrorCaught(error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.finish(.failure(StreamError.closed))
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.finish(.failure(StreamError.closed)) }
+
+    private func finish(_ result: Result<String?, any Error>) {
+        self.promise?.completeWith(result)
+        self.promise = nil
+    }
+}
+
+extension TidegateCore.TLSVersion {
+    fileprivate var ofNIO: NIOSSL.TLSVersion {
+        switch self {
+        case .v1_0: .tlsv1
+        case .v1_1: .tlsv11
+        case .v1_2: .tlsv12
+        case .v1_3: .tlsv13
+        }
+    }
+}
+
+extension NIOSSL.TLSVersion {
+    /// The name that OpenSSL and Go have for it, apart from the space.
+    fileprivate var text: String {
+        switch self {
+        case .tlsv1: "TLSv1.0"
+        case .tlsv11: "TLSv1.1"
+        case .tlsv12: "TLSv1.2"
+        case .tlsv13: "TLSv1.3"
+        }
+    }
+}

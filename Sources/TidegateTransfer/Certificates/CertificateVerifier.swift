@@ -1,0 +1,90 @@
+internal import COpenSSL
+package import TidegateCore
+
+/// Verifies the certificates that servers show on connections that are not libcurl's (RFC 5280, RFC 9525).
+package struct CertificateVerifier: Sendable {
+    /// What came of a verification.
+    package struct Result: Sendable {
+        /// What was shown, without the protocol's version and cipher.
+        package var chain: CertificateChain
+        /// What is wrong, in one clause; nil if nothing is, or nobody asked.
+        package var problem: String?
+    }
+
+    private let authorities: [UInt8]?
+    private let host: String?
+    private let isInsecure: Bool
+
+    /// A verifier that trusts the `authorities` of a text in PEM, or the system's.
+    ///
+    /// `host` is the name or the address that the server's own certificate has to be for; nil for any.
+    package init(authorities: [UInt8]?, host: String?, isInsecure: Bool) {
+        (self.authorities, self.host, self.isInsecure) = (authorities, host, isInsecure)
+    }
+
+    /// True if `text` has a certificate in PEM.
+    package static func hasCertificates(_ text: [UInt8]) -> Bool { !X509Certificate.all(inPEM: text).isEmpty }
+
+    /// Verifies certificates in DER, the server's own first; nil if there is none that can be read.
+    package func verify(_ encoded: [[UInt8]]) -> Result? {
+        let sent = encoded.compactMap { X509Certificate($0) }
+        guard let own = sent.first else { return nil }
+        var chain = CertificateChain(
+            version: "", cipher: "", own: own.identity, earliestExpiry: sent.compactMap(\.expiry).min(),
+            verifiedExpiry: nil)
+        let (code, verified) = self.chain(of: own, sent)
+        if code == X509_V_OK {
+            chain.verifiedExpiry = verified.compactMap(\.expiry).min()
+            return Result(chain: chain)
+        }
+        guard !self.isInsecure else { return Result(chain: chain) }
+        let error = CertificateError(
+            verifyResult: Int(code), text: String(cString: X509_verify_cert_error_string(Int(code))))
+        return Result(chain: chain, problem: error.description(of: own.summary, host: self.host))
+    }
+
+    // The result (X509_V_*), and the chain up to what is trusted.
+    private func chain(of own: X509Certificate, _ sent: [X509Certificate]) -> (Int32, [X509Certificate]) {
+        defer { ERR_clear_error() }
+        let noMemory: (Int32, [X509Certificate]) = (X509_V_ERR_OUT_OF_MEM, [])
+        guard let store = X509_STORE_new() else { return noMemory }
+        defer { X509_STORE_free(store) }
+        if let authorities = self.authorities {
+            for authority in X509Certificate.all(inPEM: authorities) { authority.add(to: store) }
+        } else {
+            X509_STORE_set_default_paths(store)
+        }
+        guard let others = tg_x509_new_stack(), let context = X509_STORE_CTX_new() else { return noMemory }
+        defer {
+            X509_STORE_CTX_free(context)
+            tg_x509_free_stack(others)
+        }
+        for certificate in sent.dropFirst() { certificate.append(to: others) }
+        guard own.prepare(context, store, others), self.expectHost(context) else { return noMemory }
+        guard X509_verify_cert(context) == 1 else {
+            let code = X509_STORE_CTX_get_error(context)
+            return (code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code, [])
+        }
+        let verified = X509_STORE_CTX_get0_chain(context)
+        return (
+            X509_V_OK,
+            (0..<tg_x509_count(verified)).compactMap { position in
+                tg_x509_at(verified, position).flatMap { X509Certificate(retaining: $0) }
+            }
+        )
+    }
+
+    // As libssl does it by default, and curl(1): an intermediate authority may be trusted, too.
+    private func expectHost(_ context: OpaquePointer) -> Bool {
+        guard let parameters = X509_STORE_CTX_get0_param(context),
+            X509_STORE_CTX_set_default(context, "ssl_server") == 1
+        else { return false }
+        X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        X509_VERIFY_PARAM_set_auth_level(parameters, 2)
+        guard let host = self.host else { return true }
+        if IPAddress(host) != nil { return X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 }
+        X509_VERIFY_PARAM_set_hostflags(
+            parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
+        return X509_VERIFY_PARAM_set1_host(parameters, host, host.utf8.count) == 1
+    }
+}

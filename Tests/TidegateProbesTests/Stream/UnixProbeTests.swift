@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+import TidegateCore
+import TidegateProbes
+import TidegateTestKit
+
+@Suite(.timeLimit(.minutes(2)))
+struct UnixProbeTests {
+    private let folder = URL(fileURLWithPath: "/tmp").appendingPathComponent("tg-\(UUID().uuidString.prefix(8))").path
+    private var path: String { self.folder + "/s" }
+
+    private func probe(
+        _ target: String, _ change: (inout StreamProbeOptions) throws -> Void = { _ in }
+    ) async throws -> ProbeReport {
+        var module = ProbeModule(prober: .unix, timeout: .milliseconds(2000))
+        try change(&module.unix)
+        return try await ProbeFixture(module: module).probe(target)
+    }
+
+    @Test("A dialogue over a Unix socket has no series about addresses")
+    func dialogue() async throws {
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: self.folder) }
+        let server = try await ScriptedServer([.readLine, .send("+PONG\r\n")], path: self.path)
+        let report = try await self.probe(self.path) { $0.dialogue = [.send("PING"), try .expect("^[+]PONG$")] }
+        #expect(report.value("probe_success") == 1, "\(report.failure as Any)")
+        #expect(server.lines == ["PING"])
+        let names = report.families.map(\.name)
+        #expect(!names.contains { $0.hasPrefix("probe_ip") || $0.hasPrefix("probe_dns") || $0.hasPrefix("probe_tcp") })
+        #expect(names.contains("probe_unix_duration_seconds") && names.contains("probe_failed_due_to_bytes"))
+        let other = try await self.probe(self.path) { $0.dialogue = [.send("PING"), try .expect("OK")] }
+        #expect(other.failure?.reason == "response" && other.value("probe_failed_due_to_regex") == 1)
+    }
+
+    @Test("A path that nothing listens at is this host's failure, or the server's if it is gone")
+    func failures() async throws {
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: self.folder) }
+        let absent = try await self.probe(self.path)
+        #expect(absent.failure?.reason == "connect_failed" && absent.failure?.party == .mine)
+        #expect(absent.failure?.text == "No such file or directory")
+        let long = try await self.probe("/" + String(repeating: "a", count: 200))
+        #expect(long.failure?.reason == "invalid_target")
+    }
+
+    @Test("TLS over a Unix socket is for the module's name", .enabled(if: TestAuthority.isAvailable))
+    func tls() async throws {
+        try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: self.folder) }
+        let authority = try await TestAuthority()
+        let server = try await ScriptedServer(
+            [.startTLS, .send("hello\n"), .hang], path: self.path, identity: try await authority.sign(["tide.test"]))
+        func probe(_ name: String) async throws -> ProbeReport {
+            try await self.probe(self.path) {
+                $0.usesTLS = true
+                $0.tls.caFile = authority.certificate
+                $0.tls.serverName = name
+                $0.dialogue = [try .expect("hello")]
+            }
+        }
+        #expect(try await probe("tide.test").value("probe_success") == 1)
+        #expect(try await probe("other.test").failure?.reason == "tls_failed")
+        withExtendedLifetime(server) {}
+    }
+}
