@@ -6,41 +6,68 @@ internal import TidegateTransfer
 extension ProbeRunner {
     /// A runner of probes that know a monitor's paths; its thread starts with the first probe.
     package convenience init(_ configuration: Configuration, monitor: Monitor) {
-        let host = monitor.host
+        let (host, paths, diagnostics) = (monitor.host, monitor.reachability, monitor.diagnostics)
+        // Prometheus waits so much longer than a probe may take.
+        let limit = configuration.timeoutOffset * 0.8
         self.init(
-            configuration, paths: monitor.reachability, resolver: monitor.resolver, diagnostics: monitor.diagnostics,
-            // Prometheus waits so much longer than a probe may take.
-            explainingWithin: configuration.timeoutOffset * 0.8, diagnosis: { host.evidence($0) }, time: monitor.time)
+            configuration, paths: paths, resolver: monitor.resolver, diagnosis: { host.evidence($0) },
+            cause: { doubt in
+                guard doubt.isScheduled else { return await diagnostics.cause(of: doubt.subject, within: limit) }
+                // One diagnosis of this host serves all the runs that fail with it.
+                var gateway: IPAddress?
+                if let address = doubt.address { gateway = await paths.route(to: address).verdict.path?.gateway }
+                let outage = await host.outage(at: doubt.address, through: gateway)
+                if let outage { return outage }
+                return await diagnostics.cause(of: doubt.subject, within: Self.scheduledLimit)
+            }, time: monitor.time)
     }
+
+    /// How long is looked for the cause after a scheduled run.
+    private static var scheduledLimit: Duration { .seconds(3) }
 
     /// A runner of probes that know the paths of `paths`, for probes without a monitor.
     ///
     /// `diagnostics` finds out in `limit` why a probe failed, if nothing that it saw says so.
     package convenience init(
         _ configuration: Configuration, paths: ReachabilityMonitor, resolver: any NameResolver,
-        diagnostics: PathDiagnostics, explainingWithin limit: Duration,
-        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil }, time: any TimeSource
+        diagnostics: PathDiagnostics, explainingWithin limit: Duration, time: any TimeSource
+    ) {
+        self.init(
+            configuration, paths: paths, resolver: resolver, diagnosis: { _ in nil },
+            cause: { await diagnostics.cause(of: $0.subject, within: limit) }, time: time)
+    }
+
+    private convenience init(
+        _ configuration: Configuration, paths: ReachabilityMonitor, resolver: any NameResolver,
+        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?,
+        cause: @escaping @Sendable (ProbeDoubt) async -> Cause?, time: any TimeSource
     ) {
         let network = ProbeEnvironment.Network(
             route: { await paths.route(to: $0) },
             internet: { AddressFamily.allCases.map(paths.family).max { $0.level < $1.level } ?? .unknown },
             diagnosis: diagnosis,
-            cause: { subject in
-                let target =
-                    switch subject {
-                    case .target(let target): ExplainTarget(target)
-                    case .url(let url): ExplainTarget(url)
-                    }
-                let explanation = await diagnostics.diagnose(target, within: limit)
-                guard explanation.conclusion == .broken, let cause = explanation.cause, cause.party != .unknown else {
-                    return nil
-                }
-                return cause
-            })
+            cause: cause)
         self.init(
             configuration,
             environment: ProbeEnvironment(
                 resolver: resolver, network: network, attempts: AttemptClient(name: "tg-probe"), time: time,
                 call: { if !paths.call(after: $0, $1) { $1() } }, version: TidegateVersion.version))
+    }
+}
+
+extension PathDiagnostics {
+    /// Why a target cannot be reached, if that is found out in time.
+    fileprivate func cause(of subject: ProbeSubject, within limit: Duration) async -> Cause? {
+        let target =
+            switch subject {
+            case .target(let target): ExplainTarget(target)
+            case .internet: ExplainTarget.internet
+            }
+        // A monitor walks towards a public address only if its configuration says so.
+        let explanation = await self.diagnose(target, within: limit, walksToInternet: false)
+        guard explanation.conclusion == .broken, let cause = explanation.cause, cause.party != .unknown else {
+            return nil
+        }
+        return cause
     }
 }

@@ -1,6 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateProbes
+import TidegateSession
 import TidegateTestKit
 
 /// What a probe knows of its own network.
@@ -74,6 +75,53 @@ struct ProbePathTests {
         let refused = try await fixture.probe(server.url())
         #expect(refused.failure?.reason == "connect_failed" && refused.failure?.party == .mine)
         #expect(refused.failure?.text == "127.0.0.1 refused the connection")
+    }
+
+    @Test("A path that is lost while the target is asked gates the probe: it says nothing of the target")
+    func lostPath() async throws {
+        let latch = Latch()
+        let server = try LiveServer { _ in
+            latch.open()
+            return LiveServerAnswer([.hang])
+        }
+        defer { server.stop() }
+        let fixture = ProbeFixture(
+            timeout: .milliseconds(300),
+            path: { _ in
+                Verdict(level: latch.isOpen ? .none : .routed, reason: latch.isOpen ? .noCarrier : nil)
+            })
+        let report = try await fixture.probe(server.url())
+        #expect(report.isGated && report.value("probe_gated") == 1)
+        #expect(report.failure?.reason == "no_path" && report.failure?.party == .mine)
+        #expect(report.failure?.text == "the path to 127.0.0.1 was lost: eth0 has no carrier")
+    }
+
+    @Test("What is asked through a proxy needs a path to the proxy, and none to the target", arguments: [true, false])
+    func proxyPath(_ isProxyRouted: Bool) async throws {
+        let proxy = try LiveServer { _ in .respond(text: "ok") }
+        defer { proxy.stop() }
+        let fixture = ProbeFixture(
+            .with { $0.proxy = ProxyPolicy("http://127.0.0.1:\(proxy.port)") },
+            path: { address in
+                let isRouted = isProxyRouted == (address == ProbeFixture.loopback)
+                return Verdict(level: isRouted ? .routed : .none, reason: isRouted ? nil : .noRoute)
+            })
+        let report = try await fixture.probe("http://198.51.100.1/")
+        #expect(report.value("probe_success") == (isProxyRouted ? 1 : 0), "\(report.failure as Any)")
+        #expect(report.isGated == !isProxyRouted)
+    }
+
+    @Test("Names that nobody resolves are explained by this host's resolvers and what is before them")
+    func unresolved() async throws {
+        let outage = Cause.router(.silent(IPAddress(ipv4: 0x0A00_0001), link: "eth0", lastConfirmed: nil))
+        for cause in [outage, nil] {
+            let fixture = ProbeFixture(cause: cause)
+            fixture.resolver.say(.failure(.timedOut), about: "gone.test")
+            let report = try await fixture.probe("http://gone.test/")
+            #expect(report.failure?.reason == "timed_out" && !report.isGated)
+            #expect(report.failure?.party == (cause == nil ? .resolver : .gateway))
+            #expect(report.isOutage == (cause != nil))
+        }
     }
 
     @Test("A silent server is explained by the rungs below, and the measurement does not wait for them")

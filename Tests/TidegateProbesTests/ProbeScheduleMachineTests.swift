@@ -84,12 +84,12 @@ struct ProbeScheduleMachineTests {
         // The first run is as one after an outage.
         #expect(fixture.run(Self.status) == .failure)
         #expect(fixture.run(Self.refused) == .failure)
-        fixture.machine.pathChanged(at: fixture.now)
+        fixture.machine.pathChanged(.ipv4, at: fixture.now)
         let before = fixture.now
         #expect(fixture.machine.deadline.map { $0 - before } == .milliseconds(7500), "half of what was left")
         #expect(fixture.run(Self.silent) == .failure, "it has settled by then")
-        fixture.machine.pathChanged(at: fixture.now)
-        for _ in 0..<4 { fixture.machine.pathChanged(at: fixture.now) }
+        fixture.machine.pathChanged(.ipv4, at: fixture.now)
+        for _ in 0..<4 { fixture.machine.pathChanged(.ipv4, at: fixture.now) }
         #expect(fixture.run(Self.refused) == .inconclusive)
         let doubtful = fixture.now
         #expect(fixture.run(Self.silent) == .failure)

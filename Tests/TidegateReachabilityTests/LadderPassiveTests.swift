@@ -105,9 +105,13 @@ struct LadderPassiveTests {
         let own = try address("10.0.0.2")
         let counter = Counter()
         let sink = FailedAttemptObserver { counter.add() }
-        func receive(_ reason: String, _ party: FaultParty, isGated: Bool = false) -> Bool {
+        func receive(
+            _ reason: String, _ party: FaultParty, isGated: Bool = false, isNews: Bool = true,
+            family: AddressFamily = .ipv4
+        ) -> Bool {
             let failure = ProbeFailure(reason: reason, party: party, text: "")
-            let outcome = ProbeEvent.Outcome(.failure, failure: failure, duration: .zero, isGated: isGated)
+            let outcome = ProbeEvent.Outcome(
+                .failure, failure: failure, duration: .zero, isNews: isNews, isGated: isGated, family: family)
             let event = Event(
                 sequence: 1, time: self.time.wall(), moment: self.time.monotonic(),
                 payload: .probe(ProbeEvent(probe: "api", .finished(outcome))))
@@ -118,7 +122,22 @@ struct LadderPassiveTests {
         try self.succeeded("10.0.0.2", "198.51.100.2")
         #expect(receive("timed_out", .theirs) && receive("status", .theirs))
         #expect(receive("no_path", .mine, isGated: true) && counter.count == 0)
+        #expect(receive("timed_out", .path, isNews: false) && receive("timed_out", .path, family: .ipv6))
         #expect(!receive("timed_out", .path) && counter.count == 1)
+    }
+
+    @Test("A probe that succeeds proves its path as a request does")
+    func successfulProbe() throws {
+        let own = try address("10.0.0.2")
+        let connection = ProbeConnection(
+            local: own, remote: try address("8.8.8.8"), isResolved: true, isEncrypted: true)
+        let outcome = ProbeEvent.Outcome(.success, duration: .zero, family: .ipv4, connection: connection)
+        self.evidence.receive(
+            Event(
+                sequence: 1, time: self.time.wall(), moment: self.time.monotonic(),
+                payload: .probe(ProbeEvent(probe: "api", .finished(outcome)))))
+        let record = try #require(self.evidence.fresh(from: own, at: self.time.monotonic()))
+        #expect(record.remote == connection.remote && record.resolvedAt != nil && record.internetAt != nil)
     }
 
     private final class Counter: Sendable {

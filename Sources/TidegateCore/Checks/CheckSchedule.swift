@@ -18,7 +18,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         var beat: MonotonicTime
         // Nil while the check is paused.
         var due: MonotonicTime?
-        var isRunning = false
+        // When its run began; nil while there is none.
+        var startedAt: MonotonicTime?
         var settlesAt: MonotonicTime?
     }
 
@@ -86,6 +87,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     package mutating func pathChanged(_ id: ID, at now: MonotonicTime) {
         guard let due = self.entries[id]?.due else { return }
         self.settle(id, at: now)
+        // One that runs is repeated soon if that is needed.
+        guard self.entries[id]?.startedAt == nil else { return }
         let half = now + max(.zero, due - now) / 2
         self.entries[id]?.beat = half
         self.move(id, to: half)
@@ -97,8 +100,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     ) -> [Turn] {
         var turns: [Turn] = []
         while let slot = self.queue.last, slot.due <= now, var entry = self.entries[slot.id] {
-            turns.append(entry.isRunning ? .overrun(slot.id) : .run(slot.id))
-            entry.isRunning = true
+            turns.append(entry.startedAt == nil ? .run(slot.id) : .overrun(slot.id))
+            if entry.startedAt == nil { entry.startedAt = now }
             let missed = max(0, (now - entry.beat).inSeconds / entry.interval.inSeconds)
             entry.beat = entry.beat + entry.interval * (Int(missed) + 1)
             self.entries[slot.id] = entry
@@ -111,11 +114,11 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     /// Records that a check has ended; true if its result counts.
     ///
     /// A failure that the path may have caused, such as silence, is in doubt: it does not count until the path has
-    /// settled, and the check is repeated soon.
+    /// settled, and the check is repeated soon. What counts is when it began: it may have waited long.
     package mutating func finished(_ id: ID, isInDoubt: Bool, at now: MonotonicTime) -> Bool {
         guard let entry = self.entries[id] else { return false }
-        self.entries[id]?.isRunning = false
-        guard isInDoubt, let settlesAt = entry.settlesAt, now < settlesAt else { return true }
+        self.entries[id]?.startedAt = nil
+        guard isInDoubt, let settlesAt = entry.settlesAt, entry.startedAt ?? now < settlesAt else { return true }
         let repetition = now + self.settle
         if let due = entry.due, repetition < due {
             self.entries[id]?.beat = repetition

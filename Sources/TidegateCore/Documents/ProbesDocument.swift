@@ -8,11 +8,10 @@ package enum ProbesDocument {
 
 extension ScheduledProbeReport {
     fileprivate func json(_ redaction: URLRedaction) -> JSONValue {
-        let target = self.probe.target
         let count = { (result: ProbeEvent.Result) in JSONValue.integer(Int64(clamping: self.counts[result] ?? 0)) }
         return [
             "name": .string(self.probe.name), "module": .string(self.probe.module),
-            "target": .string(target.contains("://") ? redaction.text(of: target) : target),
+            "target": .string(redaction.target(from: self.probe.target)),
             "everySeconds": .seconds(self.probe.every),
             "result": .optional(self.runs.last?.result.rawValue),
             "answering": self.isAnswering.map { .bool($0) } ?? .null,

@@ -27,10 +27,16 @@ public struct ProbeEvent: Sendable, Hashable {
         /// The share of conclusive runs that succeeded, this one included; nil while there was none.
         package var uptime: Double?
 
+        /// The family of the address that was asked; nil if there was none.
+        package var family: AddressFamily?
+        /// The addresses of the connection on which the target answered; nil if it did not.
+        package var connection: ProbeConnection?
+
         /// An outcome from its parts.
         package init(
             _ result: Result, failure: ProbeFailure? = nil, duration: Duration, certificateExpiry: WallTime? = nil,
-            isNews: Bool = false, isGated: Bool = false, uptime: Double? = nil
+            isNews: Bool = false, isGated: Bool = false, uptime: Double? = nil, family: AddressFamily? = nil,
+            connection: ProbeConnection? = nil
         ) {
             self.result = result
             self.failure = failure
@@ -39,6 +45,8 @@ public struct ProbeEvent: Sendable, Hashable {
             self.isNews = isNews
             self.isGated = isGated
             self.uptime = uptime
+            self.family = family
+            self.connection = connection
         }
     }
 

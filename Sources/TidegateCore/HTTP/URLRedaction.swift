@@ -20,6 +20,11 @@ public struct URLRedaction: Sendable, Hashable {
         return whole[..<authority.lowerBound] + String(whole[whole.index(after: at)...])
     }
 
+    /// The same of what a probe asks, which may be a URL without its scheme.
+    package func target(from text: String) -> String {
+        text.contains("://") ? self.text(of: text) : String(self.text(of: "//\(text)").dropFirst(2))
+    }
+
     // RFC 3986 3.2: behind the two slashes, up to the next one, a question mark or a number sign.
     private static func authority(of url: Substring) -> Range<Substring.Index>? {
         guard let slash = url.firstIndex(of: "/"), url[slash...].hasPrefix("//") else { return nil }

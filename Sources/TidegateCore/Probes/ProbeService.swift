@@ -67,6 +67,10 @@ package struct ProbeReport: Sendable, Hashable {
     package var failure: Failure?
     /// True if this host had no path to the target, which was therefore not asked.
     package var isGated: Bool
+    /// True if what lies between this host and the internet was found to be down: its gateway, provider or resolver.
+    package var isOutage: Bool
+    /// The addresses of its last connection; nil if there was none.
+    package var connection: ProbeConnection?
     /// What it measured.
     package var families: [GaugeFamily]
     /// What happened.
@@ -77,7 +81,7 @@ package struct ProbeReport: Sendable, Hashable {
     /// A report from its parts.
     package init(
         module: String, target: String, start: WallTime, duration: Duration, failure: Failure?, isGated: Bool,
-        families: [GaugeFamily], log: ProbeLog, configuration: String
+        isOutage: Bool = false, connection: ProbeConnection? = nil, families: [GaugeFamily], log: ProbeLog, configuration: String
     ) {
         self.module = module
         self.target = target
@@ -85,8 +89,19 @@ package struct ProbeReport: Sendable, Hashable {
         self.duration = duration
         self.failure = failure
         self.isGated = isGated
+        self.isOutage = isOutage
+        self.connection = connection
         self.families = families
         self.log = log
         self.configuration = configuration
+    }
+
+    /// The family of the address that was probed; nil if there was none.
+    package var family: AddressFamily? {
+        switch self.families.first(where: { $0.name == "probe_ip_protocol" })?.value() {
+        case 4: .ipv4
+        case 6: .ipv6
+        default: nil
+        }
     }
 }

@@ -102,7 +102,7 @@ package struct ScheduledProbeReport: Sendable, Hashable {
             }
         return ProbeEvent.Outcome(
             result, failure: report.failure, duration: report.duration, certificateExpiry: expiry, isNews: isNews,
-            isGated: report.isGated, uptime: self.uptime)
+            isGated: report.isGated, uptime: self.uptime, family: report.family, connection: report.connection)
     }
 }
 

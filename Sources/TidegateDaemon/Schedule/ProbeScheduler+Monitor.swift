@@ -7,7 +7,14 @@ extension ProbeScheduler {
     init(_ runner: ProbeRunner, monitor: Monitor, time: any TimeSource) {
         let bus = monitor.bus
         self.init(
-            time: time, call: { delay, body in _ = monitor.reachability.call(after: delay, body) },
+            time: time, call: { delay, body in
+                // Without netlink there is no thread that could call.
+                guard !monitor.reachability.call(after: delay, body) else { return }
+                Task {
+                    try? await Task.sleep(for: delay)
+                    body()
+                }
+            },
             publish: { bus.publish(.probe($0)) }, run: { await runner.run($0) })
     }
 }

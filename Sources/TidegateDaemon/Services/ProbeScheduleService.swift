@@ -13,7 +13,10 @@ struct ProbeScheduleService: Service {
             if case .path(let path) = event.payload { path.isNewWayOut } else { false }
         }
         await self.scheduler.load(self.probes)
-        for await _ in changes.cancelOnGracefulShutdown() { await self.scheduler.pathChanged() }
+        for await event in changes.cancelOnGracefulShutdown() {
+            guard case .path(let path) = event.payload, case .family(let family) = path.scope else { continue }
+            await self.scheduler.pathChanged(family)
+        }
         await self.scheduler.stop()
     }
 }

@@ -29,7 +29,7 @@ struct ProbeAddressFinder: Sendable {
         findings.set(.lookupTime, lookupTime.inSeconds)
         switch result {
         case .failure(let failure):
-            self.fail(host, failure, &findings)
+            self.environment.fail(host, failure, &findings)
             return nil
         case .success(let addresses):
             let candidates = self.inOrder(addresses)
@@ -73,16 +73,17 @@ struct ProbeAddressFinder: Sendable {
         return nil
     }
 
-    // A resolver that cannot be reached says nothing of the name.
-    private func fail(_ host: String, _ failure: ResolveFailure, _ findings: inout ProbeFindings) {
-        let verdict = self.environment.network.internet()
+}
+
+extension ProbeEnvironment {
+    /// Records that a host gave no address. A resolver that cannot be reached says nothing of the name.
+    func fail(_ host: String, _ failure: ResolveFailure, _ findings: inout ProbeFindings) {
+        let verdict = self.network.internet()
         if failure != .nameNotFound, verdict.level != .unknown, verdict.level < .routed {
             let reason = verdict.reason ?? .noRoute
             return findings.gate(reason, "no path to the resolvers: \(reason)")
         }
-        findings.fail(
-            failure == .timedOut ? .timedOut : .resolveFailed, failure.reason.party,
-            "\(host) gave no address: \(failure.reason)")
+        findings.failLookup(failure, of: host)
     }
 }
 

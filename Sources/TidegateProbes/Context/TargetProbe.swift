@@ -4,8 +4,9 @@ internal import TidegateCore
 protocol TargetProbe: Sendable {
     /// Asks once; everything that is found, failures included, goes into `findings`.
     func run(_ target: String, _ findings: inout ProbeFindings) async
-    /// What the rungs below are asked about when nothing that was seen says whose failure it was; nil for nothing.
-    func subject(of target: String) async -> ProbeSubject?
+    /// What the rungs below are asked about when nothing that was seen says whose failure it was: the `address` that
+    /// was probed, because the name may lead elsewhere by now; nil for nothing.
+    func subject(of target: String, at address: IPAddress) -> ProbeSubject?
 }
 
 /// What probes of every kind are made with.
@@ -21,12 +22,13 @@ struct ProbeContext: Sendable {
     /// `findings` then say.
     func address(
         of host: String, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
-        _ findings: inout ProbeFindings
+        isProxied: Bool = false, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
-        // The routes say nothing of packets that may take one interface only.
+        // The routes say nothing of packets that may take one interface only, or that go to a proxy.
         let finder = ProbeAddressFinder(
-            environment: self.environment, preference: preference, asksRoutes: source.interface == nil)
+            environment: self.environment, preference: preference, asksRoutes: source.interface == nil && !isProxied)
         guard let address = await finder.address(of: host, until: self.deadline, &findings) else { return nil }
+        findings.address = address.address
         guard let refusal = self.policy.refusal(of: host, at: address.address) else { return address }
         findings.fail(.targetDenied, .mine, refusal)
         return nil
@@ -39,12 +41,12 @@ struct ProbeContext: Sendable {
             failure: failure, stage: stage, peer: address.address, before: address.verdict, after: address.verdict,
             gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
     }
+}
 
-    /// True if a host may be asked about from here: it resolves, and none of its addresses is denied.
-    func allows(_ host: String) async -> Bool {
-        guard case .success(let addresses) = await self.environment.addresses(of: host, within: .seconds(1)) else {
-            return false
-        }
-        return addresses.allSatisfy { self.policy.refusal(of: host, at: $0) == nil }
+extension ProbeSubject {
+    /// A port of an address, as far as TCP: what is above was seen already.
+    static func address(_ address: IPAddress, port: UInt16?) -> ProbeSubject {
+        // A diagnosis would look for the name in the certificate of that port.
+        .target(Target(address: address, port: port == 443 ? nil : port))
     }
 }

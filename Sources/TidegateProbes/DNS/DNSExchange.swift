@@ -78,7 +78,7 @@ struct DNSExchange: Sendable {
         let timeout = loop.scheduleTask(in: .nanoseconds(nanoseconds)) { promise.fail(Failure.timedOut) }
         let opening: EventLoopFuture<any Channel>
         do {
-            opening = try self.open(on: loop, promise, progress)
+            opening = try self.open(on: loop, within: .nanoseconds(nanoseconds), promise, progress)
         } catch {
             opening = loop.makeFailedFuture(error)
         }
@@ -95,7 +95,7 @@ struct DNSExchange: Sendable {
     }
 
     private func open(
-        on loop: any EventLoop, _ promise: EventLoopPromise<DNSReply>, _ progress: Progress
+        on loop: any EventLoop, within limit: TimeAmount, _ promise: EventLoopPromise<DNSReply>, _ progress: Progress
     ) throws -> EventLoopFuture<any Channel> {
         let remote = try SocketAddress(ipAddress: "\(self.address)", port: Int(self.port))
         let local = try self.source.address.map { try SocketAddress(ipAddress: "\($0)", port: 0) }
@@ -113,7 +113,7 @@ struct DNSExchange: Sendable {
         }
         switch self.transport {
         case .tcp:
-            var bootstrap = ClientBootstrap(group: loop).channelInitializer(initialize)
+            var bootstrap = ClientBootstrap(group: loop).channelInitializer(initialize).connectTimeout(limit)
             if let local { bootstrap = bootstrap.bind(to: local) }
             if let option { bootstrap = bootstrap.channelOption(option.key, value: option.value) }
             return bootstrap.connect(to: remote)

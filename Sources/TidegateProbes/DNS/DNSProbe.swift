@@ -46,13 +46,11 @@ struct DNSProbe: TargetProbe {
     }
 
     /// The server, if it may be asked about; a diagnosis of another way out would say nothing of this one.
-    func subject(of text: String) async -> ProbeSubject? {
-        guard self.options.source.interface == nil, let target = try? Target(text),
-            await self.context.allows(target.host)
-        else { return nil }
-        guard target.port == nil else { return .target(target) }
-        let host = target.address == nil ? target.host : "[\(target.host)]"
-        return (try? Target("\(host):\(self.options.defaultPort)")).map(ProbeSubject.target)
+    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+        guard self.options.source.interface == nil else { return nil }
+        // Over UDP there is no connection to try.
+        guard self.options.transport == .tcp else { return .address(address, port: nil) }
+        return .address(address, port: (try? Target(text))?.port ?? self.options.defaultPort)
     }
 
     private func encryption(to target: Target) throws(TextError) -> DNSExchange.Encryption? {
@@ -117,7 +115,7 @@ struct DNSProbe: TargetProbe {
         switch error {
         case DNSExchange.Failure.timedOut where progress.hasJunk:
             findings.fail(.protocolError, .theirs, "\(host) sent nothing that is a reply to the question")
-        case DNSExchange.Failure.timedOut:
+        case DNSExchange.Failure.timedOut, ChannelError.connectTimeout:
             evidence.failure = .timedOut
             // A datagram may be lost anywhere.
             if self.options.transport == .udp { evidence.stage = nil }
@@ -135,6 +133,7 @@ struct DNSProbe: TargetProbe {
         case let error as IOError: self.fail(error, evidence, &findings)
         case let error as NIOSSLError: self.failTLS("\(error)", evidence, &findings)
         case let error as NIOSSLExtraError: self.failTLS("\(error)", evidence, &findings)
+        case let error as BoringSSLError: self.failTLS("\(error)", evidence, &findings)
         default: findings.fail(.connectFailed, .unknown, "\(error)")
         }
     }
@@ -155,7 +154,8 @@ struct DNSProbe: TargetProbe {
         }
         var evidence = evidence
         evidence.socketError = SocketError(errorNumber: error.errnoCode)
-        evidence.isImmediate = evidence.stage == .connect
+        // A connection over TCP may end so because a router said so.
+        evidence.isImmediate = evidence.stage == .connect && self.options.transport == .udp
         self.fail(evidence.socketError == .reset ? .reset : .connectFailed, evidence, &findings)
     }
 

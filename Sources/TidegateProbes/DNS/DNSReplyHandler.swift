@@ -57,6 +57,8 @@ final class DNSReplyHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = Array(self.unwrapInboundIn(data).readableBytesView)
         guard self.exchange.transport == .udp else { return self.readStream(bytes) }
+        // Until it was connected, the socket took datagrams from anybody.
+        guard self.isSent else { return }
         // Anybody can send a datagram that seems to come from the server: one that does not fit ends nothing.
         guard let reply = self.reply(in: bytes) else { return self.progress.receiveJunk() }
         self.promise.succeed(reply)
@@ -75,7 +77,8 @@ final class DNSReplyHandler: ChannelInboundHandler {
     }
 
     private func reply(in bytes: [UInt8]) -> DNSReply? {
-        DNSReply(bytes).flatMap { $0.id == self.exchange.id ? $0 : nil }
+        guard let reply = DNSReply(bytes), reply.id == self.exchange.id else { return nil }
+        return reply.isAbout(self.exchange.question) ? reply : nil
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

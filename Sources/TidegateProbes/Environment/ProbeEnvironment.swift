@@ -4,9 +4,26 @@ package import TidegateTransfer
 
 /// What a diagnosis after a failed probe is about.
 package enum ProbeSubject: Sendable, Hashable {
-    /// A host, perhaps with a port.
+    /// An address, perhaps with a port.
     case target(Target)
-    case url(HTTPURL)
+    /// The internet as a whole, with this host's resolvers.
+    case internet
+}
+
+/// A failure of which nothing that was seen says whose it is.
+package struct ProbeDoubt: Sendable, Hashable {
+    package var subject: ProbeSubject
+    /// The address that was connected to; nil if there was none.
+    package var address: IPAddress?
+    /// True for a run for whose answer nobody waits.
+    package var isScheduled: Bool
+
+    /// A doubt from its parts.
+    package init(subject: ProbeSubject, address: IPAddress?, isScheduled: Bool) {
+        self.subject = subject
+        self.address = address
+        self.isScheduled = isScheduled
+    }
 }
 
 /// What probes need of the host that they run on.
@@ -33,13 +50,13 @@ package struct ProbeEnvironment: Sendable {
         /// What the latest diagnosis of this host found over a family, if it is not too old.
         let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
         /// Finds out why a target cannot be reached, when nothing that was seen says so; nil for no answer.
-        let cause: @Sendable (ProbeSubject) async -> Cause?
+        let cause: @Sendable (ProbeDoubt) async -> Cause?
 
         /// What is known, from its parts.
         package init(
             route: @escaping @Sendable (IPAddress) async -> AddressRoute, internet: @escaping @Sendable () -> Verdict,
             diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil },
-            cause: @escaping @Sendable (ProbeSubject) async -> Cause? = { _ in nil }
+            cause: @escaping @Sendable (ProbeDoubt) async -> Cause? = { _ in nil }
         ) {
             self.route = route
             self.internet = internet

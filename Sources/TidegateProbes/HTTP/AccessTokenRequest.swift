@@ -5,6 +5,12 @@ internal import TidegateSerialization
 internal import TidegateSession
 internal import TidegateTransfer
 
+/// Why there is no access token.
+struct AccessTokenError: Error {
+    let reason: ProbeFailureReason
+    let text: String
+}
+
 /// Asks an authorization server for an access token: the client credentials grant (RFC 6749 4.4), once per probe.
 struct AccessTokenRequest: Sendable {
     /// More than any answer needs.
@@ -17,36 +23,59 @@ struct AccessTokenRequest: Sendable {
     /// The field Authorization.
     ///
     /// - Throws: What is wrong with the server's answer, or why there is none.
-    func field() async throws(TextError) -> HTTPField {
-        let secret = try ProbeFile.read(self.options.clientSecret)
+    func field() async throws(AccessTokenError) -> HTTPField {
+        let secret: String
+        do throws(TextError) { secret = try ProbeFile.read(self.options.clientSecret) } catch {
+            throw AccessTokenError(reason: .fileError, text: error.description)
+        }
         var answer = try await self.ask(with: .header, secret)
         // Servers need not know the header (RFC 6749 2.3.1).
         if let status = answer.head?.status, (400..<500).contains(status) {
             answer = try await self.ask(with: .form, secret)
         }
-        guard let head = answer.head, answer.failure == nil || answer.failure == .httpStatus else {
-            throw TextError("\(self.name) gives no token: \(answer.text)")
+        if let failure = answer.failure, failure != .httpStatus {
+            throw AccessTokenError(
+                reason: ProbeFailureReason(failure), text: "\(self.name) gives no token: \(answer.text)")
         }
-        guard (200..<300).contains(head.status) else { throw TextError("\(self.name) answered \(head.status)") }
+        guard let head = answer.head, (200..<300).contains(head.status) else {
+            throw self.error("\(self.name) answered \(answer.head.map { "\($0.status)" } ?? "nothing")")
+        }
         guard case .string(let token)? = (try? JSONValue(parsing: answer.body))?["access_token"], !token.isEmpty,
             HTTPField.isValidValue(token)
-        else { throw TextError("the answer of \(self.name) has no access_token") }
+        else { throw self.error("the answer of \(self.name) has no access_token") }
         return HTTPField(name: .authorization, value: "Bearer \(token)")
     }
+
+    private func error(_ text: String) -> AccessTokenError { AccessTokenError(reason: .authorizationFailed, text: text) }
 
     private var name: String { "the token server \(self.url.textWithoutQuery)" }
 
     private enum Credentials { case header, form }
 
-    private func ask(with credentials: Credentials, _ secret: String) async throws(TextError) -> AttemptOutcome {
+    private func ask(with credentials: Credentials, _ secret: String) async throws(AccessTokenError) -> AttemptOutcome {
         let environment = self.context.environment
         let proxy = self.options.proxy.proxy(for: self.url)
         let host = proxy?.target.host ?? self.url.target.host
         let addresses: [IPAddress]
         switch await environment.addresses(of: host, within: self.context.remaining) {
         case .success(let found): addresses = found
-        case .failure(let failure): throw TextError("\(host) gave no address: \(failure.reason)")
+        case .failure(let failure):
+            throw AccessTokenError(
+                reason: failure == .timedOut ? .timedOut : .resolveFailed,
+                text: "\(host) gave no address: \(failure.reason)")
         }
+        do throws(TextError) {
+            let request = try self.request(with: credentials, secret, to: addresses, through: proxy)
+            return try await environment.attempts.run(
+                request, within: max(.milliseconds(1), self.context.remaining))
+        } catch {
+            throw self.error(error.description)
+        }
+    }
+
+    private func request(
+        with credentials: Credentials, _ secret: String, to addresses: [IPAddress], through proxy: Proxy?
+    ) throws(TextError) -> AttemptRequest {
         var parameters = self.options.parameters.merging(["grant_type": "client_credentials"]) { $1 }
         if !self.options.scopes.isEmpty { parameters["scope"] = self.options.scopes.joined(separator: " ") }
         var headers = [
@@ -67,9 +96,9 @@ struct AccessTokenRequest: Sendable {
             body: .bytes(Array(try Self.form(parameters).utf8)), addresses: addresses,
             sink: .memory(limit: Self.maxBytes), connectTimeout: .seconds(3600),
             tls: self.options.tls.transferOptions(showsCertificate: true), proxy: proxy,
-            userAgent: "Tidegate/\(environment.version)", usesFreshConnection: true)
+            userAgent: "Tidegate/\(self.context.environment.version)", usesFreshConnection: true)
         request.takesAnyStatus = true
-        return try await environment.attempts.run(request, within: max(.milliseconds(1), self.context.remaining))
+        return request
     }
 
     private static func form(_ parameters: [String: String]) throws(TextError) -> String {

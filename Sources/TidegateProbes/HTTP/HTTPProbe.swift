@@ -29,11 +29,11 @@ struct HTTPProbe: TargetProbe {
     }
 
     /// The URL, if it is not behind a proxy.
-    func subject(of text: String) async -> ProbeSubject? {
-        guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil,
-            await self.context.allows(url.target.host)
-        else { return nil }
-        return .url(url)
+    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+        guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil else {
+            return nil
+        }
+        return .address(address, port: url.target.port ?? (url.scheme == .https ? 443 : 80))
     }
 
     // A scheme may be left out.
@@ -51,8 +51,11 @@ struct HTTPProbe: TargetProbe {
     }
 
     /// The address of a target, with what is wrong with it in `findings`; nil if it is not to be asked.
-    func address(of host: String, _ findings: inout ProbeFindings) async -> ProbeAddress? {
-        let address = await self.context.address(of: host, preferring: self.options.family, &findings)
+    func address(
+        of host: String, isProxied: Bool, _ findings: inout ProbeFindings
+    ) async -> ProbeAddress? {
+        let address = await self.context.address(
+            of: host, preferring: self.options.family, isProxied: isProxied, &findings)
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
         return address
     }

@@ -14,6 +14,8 @@ struct HTTPProbeExchanges {
         let verdict: Verdict
         /// The proxy that it went through; nil for none.
         let proxy: Proxy?
+        /// True if the host is a name.
+        let isNamed: Bool
     }
 
     /// Where a request goes.
@@ -50,20 +52,21 @@ struct HTTPProbeExchanges {
     mutating func run(_ findings: inout ProbeFindings) async {
         let options = self.probe.options
         var known: ProbeAddress?
-        if options.proxy.proxy(for: self.first) == nil || !options.skipsResolveWithProxy {
-            known = await self.probe.address(of: self.first.target.host, &findings)
+        let isProxied = options.proxy.proxy(for: self.first) != nil
+        if !isProxied || !options.skipsResolveWithProxy {
+            known = await self.probe.address(of: self.first.target.host, isProxied: isProxied, &findings)
             if known == nil { return }
         }
         for phase in PhaseDurations.Phase.allCases where phase != .resolve {
             findings.add(.httpDuration, 0, labels: [phase.label])
         }
         if let oauth2 = options.oauth2, let url = oauth2.tokenURL {
-            do throws(TextError) {
+            do throws(AccessTokenError) {
                 self.token = try await AccessTokenRequest(options: oauth2, url: url, context: self.probe.context)
                     .field()
                 findings.note("Received an access token")
             } catch {
-                return findings.fail(.authorizationFailed, .unknown, error.description)
+                return findings.fail(error.reason, .unknown, error.text)
             }
         }
         var hop = Hop(method: options.method, url: self.first, headers: options.headers)
@@ -123,16 +126,22 @@ struct HTTPProbeExchanges {
         let result = await environment.addresses(of: host, within: self.probe.context.remaining)
         guard case .success(let addresses) = result, let first = addresses.first else {
             guard case .failure(let failure) = result else { return nil }
-            findings.fail(.resolveFailed, failure.reason.party, "\(host) gave no address: \(failure.reason)")
+            environment.fail(host, failure, &findings)
             return nil
         }
         if let refusal = self.refusal(of: hop.url.target, at: proxy == nil ? addresses : nil) {
             findings.fail(.targetDenied, .mine, refusal)
             return nil
         }
-        return Destination(
-            addresses: addresses, lookupTime: proxy == nil ? environment.time.monotonic() - start : nil,
-            verdict: await environment.network.route(first).verdict, proxy: proxy)
+        let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
+        let route = await environment.network.route(first)
+        findings.address = first
+        guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
+            let reason = route.verdict.reason ?? .noRoute
+            findings.gate(reason, "no path to \(first): \(reason.description(ofLink: route.link))")
+            return nil
+        }
+        return Destination(addresses: addresses, lookupTime: lookupTime, verdict: route.verdict, proxy: proxy)
     }
 
     // What a name leads to behind a proxy is up to the proxy's own rules: then only the target itself is looked at.
@@ -161,7 +170,7 @@ struct HTTPProbeExchanges {
             }
             return Exchange(
                 outcome: outcome, lookupTime: destination.lookupTime, verdict: destination.verdict,
-                proxy: destination.proxy)
+                proxy: destination.proxy, isNamed: hop.url.target.address == nil)
         } catch {
             findings.fail(.internal, .mine, error.description)
             return nil

@@ -13,6 +13,11 @@ struct HTTPProbeRecorder {
         // That of a redirect that was not followed is decided by its status.
         if let failure = last.outcome.failure, failure != .httpStatus { self.fail(failure, last, &findings) }
         guard let head = last.outcome.head else { return }
+        if let local = last.outcome.connection?.local, let remote = last.outcome.peer, last.proxy == nil {
+            findings.connection = ProbeConnection(
+                local: local, remote: remote, isResolved: self.exchanges.all.count == 1 && last.isNamed,
+                isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure)
+        }
         self.record(head, last.outcome, &findings)
         HTTPProbeChecks(options: self.probe.options).check(
             head, body: last.outcome.body, isEncrypted: last.outcome.certificateChain != nil, &findings)

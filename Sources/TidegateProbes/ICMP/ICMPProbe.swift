@@ -34,11 +34,8 @@ struct ICMPProbe: TargetProbe {
     }
 
     /// The host, if it may be asked about; a diagnosis of another way out would say nothing of this one.
-    func subject(of text: String) async -> ProbeSubject? {
-        guard self.options.source.interface == nil, let host = Self.host(of: text), await self.context.allows(host),
-            let target = try? Target(host)
-        else { return nil }
-        return .target(target)
+    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+        self.options.source.interface == nil ? .address(address, port: nil) : nil
     }
 
     // Echo requests have no port.

@@ -8,6 +8,14 @@ struct ProbeFindings {
     private(set) var failure: ProbeReport.Failure?
     /// True if this host has no path to the target.
     private(set) var isGated = false
+    /// True if what lies between this host and the internet was found to be down.
+    private(set) var isOutage = false
+    /// The address that is connected to; nil before one is known.
+    var address: IPAddress?
+    /// True if a name gave no address, though the name may well exist.
+    private(set) var isUnresolved = false
+    /// The addresses of the last connection; nil if there was none.
+    var connection: ProbeConnection?
 
     private let time: any TimeSource
 
@@ -56,8 +64,28 @@ struct ProbeFindings {
         self.fail(.noPath, reason.party, text)
     }
 
+    /// Records that a name gave no address: whether that was the resolver's failure is asked later.
+    mutating func failLookup(_ failure: ResolveFailure, of host: String) {
+        self.isUnresolved = failure != .nameNotFound && self.failure == nil
+        self.fail(
+            failure == .timedOut ? .timedOut : .resolveFailed, failure.reason.party,
+            "\(host) gave no address: \(failure.reason)")
+    }
+
+    /// Records that the path was lost while the target was asked.
+    mutating func losePath(_ reason: UnreachableReason, _ text: String) {
+        self.failure = nil
+        self.gate(reason, text)
+    }
+
+    /// True if the failure may be due to what lies between, or to this host: the target did not answer.
+    var isInDoubt: Bool {
+        self.failure.flatMap { ProbeFailureReason(label: $0.reason) }?.isSilence ?? false
+    }
+
     /// Records whose failure it was, once that is known; the reason stays.
     mutating func explain(_ cause: Cause) {
+        self.isOutage = [.gateway, .upstream, .resolver].contains(cause.party)
         self.failure?.party = cause.party
         self.failure?.text = cause.description
         self.log.add(.error, cause.description, [("party", cause.party.label)], at: self.time.wall())
@@ -66,54 +94,4 @@ struct ProbeFindings {
     mutating func note(_ message: String, _ fields: [(String, String)] = []) {
         self.log.add(.info, message, fields, at: self.time.wall())
     }
-}
-
-/// Why a probe failed: the values of `probe_failure_info{reason}`.
-enum ProbeFailureReason: String, MetricLabel {
-    /// This host had no path to the target.
-    case noPath
-    /// The target is none.
-    case invalidTarget
-    /// The target must not be probed from here.
-    case targetDenied
-    /// A file of the module cannot be read.
-    case fileError
-    /// The name gave no address.
-    case resolveFailed
-    /// The server that gives tokens gave none.
-    case authorizationFailed
-    case connectFailed
-    case tlsFailed
-    /// No answer in time.
-    case timedOut
-    /// The connection was broken.
-    case reset
-    /// What came is not what the module expects.
-    case response
-    /// What came is not what the protocol says.
-    case protocolError
-    /// The body ended early.
-    case truncated
-    case tooLarge
-    /// The body is not encoded as the module says.
-    case encoding
-    case status
-    case version
-    case header
-    case body
-    case tls
-    case noTls
-    /// Somebody on the way, or this host, says that the target cannot be reached.
-    case unreachable
-    /// The packet passed more routers than it may.
-    case ttlExceeded
-    /// The packet is too long for a link, and must stay whole.
-    case fragmentationNeeded
-    /// A name server answered with another response code.
-    case rcode
-    /// The records of an answer are not as the module says.
-    case records
-    /// This process lacks a privilege.
-    case notPermitted
-    case `internal`
 }

@@ -21,7 +21,7 @@ struct ProbeMetric: Sendable {
         help: "Specifies the hash of IP address. It's useful to detect if the IP address changes.")
     static let gated = ProbeMetric(
         name: "probe_gated",
-        help: "1 if this host had no path to the target, which was therefore not asked: the probe says nothing of it.")
+        help: "1 if this host had no path to the target, or lost it meanwhile: the probe says nothing of the target.")
     static let failure = ProbeMetric(
         name: "probe_failure_info", help: "Why the probe failed, and whose failure it was.",
         labels: ["reason", "party"])

@@ -72,18 +72,23 @@ package final class ProbeRunner: ProbeService {
         return self.reports.add(await self.run(question, module, configuration.targets, within: limit))
     }
 
-    /// One run of a scheduled probe, which ends within its module's timeout or, without one, its interval; nil if there
-    /// is no such module any more.
+    /// What a run may take if its module does not say: less than its interval, so that its next turn is not left out.
+    private static func standardLimit(of probe: ScheduledProbe) -> Duration { min(probe.every * 0.8, .seconds(120)) }
+
+    /// One run of a scheduled probe, which ends within its module's timeout or, without one, four fifths of its interval,
+    /// two minutes at most; nil if there is no such module any more.
     package func run(_ probe: ScheduledProbe) async -> ProbeReport? {
         let configuration = self.configuration.withLock { $0 }
         guard let module = configuration.modules[probe.module] else { return nil }
-        let limit = module.timeout.flatMap { $0 > .zero ? $0 : nil } ?? probe.every
+        let limit = module.timeout.flatMap { $0 > .zero ? $0 : nil } ?? Self.standardLimit(of: probe)
         return await self.run(
-            ProbeQuestion(module: probe.module, target: probe.target), module, configuration.targets, within: limit)
+            ProbeQuestion(module: probe.module, target: probe.target), module, configuration.targets, within: limit,
+            isScheduled: true)
     }
 
     private func run(
-        _ question: ProbeQuestion, _ module: ProbeModule, _ policy: ProbeTargetPolicy, within limit: Duration
+        _ question: ProbeQuestion, _ module: ProbeModule, _ policy: ProbeTargetPolicy, within limit: Duration,
+        isScheduled: Bool = false
     ) async -> ProbeReport {
         let (time, target) = (self.environment.time, question.target)
         let (start, wall) = (time.monotonic(), time.wall())
@@ -94,12 +99,8 @@ package final class ProbeRunner: ProbeService {
             in: ProbeContext(environment: self.environment, policy: policy, deadline: start + limit))
         await probe.run(target, &findings)
         let duration = time.monotonic() - start
-        // What was seen does not say: the rungs below are asked, and that takes no part in the measurement.
-        if findings.failure?.party == .unknown, let subject = await probe.subject(of: target),
-            let cause = await self.environment.network.cause(subject)
-        {
-            findings.explain(cause)
-        }
+        // That takes no part in the measurement.
+        await self.explain(&findings, of: target, by: probe, isScheduled: isScheduled)
         findings.set(.success, findings.failure == nil ? 1 : 0)
         findings.set(.duration, duration.inSeconds)
         findings.set(.timeout, limit.inSeconds)
@@ -112,8 +113,32 @@ package final class ProbeRunner: ProbeService {
             [("duration_seconds", "\(duration.inSeconds)")])
         return ProbeReport(
             module: question.module, target: target, start: wall, duration: duration, failure: findings.failure,
-            isGated: findings.isGated, families: findings.families.sorted { $0.name < $1.name },
-            log: findings.log, configuration: module.text)
+            isGated: findings.isGated, isOutage: findings.isOutage, connection: findings.connection,
+            families: findings.families.sorted { $0.name < $1.name }, log: findings.log, configuration: module.text)
+    }
+
+    // Whose failure it was, if what was seen does not say: by the path as it is now, and by the rungs below.
+    private func explain(
+        _ findings: inout ProbeFindings, of target: String, by probe: any TargetProbe, isScheduled: Bool
+    ) async {
+        guard let failure = findings.failure, !findings.isGated else { return }
+        let network = self.environment.network
+        if let address = findings.address, findings.isInDoubt {
+            let route = await network.route(address)
+            if route.verdict.level != .unknown, route.verdict.level < .routed {
+                let reason = route.verdict.reason ?? .noRoute
+                return findings.losePath(
+                    reason, "the path to \(address) was lost: \(reason.description(ofLink: route.link))")
+            }
+        }
+        // For a scheduled run nobody waits: then a path that was good a moment ago is looked at again, too.
+        guard failure.party == .unknown || findings.isUnresolved || isScheduled && failure.party == .path,
+            let subject = findings.isUnresolved
+                ? .internet : findings.address.flatMap({ probe.subject(of: target, at: $0) }),
+            let cause = await network.cause(
+                ProbeDoubt(subject: subject, address: findings.address, isScheduled: isScheduled))
+        else { return }
+        findings.explain(cause)
     }
 }
 

@@ -19,6 +19,8 @@ package struct ProbeScheduleMachine: Sendable {
         var report: ScheduledProbeReport
         // The last run found no path.
         var wasGated = false
+        // The family of the address that it asked last; nil if there was none.
+        var family: AddressFamily?
     }
 
     private var schedule: CheckSchedule<ID>
@@ -65,9 +67,11 @@ package struct ProbeScheduleMachine: Sendable {
         return effects
     }
 
-    /// Records that a path came back, or leads elsewhere: every probe runs soon, and failures may be due to that.
-    package mutating func pathChanged(at now: MonotonicTime) {
-        for id in self.order { self.schedule.pathChanged(id, at: now) }
+    /// Records that a family's path came back, or leads elsewhere: its probes run soon, and failures may be due to that.
+    package mutating func pathChanged(_ family: AddressFamily, at now: MonotonicTime) {
+        for id in self.order where self.entries[id]?.family.map({ $0 == family }) ?? true {
+            self.schedule.pathChanged(id, at: now)
+        }
     }
 
     /// Takes the turns that have come.
@@ -96,33 +100,22 @@ package struct ProbeScheduleMachine: Sendable {
         let result: ProbeEvent.Result =
             report.isInconclusive || !counts ? .inconclusive : report.failure == nil ? .success : .failure
         self.entries[id]?.wasGated = report.isGated
+        self.entries[id]?.family = report.family
         let outcome = self.entries[id]?.report.record(report, as: result, at: wall)
         return outcome.map { [.publish(ProbeEvent(probe: entry.report.probe.name, .finished($0)))] } ?? []
     }
 }
 
 extension ProbeReport {
-    // There was no path, or what was asked lies beyond a gateway or a provider that is down.
+    // There was no path, or what was asked lies beyond a gateway, a provider or a resolver that is down.
     fileprivate var isInconclusive: Bool {
         guard let party = self.failure?.party else { return false }
-        return self.isGated || party == .gateway || party == .upstream
+        return self.isGated || self.isOutage || party == .gateway || party == .upstream
     }
 }
 
 extension ProbeFailure {
     // A target that answered wrongly has been reached. One that did not take the connection may not have been: after an
     // outage its neighbours do not know its address yet, and say that it does not exist.
-    fileprivate var isInDoubt: Bool {
-        switch ProbeFailureReason(label: self.reason) {
-        case .noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated: true
-        default: false
-        }
-    }
-}
-
-extension ProbeFailureReason {
-    fileprivate init?(label: String) {
-        guard let reason = Self.allCases.first(where: { $0.label == label }) else { return nil }
-        self = reason
-    }
+    fileprivate var isInDoubt: Bool { ProbeFailureReason(label: self.reason)?.isSilence ?? false }
 }

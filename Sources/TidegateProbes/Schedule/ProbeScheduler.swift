@@ -39,9 +39,9 @@ package actor ProbeScheduler {
         self.perform(self.machine.load(probes, at: self.time.monotonic()))
     }
 
-    /// Records that a path came back, or leads elsewhere.
-    package func pathChanged() {
-        self.machine.pathChanged(at: self.time.monotonic())
+    /// Records that a family's path came back, or leads elsewhere.
+    package func pathChanged(_ family: AddressFamily) {
+        self.machine.pathChanged(family, at: self.time.monotonic())
         self.perform([])
     }
 

@@ -41,7 +41,16 @@ struct StreamConnection: Sendable {
     }
 
     /// Sends bytes.
-    func send(_ bytes: [UInt8]) async throws { try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+    func send(_ bytes: [UInt8]) async throws {
+        do {
+            try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes))
+        } catch ChannelError.ioOnClosedChannel {
+            // Why it is closed says more.
+            let reader = self.reader
+            throw try await self.channel.eventLoop.submit { reader.value.failure }.get()
+                ?? ChannelError.ioOnClosedChannel
+        }
+    }
 
     /// Encrypts what follows; returns the handshake.
     ///
@@ -49,6 +58,8 @@ struct StreamConnection: Sendable {
     func start(_ client: TLSClient) async throws -> EventLoopFuture<String?> {
         let (channel, reader) = (self.channel, self.reader)
         return try await channel.eventLoop.submit {
+            // The handshake would not learn of an end that was before it.
+            if let failure = reader.value.failure { throw failure }
             reader.value.discard()
             return try client.start(in: channel.pipeline.syncOperations)
         }.get()

@@ -40,7 +40,9 @@ struct StreamFailure {
             self.socketError = SocketError(errorNumber: error.errnoCode)
             self.failure = stage == .connect ? .connectFailed : .reset
             self.text = unsafe String(cString: strerror(error.errnoCode))
-        case let error as NIOSSLError:
+        case NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
+            (self.failure, self.text) = (.tlsFailed, "the server closed the connection during the handshake")
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             let alert = TLSAlert(error)
             self.lacksClientCertificate = alert?.isAboutClientCertificate ?? false
             self.failure = .tlsFailed
@@ -59,8 +61,15 @@ struct TLSAlert: CustomStringConvertible {
     private static let firstReason = 1000
 
     /// The alert behind an error; nil if it is another one.
-    init?(_ error: NIOSSLError) {
-        guard case .handshakeFailed(.sslError(let stack)) = error, let first = stack.first else { return nil }
+    init?(_ error: any Error) {
+        let stack: NIOBoringSSLErrorStack
+        switch error {
+        case NIOSSLError.handshakeFailed(.sslError(let errors)): stack = errors
+        // In TLS 1.3 a server may refuse this host's certificate after its own handshake.
+        case BoringSSLError.sslError(let errors): stack = errors
+        default: return nil
+        }
+        guard let first = stack.first else { return nil }
         // `Error: 268436502 error:…`, the code of ERR_get_error(3), whose low 12 bits are the reason.
         let parts = "\(first)".split(separator: " ")
         guard parts.count > 1, let code = Int(parts[1]), case let number = (code & 0xFFF) - Self.firstReason,

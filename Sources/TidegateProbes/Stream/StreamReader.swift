@@ -36,6 +36,15 @@ final class StreamReader: ChannelDuplexHandler {
         return promise.futureResult
     }
 
+    /// How the stream ended; nil if it has not.
+    var failure: (any Error)? {
+        switch self.end {
+        case nil: nil
+        case .success?: StreamError.closed
+        case .failure(let error)?: error
+        }
+    }
+
     /// Forgets what was not read.
     func discard() {
         self.buffer.clear()

@@ -38,8 +38,7 @@ struct TCPProbe: TargetProbe {
         }
     }
 
-    func subject(of text: String) async -> ProbeSubject? {
-        guard let target = try? Target(text), await self.context.allows(target.host) else { return nil }
-        return .target(target)
+    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+        .address(address, port: (try? Target(text))?.port)
     }
 }

@@ -21,5 +21,5 @@ struct UnixProbe: TargetProbe {
         await session.run(&findings) { (address, nil) }
     }
 
-    func subject(of target: String) async -> ProbeSubject? { nil }
+    func subject(of target: String, at address: IPAddress) -> ProbeSubject? { nil }
 }

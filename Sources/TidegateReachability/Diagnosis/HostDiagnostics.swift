@@ -103,12 +103,16 @@ package final class HostDiagnostics: Sendable {
     ///
     /// Diagnoses this host, unless that was done a moment ago.
     func outage(of request: TargetCheck.Request) async -> Cause? {
+        await self.outage(at: request.addresses.first, through: request.verdict.path?.gateway)
+    }
+
+    /// The same of an address that a gateway leads to; without an address, of names that nobody resolves.
+    package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.time.monotonic() - $0 }
         if age.map({ $0 > HostDiagnostics.freshness }) ?? true { await self.diagnose() }
         let cause: Cause?
-        if let address = request.addresses.first {
-            guard let evidence = self.evidence(address.family), let gateway = request.verdict.path?.gateway,
-                evidence.gateway.address == gateway
+        if let address {
+            guard let gateway, let evidence = self.evidence(address.family), evidence.gateway.address == gateway
             else { return nil }
             cause = SilenceClassifier.cause(of: evidence)
         } else {

@@ -27,7 +27,14 @@ final class PassiveEvidence: EventSink {
 
     func receive(_ event: Event) {
         if case .probe(let probe) = event.payload {
-            return probe.isSilence ? self.doubt(nil) : ()
+            guard case .finished(let outcome) = probe.kind else { return }
+            if outcome.result == .success, let connection = outcome.connection {
+                return self.record(
+                    connection.local.withoutZone, connection.remote, isResolved: connection.isResolved,
+                    isEncrypted: connection.isEncrypted, at: event.moment)
+            }
+            // One that fails all the time says nothing new.
+            return probe.isSilence && (outcome.isNews || outcome.result == .inconclusive) ? self.doubt(outcome.family) : ()
         }
         guard case .task(let task) = event.payload else { return }
         if case .attemptFailed(let summary, _, let attribution?, isCharged: _) = task.kind, attribution.silence != nil {
@@ -36,9 +43,15 @@ final class PassiveEvidence: EventSink {
         guard case .attemptSucceeded(let summary) = task.kind, let source = summary.local?.withoutZone,
             let remote = summary.remote
         else { return }
-        let isResolved = summary.phases.resolve != nil
-        let isInternet = summary.phases.tls != nil && remote.isGlobal
-        let now = event.moment
+        self.record(
+            source, remote, isResolved: summary.phases.resolve != nil, isEncrypted: summary.phases.tls != nil,
+            at: event.moment)
+    }
+
+    private func record(
+        _ source: IPAddress, _ remote: IPAddress, isResolved: Bool, isEncrypted: Bool, at now: MonotonicTime
+    ) {
+        let isInternet = isEncrypted && remote.isGlobal
         self.records.withLock { records in
             let position = PassiveEvidence.position(of: source, in: &records, remote, now)
             records[position].answeredAt = now

@@ -16,7 +16,7 @@ struct ProbeRows {
         self.reports.prefix(Self.limit).map { report in
             [
                 .html(HTML.time(report.start)), .text(report.module),
-                .html("<span class=\"url\">\(HTML.escaped(self.redaction.text(of: report.target)))</span>"),
+                .html("<span class=\"url\">\(HTML.escaped(self.redaction.target(from: report.target)))</span>"),
                 self.result(of: report), .text(report.duration.shortText),
                 .html("<a href=\"/logs?id=\(report.number)\">log</a>"),
             ]

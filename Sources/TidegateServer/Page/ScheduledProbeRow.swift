@@ -24,7 +24,7 @@ struct ScheduledProbeRow {
 
     private var target: String {
         let target = self.report.probe.target
-        return target.contains("://") ? self.redaction.text(of: target) : target
+        return self.redaction.target(from: target)
     }
 
     private var state: Cell {
@@ -59,7 +59,7 @@ struct ScheduledProbeRow {
     private var uptime: Cell {
         guard let uptime = self.report.uptime else { return .text(nil) }
         let left = self.report.counts[.inconclusive] ?? 0
-        let note = left == 0 ? "" : "<div class=\"note\">without \(left) not known</div>"
+        let note = left == 0 ? "" : "<div class=\"note\">\(left) \(left == 1 ? "run" : "runs") not counted</div>"
         // Rounded down: what failed once is not 100 %.
         let hundredths = Int(uptime * 10_000)
         let text = hundredths == 10_000 ? "100" : "\(hundredths / 100).\(hundredths % 100 / 10)\(hundredths % 10)"

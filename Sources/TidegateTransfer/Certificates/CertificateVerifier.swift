@@ -25,10 +25,10 @@ package struct CertificateVerifier: Sendable {
     /// True if `text` has a certificate in PEM.
     package static func hasCertificates(_ text: [UInt8]) -> Bool { !X509Certificate.all(inPEM: text).isEmpty }
 
-    /// Verifies certificates in DER, the server's own first; nil if there is none that can be read.
+    /// Verifies certificates in DER, the server's own first; nil if that one cannot be read.
     package func verify(_ encoded: [[UInt8]]) -> Result? {
-        let sent = encoded.compactMap { X509Certificate($0) }
-        guard let own = sent.first else { return nil }
+        guard let first = encoded.first, let own = X509Certificate(first) else { return nil }
+        let sent = [own] + encoded.dropFirst().compactMap { X509Certificate($0) }
         var chain = CertificateChain(
             version: "", cipher: "", own: own.identity, earliestExpiry: sent.compactMap(\.expiry).min(),
             verifiedExpiry: nil)
@@ -82,7 +82,9 @@ package struct CertificateVerifier: Sendable {
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         X509_VERIFY_PARAM_set_auth_level(parameters, 2)
         guard let host = self.host else { return true }
-        if IPAddress(host) != nil { return X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 }
+        if let address = IPAddress(host) {
+            return X509_VERIFY_PARAM_set1_ip_asc(parameters, "\(address.withoutZone)") == 1
+        }
         X509_VERIFY_PARAM_set_hostflags(
             parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
         return X509_VERIFY_PARAM_set1_host(parameters, host, host.utf8.count) == 1

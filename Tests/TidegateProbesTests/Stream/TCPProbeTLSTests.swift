@@ -136,6 +136,24 @@ struct TCPProbeTLSTests {
         #expect(try await probe { $0.tls.caFile = "/nowhere" }.failure?.reason == "file_error")
     }
 
+    @Test("Without verification a certificate may be for any name, and without a name for any address")
+    func insecureName() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.sign(["elsewhere.test"]))
+        for target in ["tide.test:\(server.port)", "127.0.0.1:\(server.port)"] {
+            let verified = try await StreamProbe.tcp(target) {
+                $0.usesTLS = true
+                $0.tls.caFile = authority.certificate
+            }
+            #expect(verified.failure?.reason == "tls_failed" && verified.failure?.party == .theirs)
+            let insecure = try await StreamProbe.tcp(target) {
+                $0.usesTLS = true
+                $0.tls.isInsecure = true
+            }
+            #expect(insecure.value("probe_success") == 1, "\(insecure.failure as Any)")
+        }
+    }
+
     @Test("A server that wants a certificate blames this host, which has none or shows one")
     func clientCertificate() async throws {
         let authority = try await TestAuthority()

@@ -15,6 +15,8 @@ package struct DNSReply: Sendable, Hashable {
     package var answers: [Record]
     package var authorities: [Record]
     package var additionals: [Record]
+    /// The message after its header; empty if it has no question.
+    private let content: [UInt8]
 
     /// Parses a message; nil if it is malformed or no reply.
     package init?(_ bytes: [UInt8]) {
@@ -24,6 +26,20 @@ package struct DNSReply: Sendable, Hashable {
         self.answers = message.texts(of: .answer)
         self.authorities = message.texts(of: .authority)
         self.additionals = message.texts(of: .additional)
+        self.content = message.questionCount == 0 ? [] : Array(bytes.dropFirst(Self.headerLength))
+    }
+
+    private static let headerLength = 12
+
+    /// True if the question of a message is repeated, whatever the case of its letters (RFC 5452 9.1); some servers
+    /// leave it out of a failure.
+    package func isAbout(_ question: [UInt8]) -> Bool {
+        guard !self.content.isEmpty else { return self.code != 0 }
+        let asked = question.dropFirst(Self.headerLength)
+        let repeated = self.content.prefix(asked.count)
+        // Type and class are the last four bytes.
+        return repeated.suffix(4) == asked.suffix(4)
+            && DNSRecord.lowercased(Array(repeated.dropLast(4))) == DNSRecord.lowercased(Array(asked.dropLast(4)))
     }
 
     /// A question as a message; nil if the name cannot be in one (RFC 1035 2.3.4).
