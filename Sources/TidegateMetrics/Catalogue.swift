@@ -156,7 +156,8 @@ package enum Catalogue {
 
     static let probeRuns = MetricDefinition.counter(
         "tidegate_probe_runs_total", by: ["probe", "result"],
-        "Runs of scheduled probes; a run is inconclusive if this host's own network, its gateway, its provider or its resolver was down, or not up for long.")
+        "Runs of scheduled probes; a run is inconclusive if this host's own network, its gateway, its provider or its resolver was down, or not up for long."
+    )
     static let probeFailures = MetricDefinition.counter(
         "tidegate_probe_failures_total", by: ["probe", "party"],
         "Runs of scheduled probes that failed, by whose failure it was.")

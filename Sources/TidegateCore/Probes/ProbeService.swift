@@ -81,7 +81,8 @@ package struct ProbeReport: Sendable, Hashable {
     /// A report from its parts.
     package init(
         module: String, target: String, start: WallTime, duration: Duration, failure: Failure?, isGated: Bool,
-        isOutage: Bool = false, connection: ProbeConnection? = nil, families: [GaugeFamily], log: ProbeLog, configuration: String
+        isOutage: Bool = false, connection: ProbeConnection? = nil, families: [GaugeFamily], log: ProbeLog,
+        configuration: String
     ) {
         self.module = module
         self.target = target

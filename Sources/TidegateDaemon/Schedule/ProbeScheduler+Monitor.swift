@@ -7,7 +7,8 @@ extension ProbeScheduler {
     init(_ runner: ProbeRunner, monitor: Monitor, time: any TimeSource) {
         let bus = monitor.bus
         self.init(
-            time: time, call: { delay, body in
+            time: time,
+            call: { delay, body in
                 // Without netlink there is no thread that could call.
                 guard !monitor.reachability.call(after: delay, body) else { return }
                 Task {

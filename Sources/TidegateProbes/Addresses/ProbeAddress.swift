@@ -76,7 +76,9 @@ struct ProbeAddressFinder: Sendable {
 }
 
 extension ProbeEnvironment {
-    /// Records that a host gave no address. A resolver that cannot be reached says nothing of the name.
+    /// Records that a host gave no address.
+    ///
+    /// A resolver that cannot be reached says nothing of the name.
     func fail(_ host: String, _ failure: ResolveFailure, _ findings: inout ProbeFindings) {
         let verdict = self.network.internet()
         if failure != .nameNotFound, verdict.level != .unknown, verdict.level < .routed {

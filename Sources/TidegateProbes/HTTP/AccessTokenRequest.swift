@@ -46,7 +46,9 @@ struct AccessTokenRequest: Sendable {
         return HTTPField(name: .authorization, value: "Bearer \(token)")
     }
 
-    private func error(_ text: String) -> AccessTokenError { AccessTokenError(reason: .authorizationFailed, text: text) }
+    private func error(_ text: String) -> AccessTokenError {
+        AccessTokenError(reason: .authorizationFailed, text: text)
+    }
 
     private var name: String { "the token server \(self.url.textWithoutQuery)" }
 

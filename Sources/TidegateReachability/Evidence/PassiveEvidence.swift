@@ -34,7 +34,8 @@ final class PassiveEvidence: EventSink {
                     isEncrypted: connection.isEncrypted, at: event.moment)
             }
             // One that fails all the time says nothing new.
-            return probe.isSilence && (outcome.isNews || outcome.result == .inconclusive) ? self.doubt(outcome.family) : ()
+            return probe.isSilence && (outcome.isNews || outcome.result == .inconclusive)
+                ? self.doubt(outcome.family) : ()
         }
         guard case .task(let task) = event.payload else { return }
         if case .attemptFailed(let summary, _, let attribution?, isCharged: _) = task.kind, attribution.silence != nil {
