@@ -5,11 +5,12 @@ internal import TidegateLoop
 
 /// Writes lines to a descriptor on a thread of its own, so that a log that nobody reads stops nothing else.
 ///
-/// Lines for which there is no room are dropped; a line with their number follows, at most once a second.
+/// Lines for which there is no room are dropped; a line with their number follows, at most once a second and once at the end.
 final class LogOutput: Sendable {
     private struct State {
         var waitingBytes = 0
         var dropped = 0
+        var isFinishing = false
     }
 
     private final class Writer: LoopHandler {
@@ -48,7 +49,7 @@ final class LogOutput: Sendable {
 
     /// Hands in a line with its end; returns at once.
     func put(_ line: String) {
-        let size = line.utf8.count
+        let size = LogOutput.size(of: line)
         let hasRoom = self.state.withLock { state in
             guard state.waitingBytes + size <= LogOutput.capacity else {
                 state.dropped += 1
@@ -63,17 +64,26 @@ final class LogOutput: Sendable {
     /// Waits at most `limit` until everything is written; then nothing more is.
     func finish(within limit: Duration) {
         let deadline = self.time.monotonic() + limit
+        // An empty line at the end, so that what was dropped in the last second is told, too.
+        self.state.withLock { state in
+            state.isFinishing = true
+            state.waitingBytes += LogOutput.size(of: "")
+        }
+        _ = self.thread.withLock { $0?.send("") }
         while self.state.withLock({ $0.waitingBytes > 0 }), self.time.monotonic() < deadline { usleep(2000) }
         // A thread that waits for a reader cannot be waited for.
         self.thread.withLock { $0.take() }?.abandon()
     }
+
+    // Every line counts, also an empty one.
+    private static func size(of line: String) -> Int { max(1, line.utf8.count) }
 
     // On the thread.
     private func write(_ line: String) {
         self.reportDropped()
         self.writeAll(line)
         let isLast = self.state.withLock { state in
-            state.waitingBytes -= line.utf8.count
+            state.waitingBytes -= LogOutput.size(of: line)
             return state.waitingBytes == 0
         }
         if isLast { self.reportDropped() }
@@ -81,8 +91,9 @@ final class LogOutput: Sendable {
 
     private func reportDropped() {
         let now = self.time.monotonic()
-        guard self.lastNotice.withLock({ last in last.map { now - $0 >= .seconds(1) } ?? true }) else { return }
+        let isSoon = self.lastNotice.withLock { last in last.map { now - $0 < .seconds(1) } ?? false }
         let dropped = self.state.withLock { state in
+            guard !isSoon || state.isFinishing else { return 0 }
             defer { state.dropped = 0 }
             return state.dropped
         }
