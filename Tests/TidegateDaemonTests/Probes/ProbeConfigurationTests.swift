@@ -238,7 +238,7 @@ import TidegateRegex
     func targets() throws {
         let standard = try Configuration.parse("modules: {}", file: "b.yml").probes.targets
         #expect(standard == ProbeTargetPolicy())
-        let file = "probe_targets: {allow: [10.0.0.0/8, \"*.Example.com\", \"2001:db8::1\"], deny: []}"
+        let file = "probe_targets: {allow: [10.0.0.0/8, \"*.Example.com.\", \"2001:db8::1\"], deny: []}"
         let targets = try Configuration.parse(file, file: "b.yml").probes.targets
         #expect(targets.allow.map(\.description) == ["10.0.0.0/8", "*.example.com", "2001:db8::1/128"])
         #expect(targets.deny.isEmpty)

@@ -113,7 +113,8 @@ extension ValueParser<ProbeTargetPolicy.Entry> {
             }
         }
         guard isName, !text.isEmpty else { throw TextError("\"\(text)\" is neither a network nor a host name") }
-        return .host(text.lowercased())
+        // Hosts are compared without the dot of the root.
+        return .host((text.hasSuffix(".") && text.count > 1 ? text.dropLast() : text[...]).lowercased())
     }
 }
 
