@@ -33,13 +33,18 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
 
     private let jitter: Double
     private let settle: Duration
+    private let settlesByStart: Bool
     private var entries: [ID: Entry] = [:]
     // The latest first, so that the next one is taken from the end.
     private var queue: [Slot] = []
     private var nextStart = MonotonicTime(nanoseconds: 0)
 
     /// An empty schedule; every turn comes up to `jitter` of an interval after its beat.
-    package init(jitter: Double = 0.1, settle: Duration = .seconds(3)) {
+    ///
+    /// With `settlesByStart` a check that began before its path had settled is in doubt however long it took; else it is
+    /// when it ended that counts, and a change of path moves the turn of one that runs.
+    package init(jitter: Double = 0.1, settle: Duration = .seconds(3), settlesByStart: Bool = false) {
+        self.settlesByStart = settlesByStart
         self.jitter = min(max(jitter, 0), 1)
         self.settle = settle
     }
@@ -88,7 +93,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         guard let due = self.entries[id]?.due else { return }
         self.settle(id, at: now)
         // One that runs is repeated soon if that is needed.
-        guard self.entries[id]?.startedAt == nil else { return }
+        if self.settlesByStart, self.entries[id]?.startedAt != nil { return }
         let half = now + max(.zero, due - now) / 2
         self.entries[id]?.beat = half
         self.move(id, to: half)
@@ -114,11 +119,13 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     /// Records that a check has ended; true if its result counts.
     ///
     /// A failure that the path may have caused, such as silence, is in doubt: it does not count until the path has
-    /// settled, and the check is repeated soon. What counts is when it began: it may have waited long.
+    /// settled, and the check is repeated soon.
     package mutating func finished(_ id: ID, isInDoubt: Bool, at now: MonotonicTime) -> Bool {
         guard let entry = self.entries[id] else { return false }
         self.entries[id]?.startedAt = nil
-        guard isInDoubt, let settlesAt = entry.settlesAt, entry.startedAt ?? now < settlesAt else { return true }
+        guard isInDoubt, let settlesAt = entry.settlesAt else { return true }
+        let moment = self.settlesByStart ? entry.startedAt ?? now : now
+        guard moment < settlesAt else { return true }
         let repetition = now + self.settle
         if let due = entry.due, repetition < due {
             self.entries[id]?.beat = repetition

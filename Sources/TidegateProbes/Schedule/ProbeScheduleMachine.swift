@@ -30,7 +30,7 @@ package struct ProbeScheduleMachine: Sendable {
     private var lastID: ID = 0
 
     /// A machine without probes; for `settle` after a path came back, failures that it may have caused do not count.
-    package init(settle: Duration = .seconds(3)) { self.schedule = CheckSchedule(settle: settle) }
+    package init(settle: Duration = .seconds(3)) { self.schedule = CheckSchedule(settle: settle, settlesByStart: true) }
 
     /// When the next turn is; nil without probes.
     package var deadline: MonotonicTime? { self.schedule.deadline }
