@@ -93,6 +93,7 @@ struct DNSBlackboxTests {
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(sys.argv[1], sys.argv[2])
         listener = socket.create_server(("127.0.0.1", int(sys.argv[3])))
+        print("listening", flush=True)
         while True:
             connection, _ = listener.accept()
             try:
@@ -114,6 +115,7 @@ struct DNSBlackboxTests {
             "python3", "-c", Self.encryptedServer, identity.certificate, identity.key, "\(port)",
         ])
         defer { server.signal(SIGKILL) }
+        try #require(await eventually { server.outputSoFar.contains("listening") }, "\(server.errorsSoFar)")
         let base = "query_name: a.tide.test, query_type: A, transport_protocol: tcp, dns_over_tls: true"
         let comparison = try await BlackboxComparison(
             """

@@ -1,6 +1,5 @@
 internal import NIOCore
 internal import NIOPosix
-internal import NIOSSL
 internal import Synchronization
 internal import TidegateCore
 internal import TidegateNetwork
@@ -16,8 +15,6 @@ struct DNSExchange: Sendable {
         case malformed
         /// The interface does not exist.
         case noInterface(String)
-        /// The certificate is for other names.
-        case wrongName(String)
     }
 
     /// How far an exchange came.
@@ -50,23 +47,12 @@ struct DNSExchange: Sendable {
         var connected: MonotonicTime? { self.state.withLock { $0.connected } }
     }
 
-    /// An encrypted connection.
-    struct Encryption: Sendable {
-        let context: NIOSSLContext
-        /// The name that the certificate has to be for; nil for the address.
-        let serverName: String?
-        /// Whether the certificate is verified at all.
-        let isVerified: Bool
-
-        /// The name that has to be in the certificate.
-        var verifiedName: String? { self.isVerified ? self.serverName : nil }
-    }
-
     let address: IPAddress
     let port: UInt16
     let source: ProbeSource
     let transport: DNSProbeOptions.Transport
-    let encryption: Encryption?
+    /// The handshake that comes first; nil for none.
+    let tls: TLSClient?
     let question: [UInt8]
     let id: UInt16
 
@@ -103,12 +89,9 @@ struct DNSExchange: Sendable {
         let initialize: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
-                if let encryption = self.encryption {
-                    try pipeline.addHandler(
-                        NIOSSLClientHandler(context: encryption.context, serverHostname: encryption.serverName))
-                }
                 if self.transport == .udp { try pipeline.addHandler(DatagramContent()) }
                 try pipeline.addHandler(DNSReplyHandler(self, promise, progress))
+                try self.encrypt(pipeline, promise)
             }
         }
         switch self.transport {
@@ -129,6 +112,14 @@ struct DNSExchange: Sendable {
                 }
             }
         }
+    }
+
+    private func encrypt(
+        _ pipeline: ChannelPipeline.SynchronousOperations, _ promise: EventLoopPromise<DNSReply>
+    ) throws {
+        guard let tls = self.tls else { return }
+        // The certificate's problem says more than the end of the handshake.
+        try tls.start(in: pipeline).whenFailure { promise.fail(tls.problem.map(StreamError.certificate) ?? $0) }
     }
 
     // SO_BINDTOIFINDEX (socket(7), Linux 5.1), which takes a number.

@@ -1,6 +1,5 @@
 internal import Glibc
 internal import NIOCore
-internal import NIOSSL
 internal import TidegateCore
 internal import TidegateNetwork
 internal import TidegateTransfer
@@ -37,7 +36,7 @@ struct DNSProbe: TargetProbe {
         do throws(TextError) {
             exchange = DNSExchange(
                 address: address.address, port: target.port ?? self.options.defaultPort, source: self.options.source,
-                transport: self.options.transport, encryption: try self.encryption(to: target), question: question,
+                transport: self.options.transport, tls: try self.tls(to: target), question: question,
                 id: id)
         } catch {
             return findings.fail(.fileError, .mine, "\(error)")
@@ -53,12 +52,9 @@ struct DNSProbe: TargetProbe {
         return .address(address, port: (try? Target(text))?.port ?? self.options.defaultPort)
     }
 
-    private func encryption(to target: Target) throws(TextError) -> DNSExchange.Encryption? {
+    private func tls(to target: Target) throws(TextError) -> TLSClient? {
         guard self.options.isEncrypted else { return nil }
-        let name = self.options.tls.serverName ?? target.host
-        return DNSExchange.Encryption(
-            context: try self.options.tls.context(), serverName: IPAddress(name) == nil ? name : nil,
-            isVerified: !self.options.tls.isInsecure)
+        return try TLSClient(self.options.tls, host: target.host)
     }
 
     private func set(_ phase: Phase, _ duration: Duration, _ findings: inout ProbeFindings) {
@@ -128,20 +124,14 @@ struct DNSProbe: TargetProbe {
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
         case DNSExchange.Failure.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
-        case DNSExchange.Failure.wrongName(let name):
-            self.failTLS("the certificate is not for \(name)", evidence, &findings)
         case let error as IOError: self.fail(error, evidence, &findings)
-        case let error as NIOSSLError: self.failTLS("\(error)", evidence, &findings)
-        case let error as NIOSSLExtraError: self.failTLS("\(error)", evidence, &findings)
-        case let error as BoringSSLError: self.failTLS("\(error)", evidence, &findings)
-        default: findings.fail(.connectFailed, .unknown, "\(error)")
+        default:
+            let failure = StreamFailure(error, during: progress.stage)
+            (evidence.failure, evidence.text) = (failure.failure, failure.text)
+            evidence.socketError = failure.socketError
+            evidence.lacksClientCertificate = failure.lacksClientCertificate
+            self.fail(ProbeFailureReason(failure.failure), evidence, &findings)
         }
-    }
-
-    private func failTLS(_ text: String, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
-        var evidence = evidence
-        (evidence.failure, evidence.text) = (.tlsFailed, text)
-        self.fail(.tlsFailed, evidence, &findings)
     }
 
     private func fail(_ error: IOError, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
@@ -163,41 +153,5 @@ struct DNSProbe: TargetProbe {
         let attribution = FaultClassifier.attribution(of: evidence)
         findings.fail(
             reason, attribution?.party ?? .unknown, attribution?.evidence.first ?? "no answer, and nothing says why")
-    }
-}
-
-extension ProbeTLSOptions {
-    /// The context of new connections; its files are read now.
-    func context() throws(TextError) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = self.versions.lowerBound.nio
-        configuration.maximumTLSVersion = self.versions.upperBound.nio
-        configuration.certificateVerification = self.isInsecure ? .none : .fullVerification
-        do {
-            if let file = self.caFile {
-                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(file))
-            }
-            if let file = self.certificateFile {
-                configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(file).map { .certificate($0) }
-            }
-            if let file = self.keyFile {
-                configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: file, format: .pem))
-            }
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            let files = [self.caFile, self.certificateFile, self.keyFile].compactMap(\.self)
-            throw TextError("\(files.joined(separator: ", ")) cannot be used: \(error)")
-        }
-    }
-}
-
-extension TidegateCore.TLSVersion {
-    fileprivate var nio: NIOSSL.TLSVersion {
-        switch self {
-        case .v1_0: .tlsv1
-        case .v1_1: .tlsv11
-        case .v1_2: .tlsv12
-        case .v1_3: .tlsv13
-        }
     }
 }

@@ -1,5 +1,4 @@
 internal import NIOCore
-internal import NIOSSL
 internal import NIOTLS
 internal import TidegateCore
 internal import TidegateNetwork
@@ -22,25 +21,14 @@ final class DNSReplyHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        if self.exchange.encryption != nil { return self.progress.enter(.tls) }
+        if self.exchange.tls != nil { return self.progress.enter(.tls) }
         // A datagram channel that was bound is active before it is connected.
         if context.channel.remoteAddress != nil { self.send(context) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent { self.finishHandshake(context) }
+        if case .handshakeCompleted? = event as? TLSUserEvent { self.send(context) }
         if event is DatagramConnected { self.send(context) }
-    }
-
-    // NIOSSL also takes a certificate for the server's address, although another name was asked for.
-    private func finishHandshake(_ context: ChannelHandlerContext) {
-        if let name = self.exchange.encryption?.verifiedName {
-            let handler = try? context.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
-            guard let certificate = handler?.peerCertificate, certificate.isFor(name) else {
-                return self.promise.fail(DNSExchange.Failure.wrongName(name))
-            }
-        }
-        self.send(context)
     }
 
     private func send(_ context: ChannelHandlerContext) {
@@ -82,11 +70,14 @@ final class DNSReplyHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        self.promise.fail(error)
+        // The handshake's own end says why it failed.
+        if self.exchange.tls == nil || self.isSent { self.promise.fail(error) }
         context.close(promise: nil)
     }
 
-    func channelInactive(context: ChannelHandlerContext) { self.promise.fail(DNSExchange.Failure.closed) }
+    func channelInactive(context: ChannelHandlerContext) {
+        if self.exchange.tls == nil || self.isSent { self.promise.fail(DNSExchange.Failure.closed) }
+    }
 }
 
 /// A datagram channel that was bound to an address is connected now.
@@ -99,18 +90,5 @@ final class DatagramContent: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         context.fireChannelRead(self.wrapInboundOut(self.unwrapInboundIn(data).data))
-    }
-}
-
-extension NIOSSLCertificate {
-    /// True if one of its names is this one, or is a wildcard for its first label (RFC 9525 6.3).
-    fileprivate func isFor(_ name: String) -> Bool {
-        let wanted = name.lowercased()
-        let parent = wanted.drop { $0 != "." }
-        return self._subjectAlternativeNames().contains { own in
-            guard own.nameType == .dnsName else { return false }
-            let text = String(decoding: Array(own.contents), as: UTF8.self).lowercased()
-            return text == wanted || (text.hasPrefix("*.") && text.dropFirst() == parent)
-        }
     }
 }

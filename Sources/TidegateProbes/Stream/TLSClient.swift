@@ -19,12 +19,11 @@ final class TLSClient: Sendable {
     /// A client that asks for `host`; nil if nothing says for whom the certificate has to be.
     ///
     /// - Throws: A file that cannot be used.
-    init(_ options: ProbeTLSOptions, host: String?, protocols: [String] = []) throws(TextError) {
+    init(_ options: ProbeTLSOptions, host: String?) throws(TextError) {
         let host = options.serverName ?? host
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = options.versions.lowerBound.ofNIO
         configuration.maximumTLSVersion = options.versions.upperBound.ofNIO
-        configuration.applicationProtocols = protocols
         configuration.shutdownTimeout = .seconds(1)
         // The verifier decides, by names and addresses, too; without verification it would not be asked.
         configuration.certificateVerification = .noHostnameVerification
@@ -77,6 +76,9 @@ final class TLSClient: Sendable {
         return done.futureResult
     }
 
+    /// Why the server's certificate is not accepted; nil if it is, or if the server showed none.
+    var problem: String? { self.verified.withLock { $0?.problem } }
+
     /// What the server showed, when a handshake has ended.
     ///
     /// - Throws: ``StreamError/certificate(_:)`` if that is not accepted.
@@ -85,8 +87,7 @@ final class TLSClient: Sendable {
         do {
             version = try await handshake.get()
         } catch {
-            guard let problem = self.verified.withLock({ $0?.problem }) else { throw error }
-            throw StreamError.certificate(problem)
+            throw self.problem.map(StreamError.certificate) ?? error
         }
         var chain = self.verified.withLock { $0?.chain }
         chain?.version = version ?? ""

@@ -10,7 +10,7 @@ enum DNSProbeSchema {
         .value("source_interface", \.source.interface, .interface),
         .value("transport_protocol", \.transport, .dnsTransport),
         .value("dns_over_tls", \.isEncrypted, .boolean),
-        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.checkWithName),
+        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
         .value("query_name", \.name, .queryName, isRequired: true),
         .value("query_type", \.type, .recordType),
         .value("query_class", \.recordClass, .recordClass),
