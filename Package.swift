@@ -19,6 +19,8 @@ let isCommit = commit.count == 12 && commit.allSatisfy(\.isHexDigit)
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
+let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -44,6 +46,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         // Without its default traits it needs neither swift-configuration nor the whole of Foundation.
@@ -103,7 +106,7 @@ let package = Package(
             dependencies: [
                 "TidegateCore", "TidegateNetwork", "TidegateRegex", "TidegateSerialization", "TidegateSession",
                 "TidegateTransfer", httpTypes,
-                nioCore, nioPosix, .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                nioCore, nioHPACK, nioHTTP2, nioPosix, .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
             ], swiftSettings: safe),
         .target(
@@ -158,7 +161,8 @@ let package = Package(
         .target(
             name: "TidegateTestKit",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "TidegateTesting", "CLinux", httpTypes, nioCore, nioPosix,
+                "TidegateCore", "TidegateLoop", "TidegateTesting", "CLinux", httpTypes, nioCore, nioHPACK, nioHTTP2,
+                nioPosix,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Tests/TidegateTestKit", swiftSettings: base),

@@ -13,7 +13,7 @@ struct BlackboxComparison {
     /// Series that measure time.
     private static let measured = [
         "probe_duration_seconds", "probe_dns_lookup_time_seconds", "probe_http_duration_seconds",
-        "probe_dns_duration_seconds", "probe_icmp_duration_seconds",
+        "probe_dns_duration_seconds", "probe_icmp_duration_seconds", "probe_grpc_duration_seconds",
     ]
 
     /// Labels of which the newer program has one more, as newer versions of blackbox_exporter do.

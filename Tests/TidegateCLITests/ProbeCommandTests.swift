@@ -48,12 +48,12 @@ import TidegateTestKit
             unknown.errors == "tidegate: there is no module \"nope\"; --config.file names the file that has it\n")
         let missing = try await Self.run("--config.file", "/nonexistent/b.yml", "m", "x")
         #expect(missing.status == 2 && missing.errors.contains("/nonexistent/b.yml"))
-        try await Self.withModules("modules:\n  m: {prober: grpc}") { file in
+        try await Self.withModules("modules:\n  m: {prober: http, http: {enable_http3: true}}") { file in
             let output = try await Self.run("--config.file", file, "m", "x")
             #expect(output.status == 2)
             #expect(
                 output.errors
-                    == "tidegate: \(file):2: modules.m.prober: the prober grpc is not available in this version\n")
+                    == "tidegate: \(file):2: modules.m.http.enable_http3: not available in this version\n")
         }
         let timeout = try await Self.run("--timeout", "0", "http_2xx", "x")
         #expect(timeout.status == 2 && timeout.errors.contains("--timeout"))

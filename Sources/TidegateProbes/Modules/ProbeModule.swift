@@ -9,6 +9,7 @@ package struct ProbeModule: Sendable, Hashable {
         case dns
         case tcp
         case unix
+        case grpc
     }
 
     package var prober: Prober
@@ -24,6 +25,8 @@ package struct ProbeModule: Sendable, Hashable {
     package var tcp = StreamProbeOptions()
     /// The same of the prober `unix`.
     package var unix = StreamProbeOptions()
+    /// Which service the prober `grpc` asks about.
+    package var grpc = GRPCProbeOptions()
     /// The module as it was written, in YAML and without secrets.
     package var text: String
 

@@ -45,6 +45,8 @@ enum ProbeFailureReason: String, MetricLabel {
     case rcode
     /// The records of an answer are not as the module says.
     case records
+    /// A service says that it does not serve.
+    case notServing
     /// This process lacks a privilege.
     case notPermitted
     case `internal`

@@ -82,6 +82,15 @@ struct ProbeMetric: Sendable {
         ProbeMetric(name: "probe_expect_info", help: "Explicit content matched", labels: labels)
     }
 
+    // MARK: gRPC
+
+    static let grpcDuration = ProbeMetric(
+        name: "probe_grpc_duration_seconds", help: "Duration of gRPC request by phase", labels: ["phase"])
+    static let grpcTLS = ProbeMetric(name: "probe_grpc_ssl", help: "Indicates if SSL was used for the connection")
+    static let grpcStatus = ProbeMetric(name: "probe_grpc_status_code", help: "Response gRPC status code")
+    static let grpcHealth = ProbeMetric(
+        name: "probe_grpc_healthcheck_response", help: "Response HealthCheck response", labels: ["serving_status"])
+
     // MARK: TLS
 
     static let earliestExpiry = ProbeMetric(

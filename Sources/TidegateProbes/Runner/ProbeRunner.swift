@@ -151,6 +151,7 @@ extension ProbeModule {
         case .dns: DNSProbe(options: self.dns, context: context)
         case .tcp: TCPProbe(options: self.tcp, context: context)
         case .unix: UnixProbe(options: self.unix, context: context)
+        case .grpc: GRPCProbe(options: self.grpc, context: context)
         }
     }
 
@@ -174,7 +175,7 @@ extension ProbeModule {
             self.tcp.tls.serverName = target.host
             self.text = ModuleLines.text(self.text, adding: ("server_name", target.host), to: ["tcp", "tls_config"])
         // blackbox_exporter takes no notice of it, either.
-        case .unix: break
+        case .unix, .grpc: break
         }
     }
 }

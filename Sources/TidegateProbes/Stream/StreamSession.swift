@@ -66,20 +66,7 @@ struct StreamSession {
         guard let address = self.address else {
             return findings.fail(ProbeFailureReason(failure.failure), failure.localParty, failure.text)
         }
-        let network = self.context.environment.network
-        let found = network.diagnosis(address.address.family)
-        // The kernel may have changed its mind meanwhile.
-        let after = await network.route(address.address).verdict
-        var evidence = FailureEvidence(
-            failure: failure.failure, stage: stage, socketError: failure.socketError, peer: address.address,
-            text: failure.text, before: address.verdict, after: after, gateway: found?.gateway ?? .unknown,
-            witnesses: found?.witnesses ?? [])
-        evidence.lacksClientCertificate = failure.lacksClientCertificate
-        let attribution = FaultClassifier.attribution(of: evidence)
-        let isAboutConnection = attribution?.rung == .tcp || failure.failure == .timedOut
-        findings.fail(
-            ProbeFailureReason(failure.failure), attribution?.party ?? .unknown,
-            (isAboutConnection ? attribution?.evidence.first : nil) ?? failure.text)
+        await self.context.record(failure, at: address, &findings)
     }
 }
 

@@ -16,14 +16,16 @@ final class TLSClient: Sendable {
     private let verifier: CertificateVerifier
     private let verified = Mutex<CertificateVerifier.Result?>(nil)
 
-    /// A client that asks for `host`; nil if nothing says for whom the certificate has to be.
+    /// A client that asks for `host`, nil if nothing says for whom the certificate has to be, and offers the protocols
+    /// that are to follow (RFC 7301), none if that needs no agreement.
     ///
     /// - Throws: A file that cannot be used.
-    init(_ options: ProbeTLSOptions, host: String?) throws(TextError) {
+    init(_ options: ProbeTLSOptions, host: String?, protocols: [String] = []) throws(TextError) {
         let host = options.serverName ?? host
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = options.versions.lowerBound.ofNIO
         configuration.maximumTLSVersion = options.versions.upperBound.ofNIO
+        configuration.applicationProtocols = protocols
         configuration.shutdownTimeout = .seconds(1)
         // The verifier decides, by names and addresses, too; without verification it would not be asked.
         configuration.certificateVerification = .noHostnameVerification

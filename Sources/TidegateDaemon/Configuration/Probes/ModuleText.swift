@@ -5,6 +5,7 @@ internal import TidegateCore
 enum ModuleText {
     private static let secrets: Set<String> = [
         "password", "bearer_token", "credentials", "client_secret", "key", "secrets", "proxy_connect_header",
+        "metadata",
     ]
 
     static func text(of node: ConfigurationNode) -> String { self.lines(of: node).joined(separator: "\n") + "\n" }

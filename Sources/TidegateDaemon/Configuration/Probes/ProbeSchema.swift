@@ -60,6 +60,7 @@ enum ProbeSchema {
         .section("unix", \.unix, StreamProbeSchema.stream, check: StreamProbeSchema.checkUnix),
         .section("icmp", \.icmp, ICMPProbeSchema.fields),
         .section("dns", \.dns, DNSProbeSchema.fields, check: DNSProbeSchema.check),
-        .notAvailable("grpc"), .notAvailable("websocket"),
+        .section("grpc", \.grpc, GRPCProbeSchema.fields),
+        .notAvailable("websocket"),
     ]
 }

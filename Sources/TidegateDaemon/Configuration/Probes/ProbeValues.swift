@@ -88,7 +88,7 @@ extension ValueParser<HTTPField.Name> {
 }
 
 extension ValueParser<ProbeModule.Prober> {
-    private static var others: [String] { ["grpc", "websocket"] }
+    private static var others: [String] { ["websocket"] }
 
     static let prober = ValueParser.text("a prober") { text throws(TextError) in
         if let prober = ProbeModule.Prober(rawValue: text) { return prober }

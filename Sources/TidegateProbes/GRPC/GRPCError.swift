@@ -1,0 +1,79 @@
+internal import NIOHTTP2
+internal import TidegateCore
+
+/// Why a call gave no health: the server's word, or what is wrong with its answer.
+enum GRPCError: Error {
+    /// The server's own status, with what it says to it.
+    case status(GRPCStatus, message: String)
+    /// The answer is one of HTTP with this status, and not of gRPC.
+    case http(Int)
+    /// The server reset the call.
+    case reset(HTTP2ErrorCode)
+    /// The server will not answer calls on this connection.
+    case goAway(HTTP2ErrorCode)
+    /// The connection ended before the answer.
+    case closed
+    /// The answer is not as the protocol says: what is wrong, after "the server's answer".
+    case malformed(String)
+    case tooLarge
+    /// In the TLS handshake the server did not choose HTTP/2.
+    case noAgreement
+    /// The connection does not speak HTTP/2 as it should.
+    case notHTTP2
+
+    /// The call's status.
+    var status: GRPCStatus {
+        switch self {
+        case .status(let status, _): status
+        case .http(let status): GRPCStatus(http: status)
+        case .reset(let code): GRPCStatus(reset: code)
+        case .goAway, .closed, .noAgreement, .notHTTP2: .unavailable
+        case .malformed: .internal
+        case .tooLarge: .resourceExhausted
+        }
+    }
+
+    /// Why the probe fails.
+    var reason: ProbeFailureReason {
+        switch self {
+        case .status, .reset, .goAway: .status
+        // An answer that is a success for HTTP was meant to be something else.
+        case .http(let status): status == 200 ? .protocolError : .status
+        case .closed: .reset
+        case .malformed, .noAgreement, .notHTTP2: .protocolError
+        case .tooLarge: .tooLarge
+        }
+    }
+
+    /// Whose failure it is: a module's call stays what it was, so that the server's changed, unless it asks for
+    /// credentials.
+    var party: FaultParty { self.status == .unauthenticated ? .mine : .theirs }
+
+    /// What went wrong, in one clause.
+    var text: String {
+        switch self {
+        case .status(let status, let message):
+            "the server answered \(status)" + (message.isEmpty ? "" : ": \(message)")
+        case .http(let status): "the server answered HTTP \(status) without a status of gRPC"
+        case .reset(let code): "the server reset the call: \(code.label) (\(self.status))"
+        case .goAway(let code): "the server ended the connection before its answer: \(code.label)"
+        case .closed: "the server closed the connection before its answer"
+        case .malformed(let problem): "the server's answer \(problem)"
+        case .tooLarge: "the server's answer has more than 64 KiB"
+        case .noAgreement: "the server did not choose HTTP/2 in the TLS handshake (ALPN)"
+        case .notHTTP2: "the server does not speak HTTP/2 as it should"
+        }
+    }
+}
+
+extension HTTP2ErrorCode {
+    /// The name in RFC 9113 7, or the number.
+    fileprivate var label: String {
+        let names = [
+            "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+            "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+            "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+        ]
+        return names.indices.contains(self.networkCode) ? names[self.networkCode] : "error \(self.networkCode)"
+    }
+}

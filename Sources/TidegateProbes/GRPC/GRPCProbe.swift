@@ -1,0 +1,128 @@
+internal import FoundationEssentials
+internal import HTTPTypes
+internal import NIOCore
+internal import NIOHPACK
+internal import TidegateCore
+
+/// A probe by one call of gRPC's health service.
+struct GRPCProbe: TargetProbe {
+    let options: GRPCProbeOptions
+    let context: ProbeContext
+
+    func run(_ text: String, _ findings: inout ProbeFindings) async {
+        findings.declare(.grpcTLS, .grpcStatus)
+        findings.set(.grpcDuration, 0, labels: ["resolve"])
+        let target: Target
+        let tls: TLSClient?
+        do {
+            target = try Self.target(of: text)
+            tls =
+                self.options.usesTLS
+                ? try TLSClient(self.options.tls, host: target.host, protocols: ["h2"]) : nil
+        } catch let error as TargetError {
+            return findings.fail(.invalidTarget, .mine, "\(error)")
+        } catch {
+            return findings.fail(.fileError, .mine, "\(error)")
+        }
+        let address = await self.context.address(of: target.host, preferring: self.options.family, &findings)
+        findings.set(.grpcDuration, findings.value(of: .lookupTime), labels: ["resolve"])
+        guard let address else { return }
+        let call = GRPCCall(
+            fields: self.fields(for: target), message: HealthMessage.request(service: self.options.service), tls: tls)
+        for status in HealthMessage.ServingStatus.known {
+            findings.set(.grpcHealth, 0, labels: [status.description])
+        }
+        let start = self.context.environment.time.monotonic()
+        let failure = await self.make(call, at: address, port: self.port(of: target), &findings)
+        let duration = self.context.environment.time.monotonic() - start
+        findings.set(.grpcDuration, duration.inSeconds, labels: ["check"])
+        await self.record(failure, at: address, &findings)
+    }
+
+    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+        .address(address, port: (try? Self.target(of: text)).map(self.port))
+    }
+
+    // MARK: What is asked
+
+    /// `HOST`, `HOST:PORT`, or those behind http:// or https://, which say nothing of TLS: that is the module's matter.
+    private static func target(of text: String) throws(TargetError) -> Target {
+        var rest = text[...]
+        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+            rest = text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
+        }
+        return try Target(String(rest))
+    }
+
+    private func port(of target: Target) -> UInt16 { target.port ?? (self.options.usesTLS ? 443 : 80) }
+
+    private func fields(for target: Target) -> HPACKHeaders {
+        // A server that is named in the handshake has the same name in its calls, as in blackbox_exporter.
+        let name = self.options.usesTLS ? self.options.tls.serverName ?? target.host : target.host
+        let host = IPAddress(name)?.family == .ipv6 ? "[\(name)]" : name
+        var fields: HPACKHeaders = [
+            ":method": "POST", ":scheme": self.options.usesTLS ? "https" : "http", ":path": HealthMessage.path,
+            ":authority": self.options.usesTLS ? host : "\(host):\(self.port(of: target))",
+            "content-type": "application/grpc",
+            "te": "trailers", "user-agent": "Tidegate/\(self.context.environment.version)",
+            // At most eight digits.
+            "grpc-timeout": "\(min(99_999_999, max(1, Int(self.context.remaining.inSeconds * 1000))))m",
+        ]
+        for field in self.options.metadata {
+            let name = field.name.canonicalName
+            let value = name.hasSuffix("-bin") ? Data(field.value.utf8).base64EncodedString() : field.value
+            fields.add(name: name, value: value, indexing: .neverIndexed)
+        }
+        return fields
+    }
+
+    // MARK: What comes of it
+
+    // The failure with the stage that it came in; nil if there was none.
+    private func make(
+        _ call: GRPCCall, at address: ProbeAddress, port: UInt16, _ findings: inout ProbeFindings
+    ) async -> (error: any Error, stage: Stage)? {
+        var stage = Stage.connect
+        do {
+            // Numbers only: nothing is looked up.
+            let remote = try SocketAddress(ipAddress: "\(address.address)", port: Int(port))
+            let connection = try await call.start(to: remote, within: self.context.remaining)
+            defer { connection.channel.close(promise: nil) }
+            findings.note("Successfully dialed")
+            if let tls = call.tls, let handshake = connection.handshake {
+                stage = .tls
+                let chain = try await tls.chain(after: handshake)
+                findings.set(.grpcTLS, 1)
+                if let chain { findings.record(chain) }
+            }
+            stage = .response
+            let health = try await connection.health.get()
+            findings.set(.grpcHealth, 1, labels: [health.description])
+            findings.note("Health check answered", [("serving_status", "\(health)")])
+            if health != .serving {
+                let service = self.options.service.isEmpty ? "the server" : "\"\(self.options.service)\""
+                findings.fail(.notServing, .theirs, "\(service) says \(health)")
+            }
+            return nil
+        } catch {
+            return (error, stage)
+        }
+    }
+
+    private func record(
+        _ failure: (error: any Error, stage: Stage)?, at address: ProbeAddress, _ findings: inout ProbeFindings
+    ) async {
+        guard let (error, stage) = failure else { return }
+        let isOver = self.context.remaining == .zero
+        if !isOver, let error = error as? GRPCError {
+            findings.set(.grpcStatus, Double(error.status.code))
+            findings.note("The call has no health", [("grpc_status", "\(error.status)")])
+            return findings.fail(error.reason, error.party, error.text)
+        }
+        let failure = StreamFailure(isOver ? StreamError.timedOut : error, during: stage)
+        findings.set(
+            .grpcStatus,
+            Double((failure.failure == .timedOut ? GRPCStatus.deadlineExceeded : .unavailable).code))
+        await self.context.record(failure, at: address, &findings)
+    }
+}

@@ -1,0 +1,21 @@
+internal import TidegateCore
+
+extension ProbeContext {
+    /// Records a failure of a connection to an address, and whose it was.
+    func record(_ failure: StreamFailure, at address: ProbeAddress, _ findings: inout ProbeFindings) async {
+        let network = self.environment.network
+        let found = network.diagnosis(address.address.family)
+        // The kernel may have changed its mind meanwhile.
+        let after = await network.route(address.address).verdict
+        var evidence = FailureEvidence(
+            failure: failure.failure, stage: failure.stage, socketError: failure.socketError, peer: address.address,
+            text: failure.text, before: address.verdict, after: after, gateway: found?.gateway ?? .unknown,
+            witnesses: found?.witnesses ?? [])
+        evidence.lacksClientCertificate = failure.lacksClientCertificate
+        let attribution = FaultClassifier.attribution(of: evidence)
+        let isAboutConnection = attribution?.rung == .tcp || failure.failure == .timedOut
+        findings.fail(
+            ProbeFailureReason(failure.failure), attribution?.party ?? .unknown,
+            (isAboutConnection ? attribution?.evidence.first : nil) ?? failure.text)
+    }
+}
