@@ -108,6 +108,8 @@ let package = Package(
                 "TidegateTransfer", httpTypes,
                 nioCore, nioHPACK, nioHTTP2, nioPosix, .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ], swiftSettings: safe),
         .target(
             name: "Tidegate",
@@ -194,7 +196,10 @@ let package = Package(
             dependencies: [
                 "CLinux", "TidegateLoop", "TidegateNetwork", "TidegateProbes", "TidegateRegex", "TidegateSession",
                 "TidegateTransfer",
-                "TidegateTestKit", "TidegateTesting", httpTypes,
+                "TidegateTestKit", "TidegateTesting", httpTypes, nioCore, nioPosix,
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateTracingTests",

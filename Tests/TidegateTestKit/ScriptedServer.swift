@@ -125,7 +125,8 @@ private final class ScriptHandler: ChannelInboundHandler {
             NIOLoopBound(context, eventLoop: context.eventLoop), NIOLoopBound(self, eventLoop: context.eventLoop)
         )
         context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: text))).whenSuccess {
-            handler.value.flood(text, bound.value)
+            // A write may be done at once: without a turn of the loop the stack would grow with each.
+            bound.eventLoop.execute { handler.value.flood(text, bound.value) }
         }
     }
 }

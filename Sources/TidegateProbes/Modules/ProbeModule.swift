@@ -10,6 +10,7 @@ package struct ProbeModule: Sendable, Hashable {
         case tcp
         case unix
         case grpc
+        case websocket
     }
 
     package var prober: Prober
@@ -27,6 +28,8 @@ package struct ProbeModule: Sendable, Hashable {
     package var unix = StreamProbeOptions()
     /// Which service the prober `grpc` asks about.
     package var grpc = GRPCProbeOptions()
+    /// What the prober `websocket` says, and what it takes for a success.
+    package var websocket = WebSocketProbeOptions()
     /// The module as it was written, in YAML and without secrets.
     package var text: String
 

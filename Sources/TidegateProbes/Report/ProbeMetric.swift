@@ -91,6 +91,17 @@ struct ProbeMetric: Sendable {
     static let grpcHealth = ProbeMetric(
         name: "probe_grpc_healthcheck_response", help: "Response HealthCheck response", labels: ["serving_status"])
 
+    // MARK: WebSocket
+
+    static let webSocketDuration = ProbeMetric(
+        name: "probe_websocket_duration_seconds", help: "Duration of websocket request by phase", labels: ["phase"])
+    static let webSocketStatus = ProbeMetric(name: "probe_websocket_status_code", help: "Response HTTP status code")
+    static let webSocketUpgraded = ProbeMetric(
+        name: "probe_websocket_connection_upgraded",
+        help: "Indicates if the websocket connection was successfully upgraded")
+    static let webSocketFailedDueToRegex = ProbeMetric(
+        name: "probe_websocket_failed_due_to_regex", help: "Indicates if probe failed due to regex")
+
     // MARK: TLS
 
     static let earliestExpiry = ProbeMetric(

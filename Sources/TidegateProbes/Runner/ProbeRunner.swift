@@ -152,6 +152,7 @@ extension ProbeModule {
         case .tcp: TCPProbe(options: self.tcp, context: context)
         case .unix: UnixProbe(options: self.unix, context: context)
         case .grpc: GRPCProbe(options: self.grpc, context: context)
+        case .websocket: WebSocketProbe(options: self.websocket, context: context)
         }
     }
 
@@ -176,6 +177,12 @@ extension ProbeModule {
             self.text = ModuleLines.text(self.text, adding: ("server_name", target.host), to: ["tcp", "tls_config"])
         // blackbox_exporter takes no notice of it, either.
         case .unix, .grpc: break
+        case .websocket:
+            if let own = self.websocket.hostHeader, own != hostname {
+                throw .hostnameConflict(module: own, parameter: hostname)
+            }
+            guard let target = try? Target(hostname) else { throw .invalidHostname(hostname) }
+            self.websocket.ask(for: target)
         }
     }
 }

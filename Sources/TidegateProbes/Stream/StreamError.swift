@@ -11,6 +11,8 @@ enum StreamError: Error {
     case lineTooLong
     /// The peer closed the connection during the handshake.
     case closed
+    /// The peer closed the connection instead of answering.
+    case closedWithoutAnswer
     /// The server's certificate is not one that the module accepts; says why.
     case certificate(String)
 
@@ -36,6 +38,9 @@ struct StreamFailure {
         case StreamError.certificate(let text): (self.failure, self.text) = (.tlsFailed, text)
         case StreamError.closed:
             (self.failure, self.text) = (.tlsFailed, "the server closed the connection during the handshake")
+        case StreamError.closedWithoutAnswer:
+            (self.failure, self.text) = (.reset, "the server closed the connection without an answer")
+            self.socketError = .reset
         case let error as IOError:
             self.socketError = SocketError(errorNumber: error.errnoCode)
             self.failure = stage == .connect ? .connectFailed : .reset

@@ -152,7 +152,6 @@ import TidegateRegex
         arguments: [
             ("{}", "b.yml:1: modules.m: missing key \"prober\""),
             ("{prober: curl}", "b.yml:1: modules.m.prober: there is no prober \"curl\""),
-            ("{prober: websocket}", "b.yml:1: modules.m.prober: the prober websocket is not available in this version"),
             (
                 "{prober: tcp, tcp: {query_response: [{expect: \"(\"}]}}",
                 "b.yml:1: modules.m.tcp.query_response[0].expect: \"(\" is no regular expression: missing ): ("

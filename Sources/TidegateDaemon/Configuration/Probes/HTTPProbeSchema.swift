@@ -34,29 +34,24 @@ enum HTTPProbeSchema {
         .notAvailable("fail_if_body_json_matches_cel"), .notAvailable("fail_if_body_json_not_matches_cel"),
     ]
 
-    private static let client: [Field<HTTPProbeOptions>] = [
-        .section("basic_auth", \.basicAuthorization, SecretKeys.basic),
-        .section("authorization", \.tokenAuthorization, SecretKeys.token, check: SecretKeys.checkScheme),
-        .value("bearer_token", \.bearerToken, .text), .value("bearer_token_file", \.bearerTokenFile, .path),
-        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.checkWithName),
-        .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
-        .value("no_proxy", \.proxyExceptions, .text),
-        .value("proxy_from_environment", \.takesProxyFromEnvironment, .boolean),
-        .section("oauth2", \.oauth2OrNew, OAuth2Schema.fields, check: OAuth2Schema.check),
-        SecretHeaderSchema.field,
-        SecretHeaderSchema.proxyField, .notAvailable("enable_http3"),
-    ]
+    private static let client: [Field<HTTPProbeOptions>] =
+        HTTPClientSchema.authorization() + [
+            .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.checkWithName),
+            .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
+            .value("no_proxy", \.proxyExceptions, .text),
+            .value("proxy_from_environment", \.takesProxyFromEnvironment, .boolean),
+            SecretHeaderSchema.proxyField, .notAvailable("enable_http3"),
+        ]
 
     /// Keys that exclude each other.
     @Sendable
     static func check(_ options: HTTPProbeOptions, at node: ConfigurationNode, problems: inout ProblemList) {
         for keys in [
-            ["body", "body_file"], ["basic_auth", "authorization", "bearer_token", "bearer_token_file", "oauth2"],
+            ["body", "body_file"], HTTPClientSchema.exclusive,
             ["no_follow_redirects", "follow_redirects"], ["proxy_url", "proxy_from_environment"],
             ["no_proxy", "proxy_from_environment"],
         ] {
-            let given = keys.filter { node.value(of: $0)?.isGiven ?? false }
-            if given.count > 1 { problems.add("\(given.joined(separator: " and ")) are mutually exclusive", at: node) }
+            HTTPClientSchema.refuse(together: keys, at: node, problems: &problems)
         }
         if options.proxy != .direct, options.tls.serverName != nil {
             problems.add("server_name with proxy_url is not available in this version", at: node)
@@ -108,25 +103,5 @@ extension HTTPProbeOptions {
     fileprivate var takesProxyFromEnvironment: Bool {
         get { false }
         set { if newValue { self.proxy = ProxyPolicy(environment: ProcessInfo.processInfo.environment) } }
-    }
-    fileprivate var oauth2OrNew: OAuth2Options {
-        get { self.oauth2 ?? OAuth2Options() }
-        set { self.oauth2 = newValue }
-    }
-    fileprivate var bearerToken: String? {
-        get { nil }
-        set { self.authorization = newValue.map { .token(scheme: "Bearer", .text($0)) } }
-    }
-    fileprivate var bearerTokenFile: String? {
-        get { nil }
-        set { self.authorization = newValue.map { .token(scheme: "Bearer", .file($0)) } }
-    }
-    fileprivate var basicAuthorization: SecretKeys {
-        get { SecretKeys() }
-        set { self.authorization = .basic(user: newValue.user, password: newValue.secret) }
-    }
-    fileprivate var tokenAuthorization: SecretKeys {
-        get { SecretKeys() }
-        set { self.authorization = .token(scheme: newValue.scheme, newValue.secret) }
     }
 }

@@ -31,8 +31,9 @@ enum ModuleText {
         }
         if entry.key == "headers", case .section(let fields) = entry.value.content, !fields.isEmpty {
             return ["\(key):"]
-                + fields.map {
-                    "  \(self.scalar($0.key)): \(self.isPublic($0) ? self.lines(of: $0.value)[0] : "<secret>")"
+                + fields.flatMap { field in
+                    let shown = self.isPublic(field) ? self.lines(of: field) : ["\(self.scalar(field.key)): <secret>"]
+                    return shown.map { "  \($0)" }
                 }
         }
         switch entry.value.content {

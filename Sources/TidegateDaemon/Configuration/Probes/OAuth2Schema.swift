@@ -51,10 +51,10 @@ extension OAuth2Options {
     }
 }
 
-/// The key `http_headers` of Prometheus' HTTP clients: fields with `values`, `secrets` and `files`.
+/// Header fields as Prometheus' HTTP clients have them: with `values`, `secrets` and `files`.
 enum SecretHeaderSchema {
     /// Fields that have keys of their own, or that the protocol needs.
-    private static let reserved: Set<String> = [
+    static let reserved: Set<String> = [
         "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "host",
         "keep-alive", "proxy-authenticate", "proxy-authorization", "user-agent", "www-authenticate",
         "x-prometheus-remote-read-version", "x-prometheus-remote-write-version",
@@ -86,17 +86,24 @@ enum SecretHeaderSchema {
         }
     }
 
-    static let field = Field<HTTPProbeOptions>.mapping("http_headers") { options, entry throws(TextError) in
-        guard let name = HTTPField.Name(entry.key) else {
-            throw TextError("\"\(entry.key)\" is not the name of a header field")
+    /// A key with fields by their names.
+    static func field<Options: HTTPClientOptions>(
+        _ key: String, isReserved: @escaping @Sendable (String) -> Bool
+    ) -> Field<Options> {
+        .mapping(key) { options, entry throws(TextError) in
+            guard let name = HTTPField.Name(entry.key) else {
+                throw TextError("\"\(entry.key)\" is not the name of a header field")
+            }
+            guard !isReserved(name.canonicalName) else {
+                throw TextError("the field \(entry.key) cannot be set with \(key)")
+            }
+            var (keys, problems) = (Keys(), ProblemList(file: ""))
+            problems.read(Self.keys, from: entry.value, into: &keys)
+            if let problem = problems.entries.first { throw TextError(problem.message) }
+            let texts = (keys.values + keys.secrets).map(Secret.text)
+            options.secretHeaders += (texts + keys.files.map(Secret.file)).map {
+                SecretHeader(name: entry.key, value: $0)
+            }
         }
-        guard !Self.reserved.contains(name.canonicalName) else {
-            throw TextError("the field \(entry.key) cannot be set with http_headers")
-        }
-        var (keys, problems) = (Keys(), ProblemList(file: ""))
-        problems.read(Self.keys, from: entry.value, into: &keys)
-        if let problem = problems.entries.first { throw TextError(problem.message) }
-        let texts = (keys.values + keys.secrets).map(Secret.text)
-        options.secretHeaders += (texts + keys.files.map(Secret.file)).map { SecretHeader(name: entry.key, value: $0) }
     }
 }

@@ -61,6 +61,6 @@ enum ProbeSchema {
         .section("icmp", \.icmp, ICMPProbeSchema.fields),
         .section("dns", \.dns, DNSProbeSchema.fields, check: DNSProbeSchema.check),
         .section("grpc", \.grpc, GRPCProbeSchema.fields),
-        .notAvailable("websocket"),
+        .section("websocket", \.websocket, WebSocketProbeSchema.fields),
     ]
 }

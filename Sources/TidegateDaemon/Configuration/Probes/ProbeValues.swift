@@ -88,12 +88,11 @@ extension ValueParser<HTTPField.Name> {
 }
 
 extension ValueParser<ProbeModule.Prober> {
-    private static var others: [String] { ["websocket"] }
-
     static let prober = ValueParser.text("a prober") { text throws(TextError) in
-        if let prober = ProbeModule.Prober(rawValue: text) { return prober }
-        guard Self.others.contains(text) else { throw TextError("there is no prober \"\(text)\"") }
-        throw TextError("the prober \(text) is not available in this version")
+        guard let prober = ProbeModule.Prober(rawValue: text) else {
+            throw TextError("there is no prober \"\(text)\"")
+        }
+        return prober
     }
 }
 
@@ -201,5 +200,13 @@ extension ValueParser<RegularExpression?> {
         } catch {
             throw TextError(error.description)
         }
+    }
+}
+
+extension ValueParser<Bool> {
+    /// What a WebSocket connection does not have can be switched off only.
+    static let off = ValueParser { node throws(TextError) in
+        guard try !ValueParser.boolean.parse(node) else { throw TextError("a WebSocket connection does not have that") }
+        return false
     }
 }

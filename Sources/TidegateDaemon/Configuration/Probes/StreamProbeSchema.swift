@@ -12,7 +12,7 @@ enum StreamProbeSchema {
 
     /// What does not depend on how the server is reached.
     static let stream: [Field<StreamProbeOptions>] = [
-        .sections("query_response", \.dialogue, blank: StreamProbeOptions.Step(), Self.step, check: Self.check),
+        .sections("query_response", \.dialogue, blank: StreamProbeOptions.Step(), Self.step, check: Self.checkLabels),
         .value("tls", \.usesTLS, .boolean),
         .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
     ]
@@ -20,12 +20,15 @@ enum StreamProbeSchema {
     private static let step: [Field<StreamProbeOptions.Step>] = [
         .value("expect", \.expect, .expectation), .value("expect_bytes", \.expectedText, .text),
         .value("send", \.send, .text), .value("starttls", \.startsTLS, .boolean),
-        .sections(
-            "labels", \.labels, blank: StreamProbeOptions.Label(),
-            [
-                .value("name", \.name, .text, isRequired: true), .value("value", \.value, .text),
-            ]),
+        Self.labels,
     ]
+
+    /// What becomes of `probe_expect_info`.
+    static let labels = Field<StreamProbeOptions.Step>.sections(
+        "labels", \.labels, blank: StreamProbeOptions.Label(),
+        [
+            .value("name", \.name, .text, isRequired: true), .value("value", \.value, .text),
+        ])
 
     /// A path is no name that a certificate could be for.
     @Sendable
@@ -34,9 +37,9 @@ enum StreamProbeSchema {
         problems.add("TLS needs tls_config.server_name or insecure_skip_verify: a path is not a name", at: node)
     }
 
-    // A metric has the same labels in all its series.
+    /// A metric has the same labels in all its series.
     @Sendable
-    private static func check(
+    static func checkLabels(
         _ steps: [StreamProbeOptions.Step], at nodes: [ConfigurationNode], problems: inout ProblemList
     ) {
         var hasLabels = false

@@ -1,0 +1,55 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateProbes
+
+/// The keys of a module's `websocket`.
+enum WebSocketProbeSchema {
+    static let fields: [Field<WebSocketProbeOptions>] = [
+        .value("preferred_ip_protocol", \.family.family, .ipProtocol),
+        .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
+        .section("http_config", \.client, Self.client, check: Self.checkClient),
+        SecretHeaderSchema.field("headers", isReserved: Self.reserved.contains),
+        .sections(
+            "query_response", \.dialogue, blank: StreamProbeOptions.Step(), Self.step,
+            check: StreamProbeSchema.checkLabels),
+    ]
+
+    // Prometheus' HTTP clients; of HTTP/2, redirects and proxies the handshake has none.
+    private static let client: [Field<WebSocketProbeOptions>] =
+        HTTPClientSchema.authorization() + [
+            .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
+            .value("follow_redirects", \.isOff, .off), .value("enable_http2", \.isOff, .off),
+            .value("enable_http3", \.isOff, .off), .value("proxy_from_environment", \.isOff, .off),
+            .notAvailable("proxy_url"), .notAvailable("no_proxy"), .notAvailable("proxy_connect_header"),
+        ]
+
+    private static let step: [Field<StreamProbeOptions.Step>] = [
+        .value("expect", \.expect, .expectation), .value("send", \.send, .text),
+        StreamProbeSchema.labels, .notAvailable("expect_bytes"), .value("starttls", \.startsTLS, .off),
+    ]
+
+    /// Fields that the handshake itself has.
+    private static let reserved: Set<String> = [
+        "connection", "content-length", "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-key",
+        "sec-websocket-version", "transfer-encoding", "upgrade",
+    ]
+
+    @Sendable
+    private static func checkClient(
+        _ options: WebSocketProbeOptions, at node: ConfigurationNode, problems: inout ProblemList
+    ) {
+        HTTPClientSchema.refuse(together: HTTPClientSchema.exclusive, at: node, problems: &problems)
+    }
+}
+
+extension WebSocketProbeOptions {
+    // The keys of a section of their own.
+    fileprivate var client: WebSocketProbeOptions {
+        get { self }
+        set { self = newValue }
+    }
+    fileprivate var isOff: Bool {
+        get { false }
+        set {}
+    }
+}

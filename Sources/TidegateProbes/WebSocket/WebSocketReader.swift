@@ -1,0 +1,179 @@
+internal import NIOCore
+internal import NIOWebSocket
+
+/// What a server sent over WebSocket and nobody has read yet; answers pings.
+///
+/// Nothing is read while a message waits, or while the server takes no pongs.
+final class WebSocketReader: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    /// What comes next.
+    enum Received: Sendable {
+        case message([UInt8])
+        /// Nothing more; says in one clause how the server ended it.
+        case end(String)
+    }
+
+    /// How long the server may take to answer a close frame.
+    private static let lingering = TimeAmount.seconds(1)
+
+    private var assembler = WebSocketMessages()
+    private var messages = CircularBuffer<[UInt8]>()
+    /// How the connection ended; nil if it has not.
+    private var end: Result<String, any Error>?
+    private var waiting: EventLoopPromise<Received>?
+    /// True once this side has said that it ends.
+    private var isClosing = false
+    /// True if the socket is to be read once there is room.
+    private var hasPendingRead = false
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.finish(.failure(StreamError.closedWithoutAnswer))
+        self.context = nil
+    }
+
+    /// The next message, or the end.
+    func next(on eventLoop: any EventLoop) -> EventLoopFuture<Received> {
+        let promise = eventLoop.makePromise(of: Received.self)
+        self.waiting = promise
+        self.deliver()
+        return promise.futureResult
+    }
+
+    /// How the connection ended; nil if it has not.
+    var ended: Result<String, any Error>? { self.end }
+
+    /// Ends the connection, whatever the server does.
+    func fail(_ error: any Error) {
+        self.finish(.failure(error))
+        self.context?.close(promise: nil)
+    }
+
+    /// Says that this side ends, and waits a moment for the server to say so, too (RFC 6455 7.1.1).
+    func close() {
+        guard let context = self.context else { return }
+        guard self.end == nil, !self.isClosing else { return context.close(promise: nil) }
+        self.isClosing = true
+        self.messages.removeAll()
+        self.sendClose(.normalClosure, context)
+        let lingering = context.eventLoop.assumeIsolated().scheduleTask(in: Self.lingering) {
+            self.context?.close(promise: nil)
+        }
+        context.channel.closeFuture.whenComplete { _ in lingering.cancel() }
+        self.readIfThereIsRoom()
+    }
+
+    // MARK: - From the channel
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard self.end == nil else { return }
+        do throws(WebSocketError) {
+            switch try self.assembler.take(self.unwrapInboundIn(data)) {
+            case .none: break
+            case .message(let bytes):
+                if !self.isClosing { self.messages.append(bytes) }
+                self.deliver()
+            case .ping(let bytes): self.send(.pong, bytes, context)
+            case .close(let code, let reason): self.receiveClose(code, reason, context)
+            }
+        } catch {
+            self.refuse(error, context)
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if self.hasRoom(context) { context.read() } else { self.hasPendingRead = true }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        self.readIfThereIsRoom()
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.finish(.success("the server closed the connection"))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case NIOWebSocketError.invalidFrameLength: self.refuse(.tooLarge("a frame has more than 1 MiB"), context)
+        case NIOWebSocketError.multiByteControlFrameLength:
+            self.refuse(.violation("the server sends a control frame of more than 125 bytes"), context)
+        case NIOWebSocketError.fragmentedControlFrame:
+            self.refuse(.violation("the server sends a control frame in parts"), context)
+        case _ where StreamError.isEnd(error):
+            self.finish(.success("the server closed the connection"))
+            context.close(promise: nil)
+        default:
+            self.finish(.failure(error))
+            context.close(promise: nil)
+        }
+    }
+
+    private func receiveClose(_ code: UInt16?, _ reason: String, _ context: ChannelHandlerContext) {
+        let code = code.map { " with code \($0)" } ?? ""
+        self.finish(.success("the server ended it\(code)\(reason.isEmpty ? "" : ": \(reason)")"))
+        // The server's own frame, or an answer to this side's: either way both have said it.
+        guard !self.isClosing else { return context.close(promise: nil) }
+        self.sendClose(.normalClosure, context)
+    }
+
+    private func refuse(_ error: WebSocketError, _ context: ChannelHandlerContext) {
+        self.finish(.failure(error))
+        self.sendClose(error.code, context)
+    }
+
+    // MARK: - To the server
+
+    private func sendClose(_ code: WebSocketErrorCode, _ context: ChannelHandlerContext) {
+        var data = context.channel.allocator.buffer(capacity: 2)
+        data.write(webSocketErrorCode: code)
+        self.send(.connectionClose, Array(data.readableBytesView), context)
+    }
+
+    private func send(_ opcode: WebSocketOpcode, _ bytes: [UInt8], _ context: ChannelHandlerContext) {
+        context.writeAndFlush(self.wrapOutboundOut(.toServer(opcode, bytes)), promise: nil)
+    }
+
+    // MARK: - To who waits
+
+    private func finish(_ end: Result<String, any Error>) {
+        if self.end == nil { self.end = end }
+        self.deliver()
+    }
+
+    private func deliver() {
+        guard let promise = self.waiting else { return }
+        if let message = self.messages.popFirst() {
+            self.waiting = nil
+            promise.succeed(.message(message))
+        } else if let end = self.end {
+            self.waiting = nil
+            promise.completeWith(end.map(Received.end))
+        }
+        self.readIfThereIsRoom()
+    }
+
+    private func hasRoom(_ context: ChannelHandlerContext) -> Bool {
+        self.messages.isEmpty && (context.channel.isWritable || self.isClosing)
+    }
+
+    private func readIfThereIsRoom() {
+        guard self.hasPendingRead, let context = self.context, self.hasRoom(context) else { return }
+        self.hasPendingRead = false
+        context.read()
+    }
+}
+
+extension WebSocketFrame {
+    /// A whole frame to a server, which has to be masked (RFC 6455 5.3).
+    static func toServer(_ opcode: WebSocketOpcode, _ bytes: [UInt8]) -> WebSocketFrame {
+        WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: ByteBuffer(bytes: bytes))
+    }
+}

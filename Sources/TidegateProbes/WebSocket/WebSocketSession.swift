@@ -1,0 +1,157 @@
+internal import HTTPTypes
+internal import NIOCore
+internal import TidegateCore
+internal import TidegateRegex
+
+/// One WebSocket connection of a probe, from its beginning to its end.
+struct WebSocketSession {
+    /// Why it ended early.
+    private enum Failure: Error {
+        /// `findings` say it.
+        case unexpected
+        case connection(any Error, Stage)
+    }
+
+    let options: WebSocketProbeOptions
+    let context: ProbeContext
+    let url: HTTPURL
+    let address: ProbeAddress
+
+    private var time: any TimeSource { self.context.environment.time }
+
+    /// Connects, upgrades the connection, and says what the module says.
+    func run(_ fields: [HTTPField], _ client: TLSClient?, _ findings: inout ProbeFindings) async {
+        let handshake = WebSocketHandshake(
+            self.url, fields: fields, userAgent: "Tidegate/\(self.context.environment.version)")
+        let start = self.time.monotonic()
+        do throws(Failure) {
+            let connection = try await self.perform(.connect) {
+                try await WebSocketConnection.connect(
+                    to: try SocketAddress(
+                        ipAddress: "\(self.address.address)", port: Int(self.url.target.port ?? self.url.scheme.port)),
+                    within: self.context.remaining, tls: client, handshake)
+            }
+            self.record("connect", since: start, &findings)
+            findings.note("Successfully dialed")
+            let result: Result<Void, Failure>
+            do throws(Failure) {
+                result = .success(try await self.use(connection, client, &findings))
+                connection.end()
+            } catch {
+                result = .failure(error)
+                if findings.isUpgraded { connection.end() } else { connection.close() }
+            }
+            try result.get()
+        } catch {
+            guard case .connection(let error, let stage) = error else { return }
+            await self.fail(error, during: stage, &findings)
+        }
+    }
+
+    private func use(
+        _ connection: WebSocketConnection, _ client: TLSClient?, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        if let client, let encryption = connection.encryption {
+            let start = self.time.monotonic()
+            let chain = try await self.perform(.tls) { try await client.chain(after: encryption) }
+            self.record("tls", since: start, &findings)
+            if let chain { findings.record(chain) }
+            findings.note("TLS handshake succeeded")
+        }
+        let start = self.time.monotonic()
+        let answer = try await self.perform(.response) { try await connection.upgrade() }
+        self.record("processing", since: start, &findings)
+        findings.set(.webSocketStatus, Double(answer.status))
+        findings.note("Received HTTP response", [("status_code", "\(answer.status)")])
+        guard answer.status == 101 else {
+            // As with other requests: what changed is the target, unless it asks for credentials.
+            let party: FaultParty = [401, 407].contains(answer.status) ? .mine : .theirs
+            findings.fail(.status, party, "the server answered \(answer.status), not 101")
+            throw .unexpected
+        }
+        if let problem = answer.problem {
+            findings.fail(.protocolError, .theirs, problem)
+            throw .unexpected
+        }
+        findings.set(.webSocketUpgraded, 1)
+        let upgraded = self.time.monotonic()
+        let isSaid: Result<Void, Failure>
+        do throws(Failure) { isSaid = .success(try await self.converse(connection, &findings)) } catch {
+            // As blackbox_exporter has it: whatever keeps a step from its end.
+            findings.set(.webSocketFailedDueToRegex, 1)
+            isSaid = .failure(error)
+        }
+        self.record("transfer", since: upgraded, &findings)
+        try isSaid.get()
+    }
+
+    // MARK: - Messages
+
+    private func converse(
+        _ connection: WebSocketConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        for (number, step) in self.options.dialogue.enumerated() {
+            findings.note("Processing query response entry", [("entry_number", "\(number)")])
+            var send = Array(step.send.utf8)
+            if let expression = step.expect {
+                let match = try await self.match(expression, connection, &findings)
+                send = match.expanding(step.send)
+                if !step.labels.isEmpty {
+                    findings.set(
+                        .expectInfo(step.labels.map(\.name)), 1,
+                        labels: step.labels.map { String(decoding: match.expanding($0.value), as: UTF8.self) })
+                }
+            }
+            guard !send.isEmpty else { continue }
+            // It may be a password.
+            findings.note("Sending message", [("bytes", "\(send.count)")])
+            let text = send
+            guard let how = try await self.perform(.request, { try await connection.send(text) }) else { continue }
+            findings.fail(.response, .theirs, "\(how), before everything was said")
+            throw .unexpected
+        }
+    }
+
+    // The next message has to match.
+    private func match(
+        _ expression: RegularExpression, _ connection: WebSocketConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) -> RegularExpressionMatch {
+        switch try await self.perform(.response, { try await connection.next() }) {
+        case .end(let how):
+            findings.fail(.response, .theirs, "\(how), without a message that matches \"\(expression.pattern)\"")
+        case .message(let message):
+            if let match = expression.firstMatch(in: message) {
+                findings.note("Regexp matched", [("regexp", expression.pattern)])
+                return match
+            }
+            findings.fail(
+                .response, .theirs, "the message of \(message.count) bytes does not match \"\(expression.pattern)\"")
+        }
+        throw .unexpected
+    }
+
+    // MARK: - Failures
+
+    private func perform<Value>(_ stage: Stage, _ body: () async throws -> Value) async throws(Failure) -> Value {
+        do { return try await body() } catch { throw .connection(error, stage) }
+    }
+
+    private func record(_ phase: String, since start: MonotonicTime, _ findings: inout ProbeFindings) {
+        findings.add(.webSocketDuration, (self.time.monotonic() - start).inSeconds, labels: [phase])
+    }
+
+    private func fail(_ error: any Error, during stage: Stage, _ findings: inout ProbeFindings) async {
+        switch error {
+        case WebSocketError.violation(let text): findings.fail(.protocolError, .theirs, text)
+        case WebSocketError.tooLarge(let text): findings.fail(.tooLarge, .theirs, text)
+        default:
+            let isOver = self.context.remaining == .zero
+            await self.context.record(
+                StreamFailure(isOver ? StreamError.timedOut : error, during: stage), at: self.address, &findings)
+        }
+    }
+}
+
+extension ProbeFindings {
+    fileprivate var isUpgraded: Bool { self.value(of: .webSocketUpgraded) == 1 }
+}
