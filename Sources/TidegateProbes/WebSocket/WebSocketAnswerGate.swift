@@ -81,10 +81,6 @@ final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler 
             let isUpgrade = header.readableBytesView.dropFirst(9).prefix(3).elementsEqual("101".utf8)
             if !isInterim || isUpgrade { self.state = .shut }
             context.fireChannelRead(self.wrapInboundOut(header))
-            guard self.passed <= Self.limit else {
-                self.discard()
-                return context.fireErrorCaught(Self.overflow)
-            }
         }
     }
 

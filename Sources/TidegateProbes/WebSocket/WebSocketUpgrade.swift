@@ -76,7 +76,6 @@ final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case HTTPParserError.invalidEOFState: self.promise.fail(StreamError.closedWithoutAnswer)
         case HTTPParserError.headerOverflow: self.promise.fail(WebSocketAnswerGate.overflow)
         case is HTTPParserError:
             self.promise.fail(WebSocketError.violation("what the server sends is not an answer of HTTP/1.1"))

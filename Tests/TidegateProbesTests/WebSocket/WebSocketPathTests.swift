@@ -19,7 +19,7 @@ struct WebSocketPathTests {
         let latch = Latch()
         let server = try await ScriptedServer([.readLine, .hang])
         let lost = try await WebSocketProbing.probe(
-            "ws://tide.test:\(server.port)/", timeout: .milliseconds(300),
+            "ws://tide.test:\(server.port)/", timeout: .seconds(3),
             on: .init { _ in
                 // Asked once before the connection.
                 defer { latch.open() }

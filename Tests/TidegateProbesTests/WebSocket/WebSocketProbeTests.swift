@@ -204,7 +204,7 @@ struct WebSocketProbeTLSTests {
         let junk = try await WebSocketProbing.probe("wss://tide.test:\(plain.port)/")
         #expect(junk.failure?.reason == "tls_failed" && junk.failure?.party == .theirs)
         let silent = try await ScriptedServer([.hang])
-        let report = try await WebSocketProbing.probe("wss://tide.test:\(silent.port)/", timeout: .milliseconds(300))
+        let report = try await WebSocketProbing.probe("wss://tide.test:\(silent.port)/", timeout: .seconds(3))
         #expect(report.failure?.reason == "timed_out", "\(report.failure as Any)")
         #expect(report.phases(of: "websocket") == ["resolve", "connect"])
     }
