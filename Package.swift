@@ -112,9 +112,12 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ], swiftSettings: safe),
         .target(
+            name: "TidegateConnections", dependencies: ["TidegateCore", "TidegateLoop", "TidegateNetwork"],
+            swiftSettings: safe),
+        .target(
             name: "Tidegate",
             dependencies: [
-                "CBuild", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateProbes",
+                "CBuild", "TidegateConnections", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateProbes",
                 "TidegateReachability",
                 "TidegateSerialization", "TidegateSession", "TidegateTransfer", coreMetrics,
             ], swiftSettings: safe),
@@ -201,6 +204,10 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ], swiftSettings: base),
+        .testTarget(
+            name: "TidegateConnectionsTests",
+            dependencies: ["TidegateConnections", "TidegateCore", "TidegateNetwork", "TidegateTestKit"],
+            swiftSettings: base),
         .testTarget(
             name: "TidegateTracingTests",
             dependencies: [

@@ -97,6 +97,7 @@ package final class MetricsRecorder: Sendable {
         case .probe(let probe):
             self.bus.record(.probe)
             self.probes.record(probe)
+        case .connection: self.bus.record(.connection)
         case .daemon(let daemon):
             self.bus.record(.daemon)
             self.daemon.record(daemon, at: time)

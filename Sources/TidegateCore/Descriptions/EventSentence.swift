@@ -9,6 +9,7 @@ extension Event.Payload {
         case .task(let task): task.kind.sentence
         case .session(let session): session.sentence
         case .probe(let probe): probe.sentence
+        case .connection(let connection): connection.sentence
         case .daemon(let daemon): daemon.sentence
         }
     }

@@ -25,6 +25,8 @@ extension Event {
         case .targetCheck(let check): check.isNews ? .history : .metrics
         case .link, .session: .page
         case .probe(let probe): Self.relevance(of: probe.kind)
+        case .connection(.dropped): .history
+        case .connection: .page
         case .netlink(let netlink): Self.relevance(of: netlink)
         case .task(let task): Self.relevance(of: task.kind)
         case .daemon(.requestAnswered), .daemon(.journal(.committed)): .log

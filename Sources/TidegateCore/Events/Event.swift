@@ -31,6 +31,8 @@ public struct Event: Sendable {
         case task(TaskEvent)
         /// Something happened to a scheduled probe.
         indirect case probe(ProbeEvent)
+        /// Something was observed of the connections of other programs.
+        indirect case connection(ConnectionEvent)
         /// Something happened to a session as a whole.
         case session(SessionEvent)
         /// The daemon did something.
@@ -45,6 +47,7 @@ public struct Event: Sendable {
             case .task: .task
             case .session: .session
             case .probe: .probe
+            case .connection: .connection
             case .daemon: .daemon
             }
         }
@@ -52,6 +55,6 @@ public struct Event: Sendable {
 
     /// The topics of events, as labels give them.
     public enum Topic: String, Sendable, MetricLabel {
-        case path, link, netlink, task, session, probe, daemon
+        case path, link, netlink, task, session, probe, connection, daemon
     }
 }

@@ -147,6 +147,7 @@ extension Event.Payload {
         case .task(let task): task.projection
         case .session(let session): session.projection
         case .probe(let probe): probe.projection
+        case .connection(let connection): connection.projection
         case .daemon(let daemon): daemon.projection
         }
     }

@@ -58,7 +58,8 @@ extension Event.Topic: FixedLabel {
         case .task: 3
         case .session: 4
         case .probe: 5
-        case .daemon: 6
+        case .connection: 6
+        case .daemon: 7
         }
     }
 }

@@ -172,6 +172,8 @@ package final class HostDiagnostics: Sendable {
             {
                 self.input.yield(.failed)
             }
+        case .connection(let connection):
+            if case .groupSilent = connection { self.input.yield(.failed) }
         case .link, .netlink, .session, .daemon: break
         }
     }

@@ -121,7 +121,7 @@ struct ControlRoutes: Sendable {
         let events = self.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .task, .daemon(.stopping): true
-            case .path, .targetCheck, .link, .netlink, .session, .probe, .daemon: false
+            case .path, .targetCheck, .link, .netlink, .session, .probe, .connection, .daemon: false
             }
         }
         context.channel.closeFuture.whenComplete { _ in events.cancel() }

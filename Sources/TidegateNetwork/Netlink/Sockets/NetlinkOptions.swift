@@ -10,6 +10,10 @@ package struct NetlinkOptions: Sendable {
         case query
         /// Receives changes of neighbours while any are watched.
         case neighbours
+        /// Receives messages about sockets of programs that end.
+        case socketEndings
+        /// Lists sockets of programs.
+        case socketDumps
     }
 
     /// Replaces a datagram between the kernel and the decoder.

@@ -1,7 +1,7 @@
 internal import CNetlink
 internal import Glibc
 
-/// A route netlink socket of libnl; closed when it goes out of scope.
+/// A netlink socket of libnl; closed when it goes out of scope.
 struct NetlinkSocket: ~Copyable {
     /// What one call of ``receive(_:)`` read.
     enum Received: Equatable {
@@ -42,12 +42,13 @@ struct NetlinkSocket: ~Copyable {
         self.buffer.deallocate()
     }
 
-    /// A connected socket whose receive buffer holds `bufferBytes` if the kernel allows it.
+    /// A connected socket of a protocol (netlink(7)) whose receive buffer holds `bufferBytes` if the kernel allows it.
     static func connected(
-        _ kind: NetlinkOptions.SocketKind, _ options: NetlinkOptions, bufferBytes: Int
+        _ kind: NetlinkOptions.SocketKind, _ options: NetlinkOptions, bufferBytes: Int,
+        protocol number: Int32 = NETLINK_ROUTE
     ) throws(NetlinkError) -> NetlinkSocket {
         let socket = try NetlinkSocket(kind, options)
-        try check(nl_connect(socket.raw, NETLINK_ROUTE), "opening a route netlink socket")
+        try check(nl_connect(socket.raw, number), "opening a netlink socket")
         options.onOpen(kind, socket.descriptor)
         // After nl_connect, which sets a smaller buffer than the kernel's own default.
         socket.setReceiveBuffer(bufferBytes)
@@ -107,6 +108,24 @@ struct NetlinkSocket: ~Copyable {
         var length = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(self.descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 else { return 0 }
         return Int(size)
+    }
+
+    /// Asks not to be told of overruns, after which the kernel would drop everything until the queue is empty
+    /// (NETLINK_NO_ENOBUFS in netlink(7)).
+    func ignoreOverruns() throws(NetlinkError) {
+        guard self.set(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1) else {
+            throw NetlinkError(operation: "NETLINK_NO_ENOBUFS", errno: errno)
+        }
+    }
+
+    /// The number of messages that the kernel dropped for this socket (SO_MEMINFO, the ninth number); 0 if it does not
+    /// say.
+    var dropCount: UInt32 {
+        var numbers = [UInt32](repeating: 0, count: 9)
+        var length = socklen_t(numbers.count * 4)
+        // SO_MEMINFO, which Glibc does not have.
+        guard getsockopt(self.descriptor, SOL_SOCKET, 55, &numbers, &length) == 0, length >= 36 else { return 0 }
+        return numbers[8]
     }
 
     /// Sends requests, one after the other in `requests`.

@@ -26,8 +26,8 @@ package enum ProcSysFiles {
 
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    // These files are short; 64 KiB is a safe bound.
-    private static func text(_ path: String) -> String? {
+    /// The start of a file, 64 KiB at most; nil if it cannot be read.
+    static func text(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

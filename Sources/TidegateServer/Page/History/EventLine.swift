@@ -64,7 +64,7 @@ struct EventLine: Codable, Sendable {
             self.init(
                 event.payload.sentence, at: event.time, rank: .check, tone: event.payload.tone,
                 party: event.payload.party, subject: probe.probe)
-        case .netlink, .session, .daemon:
+        case .netlink, .session, .connection, .daemon:
             self.init(event.payload.sentence, at: event.time, tone: event.payload.tone, party: event.payload.party)
         }
     }
@@ -124,6 +124,12 @@ extension Event.Payload {
                 }
             case .added, .overrun, .removed: .plain
             }
+        case .connection(let connection):
+            switch connection {
+            case .stalled, .failed, .groupSilent: .bad
+            case .recovered: .good
+            case .modeChanged, .dropped: .plain
+            }
         case .path, .targetCheck, .link, .task, .netlink, .session, .daemon: .plain
         }
     }
@@ -139,7 +145,9 @@ extension Event.Payload {
         case .daemon(.remoteWrite(.failed(let failure, isNews: _))): failure.party
         case .probe(let probe):
             if case .finished(let outcome) = probe.kind { outcome.failure?.party } else { nil }
-        case .path, .targetCheck, .link, .netlink, .session, .daemon: nil
+        case .connection(.stalled(let stall)): stall.party
+        case .connection(.failed(let failure)): failure.party
+        case .path, .targetCheck, .link, .netlink, .session, .connection, .daemon: nil
         }
     }
 }

@@ -1,0 +1,115 @@
+package import TidegateCore
+package import TidegateNetwork
+
+/// What became of a connection whose socket has ended.
+package struct ConnectionEnding: Sendable, Hashable {
+    /// How sure an outcome is.
+    package enum Certainty: Sendable, Hashable {
+        case sure
+        /// Something else may look the same.
+        case likely
+    }
+
+    /// What became of it.
+    package var outcome: ConnectionOutcome
+    /// Who opened it.
+    package var direction: ConnectionDirection
+    /// How sure that is.
+    package var certainty: Certainty
+    /// True if it was established before it ended.
+    package var wasEstablished: Bool
+
+    package init(
+        _ outcome: ConnectionOutcome, _ direction: ConnectionDirection, _ certainty: Certainty, wasEstablished: Bool
+    ) {
+        self.outcome = outcome
+        self.direction = direction
+        self.certainty = certainty
+        self.wasEstablished = wasEstablished
+    }
+}
+
+/// What a message about a socket that ended says.
+package enum SocketEnding: Sendable, Hashable {
+    case connection(ConnectionEnding)
+    /// A listener, or a socket that was bound only: its port.
+    case listener(port: UInt16)
+    /// Nothing that counts: a socket that was never used.
+    case unused
+}
+
+/// Decides what became of a connection, by what the kernel says when its socket ends.
+///
+/// The message has neither an error number nor a state. What is decided is in the sequence numbers, the retransmissions
+/// and the queues that it still has.
+package enum OutcomeClassifier {
+    /// What is known besides the message.
+    package struct Context: Sendable, Hashable {
+        /// Whether a program of this machine listens, or listened a minute ago, at the socket's own address and port.
+        package var isOwnPortListening = false
+        /// Whether a list showed that no packet of the connection ever left this host.
+        package var wasNeverSent = false
+        /// Whether a router said within this second that something is unreachable (IcmpInDestUnreachs), and connects failed
+        /// that nothing else explains (TcpAttemptFails).
+        package var isUnreachable = false
+        /// Whether the kernel reset a connection because of unread data in this second (TCPAbortOnClose); nil if that is
+        /// not known.
+        package var isAbortedOnClose: Bool?
+        /// Whether a list saw the connection established.
+        package var wasEstablished = false
+
+        package init() {}
+    }
+
+    /// What a message says.
+    package static func classify(_ report: SocketReport, _ context: Context = Context()) -> SocketEnding {
+        let count = SegmentCount(report)
+        guard !count.hasNoRemote else {
+            return report.local.port == 0 ? .unused : .listener(port: report.local.port)
+        }
+        let info = report.tcp ?? TCPInfo()
+        guard count.isEstablished || context.wasEstablished else {
+            return .connection(self.failedConnect(info, count, context))
+        }
+        let direction = self.direction(count, context)
+        let end = self.end(report, info, count, direction, context)
+        return .connection(ConnectionEnding(end.outcome, direction, end.certainty, wasEstablished: true))
+    }
+
+    private static func failedConnect(_ info: TCPInfo, _ count: SegmentCount, _ context: Context) -> ConnectionEnding {
+        func ending(_ outcome: ConnectionOutcome, _ certainty: ConnectionEnding.Certainty) -> ConnectionEnding {
+            ConnectionEnding(outcome, .outgoing, certainty, wasEstablished: false)
+        }
+        if !count.isTorn, info.receivedSegments >= 1 { return ending(.refused, .sure) }
+        if info.retransmits >= 1 {
+            let isNotSent = count.isTorn ? context.wasNeverSent : info.retransmittedSegments == 0
+            return ending(isNotSent ? .notSent : .noAnswer, .sure)
+        }
+        if count.isTorn { return ending(context.isUnreachable ? .unreachable : .refused, .likely) }
+        return ending(context.isUnreachable ? .unreachable : .abandoned, .likely)
+    }
+
+    // By the SYN that this side sent, if the message has the numbers; else by who listens.
+    private static func direction(_ count: SegmentCount, _ context: Context) -> ConnectionDirection {
+        if !count.isTorn {
+            if count.controlBytes == 2 { return .outgoing }
+            if count.controlBytes == 0 { return .incoming }
+        }
+        return context.isOwnPortListening ? .incoming : .outgoing
+    }
+
+    private static func end(
+        _ report: SocketReport, _ info: TCPInfo, _ count: SegmentCount, _ direction: ConnectionDirection,
+        _ context: Context
+    ) -> (outcome: ConnectionOutcome, certainty: ConnectionEnding.Certainty) {
+        if count.isTorn { return (.aborted, .sure) }
+        let closes = count.controlBytes - (direction == .outgoing ? 1 : 0)
+        let waits = report.sendQueue > 0
+        if closes >= 1, !waits { return (.closed, .sure) }
+        if info.retransmits >= 1, waits { return (.lost, .sure) }
+        if info.probes >= 1 { return (.lost, .likely) }
+        // One byte more than was read is the peer's FIN. A reset that met unread data looks the same.
+        if report.receiveQueue > 1, !waits, context.isAbortedOnClose != false { return (.aborted, .likely) }
+        return (.reset, .likely)
+    }
+}

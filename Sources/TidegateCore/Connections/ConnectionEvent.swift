@@ -1,0 +1,159 @@
+/// Something was observed of the TCP connections of other programs.
+public enum ConnectionEvent: Sendable, Hashable {
+    /// Connections to a remote began to hang.
+    public struct Stalled: Sendable, Hashable {
+        /// The remote.
+        public var remote: Remote
+        /// How they hang.
+        public var kind: ConnectionStall
+        /// For how long, when it was noticed.
+        public var age: Duration
+        /// How often the kernel has sent again.
+        public var retransmits: Int
+        /// In how long it does so next.
+        public var nextTry: Duration?
+        /// Whose failure it is.
+        public var party: FaultParty
+
+        /// From its parts.
+        package init(
+            _ remote: Remote, _ kind: ConnectionStall, age: Duration, retransmits: Int, nextTry: Duration?,
+            party: FaultParty
+        ) {
+            self.remote = remote
+            self.kind = kind
+            self.age = age
+            self.retransmits = retransmits
+            self.nextTry = nextTry
+            self.party = party
+        }
+    }
+
+    /// Connections to a remote failed alike.
+    public struct Failed: Sendable, Hashable {
+        /// The remote.
+        public var remote: Remote
+        /// What became of them.
+        public var outcome: ConnectionOutcome
+        /// Whose failure it was.
+        public var party: FaultParty
+        /// How many there were since the event before this one.
+        public var count: Int
+
+        /// From its parts.
+        package init(_ remote: Remote, _ outcome: ConnectionOutcome, party: FaultParty, count: Int) {
+            self.remote = remote
+            self.outcome = outcome
+            self.party = party
+            self.count = count
+        }
+    }
+
+    case stalled(Stalled)
+    /// Connections that hung go on.
+    case recovered(Remote)
+    /// The first failure of its kind, or those of ten seconds.
+    case failed(Failed)
+    /// None of the remotes behind a gateway answers, and several hang.
+    case groupSilent(gateway: IPAddress?, interface: String?, remotes: Int)
+    /// Connections are observed by another mode from now on; why.
+    case modeChanged(from: ObservationMode, to: ObservationMode, reason: String?)
+    /// The kernel dropped messages because the receive buffer was full.
+    case dropped(count: Int)
+}
+
+extension ConnectionEvent {
+    var projection: EventProjection {
+        switch self {
+        case .stalled(let stall):
+            EventProjection(
+                "connection.stalled", .warning, "connections hang",
+                stall.remote.fields + [
+                    .both("kind", .text(stall.kind.label)), .both("ageSeconds", .duration(stall.age), log: "age"),
+                    .both("retransmits", .integer(Int64(stall.retransmits))),
+                    .both("nextTrySeconds", .duration(stall.nextTry), log: "next_try"), .party(stall.party),
+                ])
+        case .recovered(let remote):
+            EventProjection("connection.recovered", .info, "connections go on", remote.fields)
+        case .failed(let failure):
+            EventProjection(
+                "connection.failed", .warning, "connections failed",
+                failure.remote.fields + [
+                    .both("outcome", .word(failure.outcome.label, failure.outcome.description)),
+                    .party(failure.party), .both("count", .integer(Int64(failure.count))),
+                ])
+        case .groupSilent(let gateway, let interface, let remotes):
+            EventProjection(
+                "connection.groupSilent", .warning, "nothing behind a gateway answers",
+                [
+                    .both("gateway", .text(gateway?.description)), .both("interface", .text(interface)),
+                    .both("remotes", .integer(Int64(remotes))),
+                ])
+        case .modeChanged(let from, let to, let reason):
+            EventProjection(
+                "observation.changed", to == .event || to == .off ? .info : .warning,
+                "connections are observed by another mode",
+                [
+                    .both("from", .text(from.label)), .both("to", .text(to.label)), .both("reason", .text(reason)),
+                ])
+        case .dropped(let count):
+            EventProjection(
+                "observation.dropped", .debug, "messages about connections were dropped",
+                [.both("count", .integer(Int64(count)))])
+        }
+    }
+
+    /// What happened, in one clause.
+    var sentence: String {
+        switch self {
+        case .stalled(let stall): "\(stall.remote): \(stall.kind), \(stall.party)"
+        case .recovered(let remote): "\(remote): connections go on"
+        case .failed(let failure):
+            "\(failure.remote): \(failure.count) \(failure.count == 1 ? "connection" : "connections") "
+                + "\(failure.outcome), \(failure.party)"
+        case .groupSilent(let gateway, _, let remotes):
+            "\(remotes) remotes behind \(gateway.map { "\($0)" } ?? "this host's links") hang, and none answers"
+        case .modeChanged(_, let to, let reason):
+            "connections are observed by \(to.description)" + (reason.map { ": \($0)" } ?? "")
+        case .dropped(let count): "the kernel dropped \(count) messages about connections"
+        }
+    }
+}
+
+extension ObservationMode: CustomStringConvertible {
+    /// The mode as people read it, after "observed by".
+    public var description: String {
+        switch self {
+        case .event: "messages and lists"
+        case .eventsOnly: "messages only"
+        case .poll: "lists only"
+        case .counters: "counters only"
+        case .off: "nothing"
+        }
+    }
+}
+
+extension Remote: CustomStringConvertible {
+    /// `ADDRESS:PORT`; a port that is not known is a question mark.
+    public var description: String {
+        let port = self.port.map(String.init) ?? "?"
+        switch (self.direction, self.address.family) {
+        case (.outgoing, .ipv4): return "\(self.address):\(port)"
+        case (.outgoing, .ipv6): return "[\(self.address)]:\(port)"
+        case (.incoming, _): return "\(self.address) to port \(port)"
+        }
+    }
+
+    fileprivate var fields: [EventProjection.Field] {
+        [
+            .both("remote", .text("\(self.address)")), .both("port", .integer(self.port.map(Int64.init))),
+            .both("direction", .text(self.direction.rawValue)),
+        ]
+    }
+}
+
+extension EventProjection.Field {
+    fileprivate static func party(_ party: FaultParty) -> Self {
+        .both("party", .word(party.rawValue, party.description))
+    }
+}

@@ -1,0 +1,127 @@
+/// Which side opened a TCP connection.
+public enum ConnectionDirection: String, Sendable, Hashable {
+    /// A peer opened it.
+    case incoming = "in"
+    /// A program of this machine did.
+    case outgoing = "out"
+}
+
+extension ConnectionDirection: MetricLabel {}
+
+/// What became of an observed connection: of its beginning, or of its end.
+///
+/// What each one looks like to the kernel: the table of `OutcomeClassifier`.
+public enum ConnectionOutcome: String, Sendable, Hashable {
+    /// The peer answered the connect.
+    case established
+    /// The peer refused the connect (RFC 9293 3.10.7.1).
+    case refused
+    /// A router said that there is no way to the peer (ICMP type 3 or 1).
+    case unreachable
+    /// Nothing came back.
+    case noAnswer
+    /// The first packet never left this host: the next hop was not found on its link.
+    case notSent
+    /// The program gave up before anything could come back.
+    case abandoned
+    /// Both sides closed in order.
+    case closed
+    /// The peer reset it, or somebody in its name.
+    case reset
+    /// The peer went silent.
+    case lost
+    /// A program of this machine reset it: by SO_LINGER, or by data that it left unread.
+    case aborted
+}
+
+extension ConnectionOutcome: MetricLabel {
+    /// True for what becomes of a connect; false for the end of a connection that was established.
+    public var isOfConnect: Bool {
+        switch self {
+        case .established, .refused, .unreachable, .noAnswer, .notSent, .abandoned: true
+        case .closed, .reset, .lost, .aborted: false
+        }
+    }
+
+    /// True if somebody's failure may be behind it.
+    public var isFailure: Bool {
+        switch self {
+        case .refused, .unreachable, .noAnswer, .notSent, .reset, .lost: true
+        case .established, .abandoned, .closed, .aborted: false
+        }
+    }
+}
+
+extension ConnectionOutcome: CustomStringConvertible {
+    /// The outcome as people read it: `no answer`.
+    public var description: String {
+        switch self {
+        case .established: "established"
+        case .refused: "refused"
+        case .unreachable: "unreachable"
+        case .noAnswer: "no answer"
+        case .notSent: "not sent"
+        case .abandoned: "given up"
+        case .closed: "closed"
+        case .reset: "reset"
+        case .lost: "lost"
+        case .aborted: "aborted here"
+        }
+    }
+}
+
+/// How an observed connection hangs.
+public enum ConnectionStall: String, Sendable, Hashable {
+    /// A connect without an answer for a second or longer.
+    case connecting
+    /// Data that was sent, and sent again, is not acknowledged.
+    case unanswered
+    /// The peer's program does not read, so that its window is closed (RFC 9293 3.8.6).
+    case window
+}
+
+extension ConnectionStall: MetricLabel {}
+
+extension ConnectionStall: CustomStringConvertible {
+    /// The stall as people read it.
+    public var description: String {
+        switch self {
+        case .connecting: "no answer to the connect"
+        case .unanswered: "no answer to what was sent"
+        case .window: "the other side does not read"
+        }
+    }
+}
+
+/// How connections of other programs are observed: as well as the kernel or a sandbox lets it.
+public enum ObservationMode: String, Sendable, Hashable {
+    /// By the kernel's messages about sockets that end, and by lists of the live ones.
+    case event
+    /// By the messages only: lists are refused.
+    case eventsOnly
+    /// By lists only: the messages are refused, so that short connections are missed.
+    case poll
+    /// By the kernel's counters only, which name no remote.
+    case counters
+    /// Not at all.
+    case off
+}
+
+extension ObservationMode: MetricLabel {}
+
+/// Where a remote is, by its address.
+public enum ConnectionScope: String, Sendable, Hashable {
+    /// On the link (RFC 3927, RFC 4291 2.5.6).
+    case link
+    /// In private space (RFC 1918, RFC 4193, RFC 6598).
+    case `private`
+    /// Anywhere else.
+    case `public`
+
+    /// The scope of an address.
+    package init(_ address: IPAddress) {
+        self = address.isLinkLocal ? .link : address.isGlobal ? .public : .private
+    }
+}
+
+extension ConnectionScope: MetricLabel {}

@@ -1,0 +1,157 @@
+/// What has been counted of the connections of other programs since they are observed, as metrics give it.
+package struct ConnectionStatistics: Sendable, Hashable {
+    /// A state of observed connections, as its label names it.
+    package enum State: String, Sendable, MetricLabel {
+        case connecting, established, closing
+    }
+
+    /// What a list of sockets was of.
+    package enum Dump: String, Sendable, MetricLabel {
+        case connecting, established, listeners
+    }
+
+    /// What the kernel counted and nothing observed explains.
+    package enum Unexplained: String, Sendable, MetricLabel {
+        case connects, resets
+    }
+
+    /// Observations in buckets, as a histogram has them.
+    package struct Distribution: Sendable, Hashable {
+        /// The upper bounds of the buckets in seconds, without the last one, which has none.
+        package let bounds: [Double]
+        /// How many observations are in each bucket, and in the last one those above all bounds; not cumulative.
+        package private(set) var counts: [UInt64]
+        /// The sum of all observations in seconds.
+        package private(set) var sum = 0.0
+
+        /// Nothing observed yet.
+        package init(bounds: [Double]) {
+            self.bounds = bounds
+            self.counts = Array(repeating: 0, count: bounds.count + 1)
+        }
+
+        /// Adds an observation.
+        package mutating func add(_ duration: Duration) {
+            let seconds = duration.inSeconds
+            self.counts[self.bounds.firstIndex { seconds <= $0 } ?? self.bounds.count] += 1
+            self.sum += seconds
+        }
+    }
+
+    /// What is counted of the connections of one configured target.
+    package struct OfTarget: Sendable, Hashable {
+        /// Connections in the last lists.
+        package var connections: [State: Int] = [:]
+        /// What became of connects.
+        package var connects: [ConnectionOutcome: UInt64] = [:]
+        /// How established ones ended.
+        package var ends: [ConnectionOutcome: UInt64] = [:]
+        /// When it answered last; nil if it never did.
+        package var lastAnswer: WallTime?
+
+        /// Nothing yet.
+        package init() {}
+    }
+
+    /// What is counted for each direction.
+    package struct Traffic: Sendable, Hashable {
+        /// Connections in the last lists.
+        package var connections: [State: Int] = [:]
+        /// Connections that hang.
+        package var stalled: [ConnectionStall: Int] = [:]
+        /// Connections that began to hang.
+        package var stalls: [ConnectionStall: UInt64] = [:]
+        /// How established connections ended.
+        package var ends: [ConnectionOutcome: UInt64] = [:]
+        /// Segments that were sent, and sent again.
+        package var sentSegments: UInt64 = 0
+        package var retransmittedSegments: UInt64 = 0
+        /// Bytes that were sent, without those that were sent again, and received.
+        package var sentBytes: UInt64 = 0
+        package var receivedBytes: UInt64 = 0
+
+        /// Nothing yet.
+        package init() {}
+    }
+
+    /// A failure, by what became of the connection and whose it was.
+    package struct Failure: Sendable, Hashable {
+        package var outcome: ConnectionOutcome
+        package var party: FaultParty
+
+        package init(_ outcome: ConnectionOutcome, _ party: FaultParty) {
+            self.outcome = outcome
+            self.party = party
+        }
+    }
+
+    /// The bounds of ``roundTrips``.
+    package static let roundTripBounds = [
+        0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+    ]
+    /// The bounds of ``dumps``.
+    package static let dumpBounds = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
+
+    /// How connections are observed.
+    package var mode: ObservationMode = .off
+    /// What is counted of each direction.
+    package var traffic: [ConnectionDirection: Traffic] = [:]
+    /// What became of outgoing connects.
+    package var connects: [ConnectionOutcome: UInt64] = [:]
+    /// Connections that peers opened.
+    package var accepts: UInt64 = 0
+    /// Failures.
+    package var failures: [Failure: UInt64] = [:]
+    /// When any remote of a scope answered last.
+    package var lastAnswers: [ConnectionScope: WallTime] = [:]
+    /// The shortest round trips of outgoing connections that ended.
+    package var roundTrips: [ConnectionScope: Distribution] = [:]
+    /// What concerns configured targets, by their names.
+    package var targets: [String: OfTarget] = [:]
+    /// Messages about sockets that ended.
+    package var messages: [AddressFamily: UInt64] = [:]
+    /// Messages that the kernel dropped.
+    package var dropped: UInt64 = 0
+    /// What nothing explains.
+    package var unexplained: [Unexplained: UInt64] = [:]
+    /// How long lists took.
+    package var dumps: [Dump: Distribution] = [:]
+    /// Connections that are kept in mind.
+    package var tracked = 0
+    /// The receive buffer's size in bytes.
+    package var receiveBufferBytes = 0
+    /// The kernel's own counters of this network namespace; nil if they cannot be read.
+    package var kernel: TCPCounters?
+
+    /// Nothing counted yet.
+    package init() {}
+}
+
+/// The kernel's counters of TCP in a network namespace (proc_net(5), /proc/net/snmp and /proc/net/netstat).
+package struct TCPCounters: Sendable, Hashable {
+    /// Connects of programs here (TcpActiveOpens).
+    package var activeOpens: UInt64 = 0
+    /// Connections that peers opened (TcpPassiveOpens).
+    package var passiveOpens: UInt64 = 0
+    /// Connects that failed (TcpAttemptFails).
+    package var attemptFails: UInt64 = 0
+    /// Established connections that were reset, by either side (TcpEstabResets).
+    package var establishedResets: UInt64 = 0
+    /// Segments with RST that were sent (TcpOutRsts).
+    package var sentResets: UInt64 = 0
+    /// Segments that were sent again (TcpRetransSegs).
+    package var retransmittedSegments: UInt64 = 0
+    /// SYN segments among them (TcpExtTCPSynRetrans).
+    package var synRetransmits: UInt64 = 0
+    /// Connections given up because nothing came back (TcpExtTCPAbortOnTimeout).
+    package var timeoutAborts: UInt64 = 0
+    /// Connections reset because the program left data unread (TcpExtTCPAbortOnClose).
+    package var closeAborts: UInt64 = 0
+    /// Connections refused because a listener's queue was full (TcpExtListenOverflows).
+    package var listenOverflows: UInt64 = 0
+    /// ICMP messages about something unreachable that came (IcmpInDestUnreachs).
+    package var unreachableMessages: UInt64 = 0
+
+    /// All zero.
+    package init() {}
+}

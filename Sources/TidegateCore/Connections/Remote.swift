@@ -1,0 +1,97 @@
+/// The other end of observed connections.
+public struct Remote: Sendable, Hashable {
+    /// The address that the program dialled, or from which it was dialled.
+    public var address: IPAddress
+    /// The port that was dialled: the remote's if a program of this machine opened the connection, else this host's;
+    /// nil if the kernel does not tell it any more.
+    public var port: UInt16?
+    /// Who opened its connections.
+    public var direction: ConnectionDirection
+
+    /// A remote from its parts.
+    package init(_ address: IPAddress, port: UInt16?, _ direction: ConnectionDirection) {
+        self.address = address
+        self.port = port
+        self.direction = direction
+    }
+}
+
+/// What is known of the connections to one remote.
+public struct RemoteReport: Sendable, Hashable {
+    /// Who created a socket.
+    public struct Owner: Sendable, Hashable {
+        /// The user (credentials(7)).
+        public var user: UInt32
+        /// The number of the control group (cgroups(7)); nil if the kernel does not say.
+        public var controlGroup: UInt64?
+
+        /// An owner from its parts.
+        package init(user: UInt32, controlGroup: UInt64? = nil) {
+            self.user = user
+            self.controlGroup = controlGroup
+        }
+    }
+
+    /// The remote.
+    public var remote: Remote
+    /// The configured target whose address it is; nil for none.
+    public var target: String?
+    /// Connections that are being opened.
+    public var connecting = 0
+    /// Connections that are established.
+    public var established = 0
+    /// Connections that one side has closed.
+    public var closing = 0
+    /// Connections that hang, by how.
+    public var stalled: [ConnectionStall: Int] = [:]
+    /// Whose failure it is that they hang; nil if none does.
+    public var party: FaultParty?
+    /// When the kernel sends again next, of all that hang; nil if none does.
+    public var nextTry: Duration?
+    /// The shortest round trip that was seen; nil without a sample.
+    public var shortestRoundTrip: Duration?
+    /// Segments that were sent.
+    public var sentSegments: UInt64 = 0
+    /// Segments that were sent again.
+    public var retransmittedSegments: UInt64 = 0
+    /// How long ago it answered anything; nil if it never did.
+    public var answered: Duration?
+    /// What became of its connections in the last five minutes.
+    public var outcomes: [ConnectionOutcome: Int] = [:]
+    /// Who has connections to it.
+    public var owners: [Owner] = []
+
+    /// A report that says nothing yet.
+    package init(_ remote: Remote) { self.remote = remote }
+
+    /// How many of its connections hang.
+    public var stalledCount: Int { self.stalled.values.reduce(0, +) }
+    /// How many connections it has.
+    public var connectionCount: Int { self.connecting + self.established + self.closing }
+}
+
+/// What is known of the TCP connections of other programs.
+public struct ConnectionsReport: Sendable, Hashable {
+    /// How they are observed.
+    public var mode: ObservationMode
+    /// Why not better; nil in the best mode.
+    public var reason: String?
+    /// The remotes: those that hang first, then by their number of connections.
+    public var remotes: [RemoteReport]
+    /// Messages that the kernel dropped because the receive buffer was full, exactly.
+    public var dropped: UInt64
+    /// Connects and resets that the kernel counted and that were not observed.
+    public var unexplained: UInt64
+
+    /// A report from its parts.
+    package init(
+        mode: ObservationMode = .off, reason: String? = nil, remotes: [RemoteReport] = [], dropped: UInt64 = 0,
+        unexplained: UInt64 = 0
+    ) {
+        self.mode = mode
+        self.reason = reason
+        self.remotes = remotes
+        self.dropped = dropped
+        self.unexplained = unexplained
+    }
+}
