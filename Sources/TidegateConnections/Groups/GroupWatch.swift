@@ -1,0 +1,99 @@
+internal import TidegateCore
+
+/// Follows the groups of remotes behind each next hop, and makes the events of their stalls.
+struct GroupWatch {
+    /// What a look at all groups found.
+    struct Judgement {
+        /// Whose failure it is that connections hang, by remote.
+        var parties: [Remote: FaultParty] = [:]
+        var effects: [ObservationState.Effect] = []
+    }
+
+    // Stalls that no event has told yet: it says whose failure they are, which the group decides.
+    private var untold: [Remote: StallFinding] = [:]
+    private var told: Set<Remote> = []
+    private var silent: Set<RemoteGroup.NextHop> = []
+
+    /// True if nothing hangs, as far as is known.
+    var isIdle: Bool { self.untold.isEmpty && self.told.isEmpty && self.silent.isEmpty }
+
+    /// Whether several remotes behind a next hop hang, and none answers.
+    func isSilent(_ nextHop: RemoteGroup.NextHop) -> Bool { self.silent.contains(nextHop) }
+
+    /// A connection to a remote began to hang.
+    mutating func stalled(_ remote: Remote, _ finding: StallFinding) -> [ObservationState.Effect] {
+        guard !self.told.contains(remote) else { return [] }
+        self.untold[remote] = finding
+        return []
+    }
+
+    /// No connection to a remote hangs any more; true if an event had told that some do.
+    mutating func recovered(_ remote: Remote) -> Bool {
+        self.untold[remote] = nil
+        return self.told.remove(remote) != nil
+    }
+
+    /// Looks at all groups.
+    mutating func judge(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Judgement {
+        var judgement = Judgement()
+        let groups = Dictionary(grouping: remotes.entries.keys) { routes.nextHop(to: $0.address) }
+        var stillSilent: Set<RemoteGroup.NextHop> = []
+        for (nextHop, members) in groups {
+            // What is not looked up yet comes with the next look.
+            guard let nextHop else { continue }
+            let finding = RemoteGroup.finding(Self.members(members, of: remotes), at: now)
+            if case .silent(let count) = finding {
+                stillSilent.insert(nextHop)
+                if !self.silent.contains(nextHop) {
+                    judgement.effects.append(
+                        .publish(.groupSilent(gateway: nextHop.gateway, interface: nextHop.interface, remotes: count)))
+                }
+            }
+            for remote in members where remotes.entries[remote]?.isStalled ?? false {
+                let party = self.party(of: remote, finding, routes)
+                judgement.parties[remote] = party
+                if let stall = self.untold.removeValue(forKey: remote) {
+                    self.told.insert(remote)
+                    judgement.effects.append(.publish(.stalled(stall.event(of: remote, party))))
+                }
+            }
+        }
+        self.silent = stillSilent
+        return judgement
+    }
+
+    // Remotes with several ports, or in both directions, are one member.
+    private static func members(_ remotes: [Remote], of table: RemoteTable) -> [RemoteGroup.Member] {
+        var members: [IPAddress: RemoteGroup.Member] = [:]
+        for remote in remotes {
+            guard let entry = table.entries[remote] else { continue }
+            var member = members[remote.address] ?? RemoteGroup.Member(remote.address)
+            member.answered = [member.answered, entry.answered].compactMap(\.self).max()
+            // That a program does not read is no silence of its host.
+            if entry.stalled.keys.contains(where: { $0 != .window }) {
+                member.stalledSince = [member.stalledSince, entry.stalledSince].compactMap(\.self).min()
+            }
+            members[remote.address] = member
+        }
+        return Array(members.values)
+    }
+
+    private func party(of remote: Remote, _ finding: RemoteGroup.Finding, _ routes: RouteCache) -> FaultParty {
+        let verdict = routes.route(to: remote.address)?.verdict ?? .unknown
+        if verdict.level != .unknown, verdict.level < .routed { return verdict.reason?.party ?? .mine }
+        return switch finding {
+        case .some(let parties): parties[remote.address] ?? .theirs
+        case .silent: .upstream
+        case .alone: .unknown
+        // Only a closed window is left.
+        case .fine: .theirs
+        }
+    }
+}
+
+extension StallFinding {
+    fileprivate func event(of remote: Remote, _ party: FaultParty) -> ConnectionEvent.Stalled {
+        ConnectionEvent.Stalled(
+            remote, self.kind, age: self.age, retransmits: self.retransmits, nextTry: self.nextTry, party: party)
+    }
+}

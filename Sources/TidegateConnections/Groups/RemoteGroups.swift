@@ -1,0 +1,88 @@
+package import TidegateCore
+
+/// The remotes behind one next hop: together they say whether it is them or the way there.
+package struct RemoteGroup: Sendable, Hashable {
+    /// The next hop of the group.
+    package struct NextHop: Sendable, Hashable {
+        /// The gateway; nil for remotes on this host's own link.
+        package var gateway: IPAddress?
+        /// The interface; nil if it is not known.
+        package var interface: String?
+
+        package init(gateway: IPAddress?, interface: String?) {
+            self.gateway = gateway
+            self.interface = interface
+        }
+    }
+
+    /// One remote.
+    package struct Member: Sendable, Hashable {
+        package var address: IPAddress
+        /// When it answered last; nil if it never did.
+        package var answered: MonotonicTime?
+        /// Since when connections to it hang; nil if none does.
+        package var stalledSince: MonotonicTime?
+
+        package init(_ address: IPAddress, answered: MonotonicTime? = nil, stalledSince: MonotonicTime? = nil) {
+            self.address = address
+            self.answered = answered
+            self.stalledSince = stalledSince
+        }
+    }
+
+    /// What the group says.
+    package enum Finding: Sendable, Hashable {
+        /// No remote hangs.
+        case fine
+        /// Some hang while others answer: whose failure it is, by remote.
+        case some([IPAddress: FaultParty])
+        /// Several hang, and none answers: it is the way there.
+        case silent(count: Int)
+        /// One hangs, and nothing else is known.
+        case alone(IPAddress)
+    }
+
+    // An answer that is older says nothing of a silence that is a second old.
+    private static let freshness = Duration.milliseconds(1500)
+
+    /// The remotes behind one next hop say what fails.
+    package static func finding(_ members: [Member], at now: MonotonicTime) -> Finding {
+        let stalled = members.filter { $0.stalledSince != nil }
+        guard let since = stalled.compactMap(\.stalledSince).min() else { return .fine }
+        let answering = members.filter { member in
+            member.stalledSince == nil && member.answered.map { now - $0 < self.freshness } ?? false
+        }
+        guard answering.isEmpty else { return .some(self.parties(of: stalled, beside: answering)) }
+        let isAnyHeard = members.contains { $0.answered.map { $0 > since } ?? false }
+        if stalled.count >= 2, !isAnyHeard { return .silent(count: stalled.count) }
+        guard stalled.count == 1, let only = stalled.first else {
+            return .some(Dictionary(stalled.map { ($0.address, .unknown) }) { $1 })
+        }
+        return .alone(only.address)
+    }
+
+    // Several that hang in one network where nothing answers: more likely the way to that network than each of them.
+    private static func parties(of stalled: [Member], beside answering: [Member]) -> [IPAddress: FaultParty] {
+        let networks = Dictionary(grouping: stalled) { Network($0.address) }
+        let answers = Set(answering.map { Network($0.address) })
+        var parties: [IPAddress: FaultParty] = [:]
+        for (network, members) in networks {
+            let party: FaultParty = members.count >= 2 && !answers.contains(network) ? .path : .theirs
+            for member in members { parties[member.address] = party }
+        }
+        return parties
+    }
+
+    /// The covering /24 or /48 of an address.
+    private struct Network: Hashable {
+        private let high: UInt64
+        private let low: UInt64
+        private let family: AddressFamily
+
+        init(_ address: IPAddress) {
+            let (high, low) = address.bits
+            self.family = address.family
+            (self.high, self.low) = address.family == .ipv4 ? (0, low >> 8) : (high >> 16, 0)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package import TidegateCore
+
+/// Decides how connections are observed: by what the kernel lets through, and by how much there is.
+package struct ObservationModeMachine: Sendable {
+    package enum Input: Sendable, Hashable {
+        /// Messages about endings come, or are refused: why.
+        case endings(refusal: String?)
+        /// Sockets can be listed, or that is refused: why.
+        case lists(refusal: String?)
+        /// A second has passed, in which so many messages came and so many were dropped, and so many connections were
+        /// opened as the kernel counts them.
+        case second(messages: Int, drops: Int, opened: Int)
+        /// The kernel's counters can, or cannot, be read.
+        case counters(isReadable: Bool)
+    }
+
+    package enum Effect: Sendable, Hashable {
+        /// Leave the groups: the kernel then makes no messages.
+        case leaveGroups
+        /// Join the groups again, and list everything.
+        case joinGroups
+    }
+
+    /// More messages than this in each of three seconds are a storm.
+    package static let stormRate = 20_000
+    /// Fewer connections than this in each of thirty seconds are its end.
+    package static let calmRate = 10_000
+    private static let stormSeconds = 3
+    private static let calmSeconds = 30
+
+    private enum Storm: Sendable, Hashable {
+        /// So many seconds in a row were too much, or lost messages.
+        case calm(loud: Int, lossy: Int)
+        /// So many seconds in a row were quiet.
+        case storm(quiet: Int)
+    }
+
+    private var endingsRefusal: String?
+    private var listsRefusal: String?
+    private var hasCounters = true
+    private var storm = Storm.calm(loud: 0, lossy: 0)
+
+    package init() {}
+
+    /// Takes what happened.
+    package mutating func handle(_ input: Input) -> Effect? {
+        switch input {
+        case .endings(let refusal):
+            self.endingsRefusal = refusal
+            return nil
+        case .lists(let refusal):
+            self.listsRefusal = refusal
+            return nil
+        case .counters(let isReadable):
+            self.hasCounters = isReadable
+            return nil
+        case .second(let messages, let drops, let opened): return self.second(messages, drops, opened)
+        }
+    }
+
+    private mutating func second(_ messages: Int, _ drops: Int, _ opened: Int) -> Effect? {
+        switch self.storm {
+        case .calm(let loud, let lossy):
+            let (loud, lossy) = (messages > Self.stormRate ? loud + 1 : 0, drops > 0 ? lossy + 1 : 0)
+            guard max(loud, lossy) >= Self.stormSeconds else {
+                self.storm = .calm(loud: loud, lossy: lossy)
+                return nil
+            }
+            self.storm = .storm(quiet: 0)
+            return .leaveGroups
+        case .storm(let quiet):
+            let quiet = opened < Self.calmRate ? quiet + 1 : 0
+            guard quiet >= Self.calmSeconds else {
+                self.storm = .storm(quiet: quiet)
+                return nil
+            }
+            self.storm = .calm(loud: 0, lossy: 0)
+            return .joinGroups
+        }
+    }
+
+    /// True while there is too much to read.
+    package var isStorm: Bool { if case .storm = self.storm { true } else { false } }
+
+    /// How connections are observed now.
+    package var mode: ObservationMode {
+        switch (self.endingsRefusal == nil && !self.isStorm, self.listsRefusal == nil) {
+        case (true, true): .event
+        case (true, false): .eventsOnly
+        case (false, true): .poll
+        case (false, false): self.hasCounters ? .counters : .off
+        }
+    }
+
+    /// Why not better, in one clause; nil in the best mode.
+    package var reason: String? {
+        if self.isStorm {
+            return "more than \(Self.stormRate) connections end in a second, or messages about them are lost"
+        }
+        let refusals = [self.endingsRefusal, self.listsRefusal].compactMap(\.self)
+        return refusals.isEmpty ? nil : Set(refusals).sorted().joined(separator: "; ")
+    }
+}

@@ -1,0 +1,35 @@
+internal import TidegateCore
+
+/// Counts what happens in a second.
+struct ObservationRate {
+    /// What happened in a second.
+    struct Second {
+        let messages: Int
+        let drops: Int
+        /// Connections that the kernel opened or accepted.
+        let opened: Int
+    }
+
+    // From here on messages are read together.
+    private static let busyRate = 2000
+
+    private var messages = 0
+    private var drops: UInt32 = 0
+    private var opened: UInt64 = 0
+    /// True if so many messages came in the last second that waiting for more saves time.
+    private(set) var isBusy = false
+
+    /// Messages were read.
+    mutating func add(_ count: Int) { self.messages += count }
+
+    /// A second has passed; `drops` are all drops so far.
+    @discardableResult
+    mutating func second(_ drops: UInt32, _ counters: TCPCounters?) -> Second {
+        let opened = counters.map { $0.activeOpens + $0.passiveOpens } ?? 0
+        let second = Second(
+            messages: self.messages, drops: Int(drops &- self.drops), opened: Int(opened.growth(since: self.opened)))
+        (self.messages, self.drops, self.opened) = (0, drops, opened)
+        self.isBusy = second.messages > Self.busyRate
+        return second
+    }
+}

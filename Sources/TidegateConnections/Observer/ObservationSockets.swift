@@ -1,0 +1,103 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// The two sockets: messages about sockets that end, and lists of the live ones.
+struct ObservationSockets {
+    /// What the kernel or a sandbox refuses.
+    struct Refusal {
+        let text: String
+        /// True if the kernel lacks the part that knows sockets (ENOENT).
+        let isMissing: Bool
+
+        init(_ error: NetlinkError) {
+            self.text = error.description
+            self.isMissing = error.code == 2
+        }
+    }
+
+    // Between two looks at the clock.
+    private static let burst = 20_000
+
+    private let configuration: ConnectionsConfiguration
+    private let options: NetlinkOptions
+    private var endings: SocketEndingChannel?
+    private var dumps: SocketDumpChannel?
+    private var failure: String?
+
+    init(_ configuration: ConnectionsConfiguration, _ options: NetlinkOptions) {
+        self.configuration = configuration
+        self.options = options
+    }
+
+    var endingsDescriptor: Int32? { self.endings?.descriptor }
+    var receiveBufferBytes: Int { self.endings?.receiveBufferBytes ?? 0 }
+    /// Messages that were dropped since the socket was opened.
+    var dropCount: UInt32 { self.endings?.dropCount ?? 0 }
+
+    /// Opens the socket for messages; why not, if that is refused.
+    mutating func openEndings() -> String? {
+        var options = self.options
+        options.receiveBufferBytes = self.configuration.receiveBufferBytes
+        do throws(NetlinkError) {
+            // Loopback is read, too: what the kernel counts has it, and is compared.
+            self.endings = try SocketEndingChannel(options, includesLoopback: true)
+            return nil
+        } catch {
+            self.endings = nil
+            return error.description
+        }
+    }
+
+    /// Reads the messages that are there; how many there were.
+    mutating func readEndings(_ body: (SocketReport) -> Void) -> Int {
+        guard let endings = self.endings else { return 0 }
+        var count = 0
+        while count < Self.burst {
+            let received = endings.receive { message in
+                if case .socket(let report) = message { body(report) }
+            }
+            switch received {
+            case .messages: count += 1
+            case .nothing: return count
+            case .failed(let error):
+                self.failure = error.description
+                self.endings = nil
+                return count
+            }
+        }
+        return count
+    }
+
+    /// Why the socket for messages does not work any more, once.
+    mutating func takeFailure() -> String? {
+        defer { self.failure = nil }
+        return self.failure
+    }
+
+    /// Lists sockets of both families; what is refused, if anything.
+    mutating func list(_ states: SocketDump.States, _ body: (SocketReport) -> Void) -> Refusal? {
+        do throws(NetlinkError) {
+            let channel = try self.openDumps()
+            for family in AddressFamily.allCases {
+                try channel.dump(SocketDump(family, states, asksForInfo: states != .listeners), body)
+            }
+            return nil
+        } catch {
+            self.dumps = nil
+            return Refusal(error)
+        }
+    }
+
+    private mutating func openDumps() throws(NetlinkError) -> SocketDumpChannel {
+        if let dumps = self.dumps { return dumps }
+        let dumps = try SocketDumpChannel(self.options)
+        self.dumps = dumps
+        return dumps
+    }
+
+    /// Has no more messages come.
+    mutating func leave() { try? self.endings?.leave() }
+
+    /// Has messages come again.
+    mutating func rejoin() { try? self.endings?.join() }
+}

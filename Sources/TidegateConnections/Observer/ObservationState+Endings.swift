@@ -1,0 +1,165 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+// What the kernel's messages about sockets that ended say.
+extension ObservationState {
+    /// A socket has ended.
+    mutating func ended(_ report: SocketReport, at now: Moment) -> [Effect] {
+        self.recorder.message(report.local.address.family)
+        guard report.protocolNumber == 6 else { return [] }
+        let known = self.table.remove(report.cookie)
+        let count = SegmentCount(report)
+        if count.hasNoRemote {
+            if report.local.port != 0 {
+                self.listeners.ended(port: report.local.port, report.local.address, at: now.monotonic)
+            }
+            return []
+        }
+        guard case .connection(let ending) = OutcomeClassifier.classify(report, self.context(report, known, now))
+        else { return [] }
+        if known == nil, ending.direction == .outgoing { self.observed.connects += 1 }
+        let needsJudgement = !ending.wasEstablished && ending.certainty == .likely
+        guard needsJudgement else { return self.conclude(report, ending, known, at: now) }
+        // The counters of this second tell.
+        self.ambiguous.add(report, isTorn: count.isTorn)
+        return []
+    }
+
+    private func context(
+        _ report: SocketReport, _ known: TrackedConnection?, _ now: Moment
+    ) -> OutcomeClassifier.Context {
+        var context = OutcomeClassifier.Context()
+        context.isOwnPortListening = self.listeners.contains(report.local, at: now.monotonic)
+        if let known { context.isOwnPortListening = known.direction == .incoming }
+        context.wasNeverSent = known?.flags.contains(.neverSent) ?? false
+        context.wasEstablished = known?.flags.contains(.established) ?? false
+        return context
+    }
+
+    /// What became of a connection is decided.
+    private mutating func conclude(
+        _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?, at now: Moment
+    ) -> [Effect] {
+        // Those that are not sure have been explained by the counters themselves.
+        if !ending.wasEstablished, ending.certainty == .sure { self.ambiguous.explain(ending.outcome) }
+        switch ending.outcome {
+        case .reset, .aborted, .lost: self.observed.resets += 1
+        case .established, .refused, .unreachable, .noAnswer, .notSent, .abandoned, .closed: break
+        }
+        guard self.counts(report) else { return [] }
+        let remote = self.remote(of: report, ending.direction, known)
+        let target = self.targets.name(of: remote)
+        if ending.wasEstablished {
+            if !(known?.flags.contains(.established) ?? false) { self.countOpening(ending.direction, target) }
+            self.recorder.end(ending.outcome, ending.direction, target: target)
+            self.countTraffic(report, ending, known)
+        } else {
+            self.recorder.connect(ending.outcome, target: target)
+        }
+        self.remotes.update(remote, at: now.monotonic) { entry in
+            entry.outcomes.add(ending.outcome, at: now.monotonic)
+            if let silence = report.tcp?.silence {
+                let roundTrip = report.tcp?.shortestRoundTrip.map { Duration.microseconds(Int64($0)) }
+                entry.answer(silence, roundTrip: roundTrip, at: now.monotonic)
+            }
+        }
+        if let silence = report.tcp?.silence {
+            self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - silence))
+        }
+        return ending.outcome.isFailure ? self.fail(remote, ending.outcome, at: now.monotonic) : []
+    }
+
+    private mutating func countOpening(_ direction: ConnectionDirection, _ target: String?) {
+        switch direction {
+        case .outgoing: self.recorder.connect(.established, target: target)
+        case .incoming: self.recorder.accept()
+        }
+    }
+
+    private mutating func countTraffic(
+        _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?
+    ) {
+        guard let info = report.tcp else { return }
+        var connection = known ?? TrackedConnection(report, ending.direction, list: self.list)
+        self.recorder.traffic(connection.advance(to: info), ending.direction)
+        if ending.direction == .outgoing, let sample = info.shortestRoundTrip {
+            self.recorder.roundTrip(.microseconds(Int64(sample)), ConnectionScope(report.remote.address))
+        }
+    }
+
+    // The port that the kernel has forgotten is known if a list showed the connection.
+    private func remote(
+        of report: SocketReport, _ direction: ConnectionDirection, _ known: TrackedConnection?
+    ) -> Remote {
+        if let known { return known.remote }
+        let port = direction == .outgoing ? report.remote.port : report.local.port
+        return Remote(report.remote.address, port: port == 0 ? nil : port, direction)
+    }
+
+    // MARK: Failures
+
+    private mutating func fail(_ remote: Remote, _ outcome: ConnectionOutcome, at now: MonotonicTime) -> [Effect] {
+        let decided = self.failures.add(
+            remote, outcome, self.surroundings(of: remote.address, needsOthers: outcome.isSilence, at: now), at: now)
+        guard let decided else {
+            return self.routes.needsLookUp(remote.address, at: now) ? [.lookUp(remote.address)] : []
+        }
+        return self.record(decided)
+    }
+
+    private mutating func record(_ decided: FailureLedger.Decided) -> [Effect] {
+        self.recorder.failure(decided.outcome, decided.party)
+        return decided.event.map { [.publish($0)] } ?? []
+    }
+
+    /// The route to an address was looked up.
+    mutating func routed(_ address: IPAddress, _ route: AddressRoute, at now: MonotonicTime) -> [Effect] {
+        self.routes.set(route, for: address)
+        let decided = self.failures.routed(
+            address, self.surroundings(of: address, needsOthers: self.failures.isAnySilent(at: address), at: now),
+            at: now)
+        var effects: [Effect] = []
+        for failure in decided { effects += self.record(failure) }
+        guard !self.groups.isIdle else { return effects }
+        return effects + self.groups.judge(self.remotes, self.routes, at: now).effects
+    }
+
+    // The others are many, and decide only where nothing came back.
+    private func surroundings(
+        of address: IPAddress, needsOthers: Bool, at now: MonotonicTime
+    ) -> FailureLedger.Surroundings {
+        var surroundings = FailureLedger.Surroundings(verdict: self.routes.route(to: address)?.verdict)
+        guard needsOthers, let nextHop = self.routes.nextHop(to: address) else { return surroundings }
+        for (remote, entry) in self.remotes.entries
+        where remote.address != address && self.routes.nextHop(to: remote.address) == nextHop {
+            guard let answered = entry.answered, now - answered < .milliseconds(1500) else { continue }
+            surroundings.isAnyOtherAnswering = true
+            return surroundings
+        }
+        if self.groups.isSilent(nextHop) { surroundings.group = .silent(count: 2) }
+        return surroundings
+    }
+
+    // MARK: Counters
+
+    /// A second has passed, in which the kernel counted; nil if it does not say.
+    mutating func second(_ counters: TCPCounters?, at now: Moment) -> [Effect] {
+        self.recorder.count(counters)
+        var effects = self.failures.flush(at: now.monotonic).map(Effect.publish)
+        for (report, outcome) in self.ambiguous.judge(by: counters ?? TCPCounters()) {
+            let ending = ConnectionEnding(outcome, .outgoing, .likely, wasEstablished: false)
+            effects += self.conclude(report, ending, nil, at: now)
+        }
+        return effects
+    }
+}
+
+extension ConnectionOutcome {
+    /// True if nothing came back any more.
+    var isSilence: Bool {
+        switch self {
+        case .noAnswer, .lost: true
+        case .established, .refused, .unreachable, .notSent, .abandoned, .closed, .reset, .aborted: false
+        }
+    }
+}

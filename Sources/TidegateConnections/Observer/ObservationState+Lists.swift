@@ -1,0 +1,147 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+// What lists of live sockets show.
+extension ObservationState {
+    /// A list begins.
+    mutating func begin(_ kind: ConnectionStatistics.Dump) {
+        switch kind {
+        case .connecting: self.remotes.beginList(of: [.connecting])
+        case .established:
+            self.list &+= 1
+            self.remotes.beginList(of: [.established, .closing])
+        case .listeners: break
+        }
+    }
+
+    /// A list showed a connection; `isFirst` for the first list, which shows what was there before.
+    mutating func add(_ report: SocketReport, isFirst: Bool, at now: Moment) -> [Effect] {
+        let direction: ConnectionDirection
+        let isKnown = self.table.update(report.cookie) { $0.direction }
+        direction = isKnown ?? self.direction(of: report, at: now.monotonic)
+        if isKnown == nil {
+            var connection = TrackedConnection(report, direction, list: self.list)
+            if isFirst { connection.flags.insert(.old) }
+            guard self.table.insert(connection) else { return [] }
+            if direction == .outgoing, !isFirst { self.observed.connects += 1 }
+        }
+        guard self.counts(report) else {
+            _ = self.table.update(report.cookie) { $0.list = self.list }
+            return []
+        }
+        let stall = StallDetector.stall(of: report)
+        let step = self.advance(report, stall, isFirst: isFirst)
+        let remote = step.remote
+        let target = self.targets.name(of: remote)
+        if step.isNewlyEstablished, !isFirst {
+            if direction == .outgoing {
+                self.recorder.connect(.established, target: target)
+            } else {
+                self.recorder.accept()
+            }
+        }
+        self.recorder.traffic(step.delta, direction)
+        let answered = report.tcp?.silence
+        self.remotes.update(remote, at: now.monotonic) { entry in
+            entry.add(Self.state(of: report), stall, owner: step.owner, at: now.monotonic)
+            entry.sentSegments += step.delta.sentSegments
+            entry.retransmittedSegments += step.delta.retransmittedSegments
+            if let answered {
+                let roundTrip = report.tcp?.shortestRoundTrip.map { Duration.microseconds(Int64($0)) }
+                entry.answer(answered, roundTrip: roundTrip, at: now.monotonic)
+            }
+        }
+        if let answered {
+            self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered))
+        }
+        guard let stall, step.isNewlyStalled else { return [] }
+        self.recorder.stall(stall.kind, direction)
+        return self.groups.stalled(remote, stall)
+    }
+
+    private struct Step {
+        var remote: Remote
+        var delta: TrafficDelta
+        var owner: RemoteReport.Owner
+        var isNewlyEstablished: Bool
+        var isNewlyStalled: Bool
+    }
+
+    // A connection is known by now; if it was not, the table was full and nothing is counted twice.
+    private mutating func advance(_ report: SocketReport, _ stall: StallFinding?, isFirst: Bool) -> Step {
+        let list = self.list
+        let isOpen = Self.state(of: report) != .connecting
+        let step = self.table.update(report.cookie) { connection in
+            connection.list = list
+            let isNewlyEstablished = isOpen && !connection.flags.contains(.established)
+            if isOpen { connection.flags.insert(.established) }
+            if report.state == .synSent, report.tcp?.retransmittedSegments == 0, report.timerExpiries > 0 {
+                connection.flags.insert(.neverSent)
+            }
+            let isNewlyStalled = stall != nil && connection.stall == nil
+            connection.stall = stall?.kind
+            let delta = report.tcp.map { connection.advance(to: $0) } ?? TrafficDelta()
+            return Step(
+                // What was sent before observing began is not counted.
+                remote: connection.remote, delta: isFirst ? TrafficDelta() : delta, owner: connection.owner,
+                isNewlyEstablished: isNewlyEstablished, isNewlyStalled: isNewlyStalled)
+        }
+        return step
+            ?? Step(
+                remote: TrackedConnection(report, .outgoing, list: list).remote, delta: TrafficDelta(),
+                owner: .init(user: report.user), isNewlyEstablished: false, isNewlyStalled: false)
+    }
+
+    /// A list has ended, which took so long.
+    mutating func end(_ kind: ConnectionStatistics.Dump, took duration: Duration, at now: Moment) -> [Effect] {
+        self.recorder.dump(kind, took: duration)
+        guard kind != .listeners else { return [] }
+        if kind == .established, self.list > 1 {
+            // Messages about their ends were lost, or they ended while the groups were left.
+            _ = self.table.removeAll(notSeenSince: self.list - 1)
+            self.remotes.prune(at: now.monotonic)
+        }
+        var effects: [Effect] = []
+        for (remote, entry) in self.remotes.entries where entry.stalledSince != nil {
+            var isRecovered = false
+            self.remotes.update(remote, at: entry.lastHeard) { isRecovered = $0.endList() }
+            if isRecovered, self.groups.recovered(remote) { effects.append(.publish(.recovered(remote))) }
+        }
+        effects += self.judgeGroups(at: now.monotonic)
+        self.recorder.gauges(self.remotes, targets: self.targets)
+        return effects
+    }
+
+    /// Takes over a list of listeners.
+    mutating func replaceListeners(_ reports: [SocketReport], at now: MonotonicTime, isOwn: (UInt32) -> Bool) {
+        self.listeners.replace(by: reports, at: now, isOwn: isOwn)
+    }
+
+    // Whose failure it is that connections hang, by what other remotes behind the same next hop say.
+    private mutating func judgeGroups(at now: MonotonicTime) -> [Effect] {
+        var effects: [Effect] = []
+        let hasStalls = self.remotes.entries.contains { $0.value.isStalled }
+        guard hasStalls || !self.groups.isIdle else { return [] }
+        for (remote, entry) in self.remotes.entries where entry.count > 0 && remote.direction == .outgoing {
+            if self.routes.needsLookUp(remote.address, at: now) { effects.append(.lookUp(remote.address)) }
+        }
+        let judged = self.groups.judge(self.remotes, self.routes, at: now)
+        for (remote, party) in judged.parties {
+            guard let entry = self.remotes.entries[remote] else { continue }
+            self.remotes.update(remote, at: entry.lastHeard) { $0.party = party }
+        }
+        return effects + judged.effects
+    }
+}
+
+extension TCPInfo {
+    // A socket that never heard of its peer counts from five minutes after the machine's start.
+    private static var longestSilence: UInt32 { 600_000 }
+
+    /// How long ago the peer acknowledged or sent anything; nil if it never did.
+    var silence: Duration? {
+        guard self.acknowledgedBytes > 0 || self.receivedBytes > 0 || self.receivedSegments > 0 else { return nil }
+        let silence = min(self.lastAcknowledgement, self.lastDataReceived)
+        return silence < Self.longestSilence ? .milliseconds(Int64(silence)) : nil
+    }
+}

@@ -1,0 +1,42 @@
+internal import TidegateCore
+
+extension ObservationState {
+    /// What is known of the connections now.
+    func report(_ mode: ObservationMode, _ reason: String?, at now: MonotonicTime) -> ConnectionsReport {
+        let remotes = self.remotes.entries.map { remote, entry in
+            var report = entry.report(of: remote, at: now)
+            report.target = self.targets.name(of: remote)
+            return report
+        }
+        let statistics = self.recorder.statistics
+        return ConnectionsReport(
+            mode: mode, reason: reason, remotes: remotes.sorted(by: Self.isBefore), dropped: statistics.dropped,
+            unexplained: statistics.unexplained.values.reduce(0, +))
+    }
+
+    // Those that hang first, then those with the most connections; alike ones always in the same order.
+    private static func isBefore(_ left: RemoteReport, _ right: RemoteReport) -> Bool {
+        let (one, two) = ((left.stalledCount, left.connectionCount), (right.stalledCount, right.connectionCount))
+        guard one == two else { return one > two }
+        return "\(left.remote)" < "\(right.remote)"
+    }
+}
+
+extension RemoteEntry {
+    fileprivate func report(of remote: Remote, at now: MonotonicTime) -> RemoteReport {
+        var report = RemoteReport(remote)
+        report.connecting = self.counts[.connecting] ?? 0
+        report.established = self.counts[.established] ?? 0
+        report.closing = self.counts[.closing] ?? 0
+        report.stalled = self.stalled
+        report.party = self.isStalled ? self.party : nil
+        report.nextTry = self.isStalled ? self.nextTry.map { max(.zero, $0 - now) } : nil
+        report.shortestRoundTrip = self.shortestRoundTrip
+        report.sentSegments = self.sentSegments
+        report.retransmittedSegments = self.retransmittedSegments
+        report.answered = self.answered.map { now - $0 }
+        report.outcomes = self.outcomes.counts(at: now)
+        report.owners = self.owners
+        return report
+    }
+}

@@ -1,0 +1,86 @@
+internal import TidegateCore
+
+/// Decides whose failure ended connections were, once their route is known, and makes their events.
+struct FailureLedger {
+    /// A failure whose party is decided.
+    struct Decided {
+        let outcome: ConnectionOutcome
+        let party: FaultParty
+        /// The event, if it is the first of its kind.
+        let event: ConnectionEvent?
+    }
+
+    private struct Pending {
+        let remote: Remote
+        let outcome: ConnectionOutcome
+    }
+
+    // As long as verdicts and names take to settle after a change of path.
+    private static let settleTime = Duration.seconds(2)
+    private static let resetWindow = Duration.seconds(1)
+    private static let pendingLimit = 4096
+
+    private var pending: [IPAddress: [Pending]] = [:]
+    private var pendingCount = 0
+    private var reporter = FailureReporter()
+    private var pathChange: MonotonicTime?
+    private var resets: [IPAddress: MonotonicTime] = [:]
+
+    /// The host's paths changed.
+    mutating func pathChanged(at now: MonotonicTime) { self.pathChange = now }
+
+    /// A connection failed; decided at once if the route is known, else once it is.
+    mutating func add(
+        _ remote: Remote, _ outcome: ConnectionOutcome, _ state: Surroundings, at now: MonotonicTime
+    ) -> Decided? {
+        if outcome == .reset {
+            self.resets = self.resets.filter { now - $1 < Self.resetWindow }
+            self.resets[remote.address] = now
+        }
+        guard let verdict = state.verdict else {
+            guard self.pendingCount < Self.pendingLimit else { return nil }
+            self.pendingCount += 1
+            self.pending[remote.address, default: []].append(Pending(remote: remote, outcome: outcome))
+            return nil
+        }
+        return self.decide(remote, outcome, verdict, state, at: now)
+    }
+
+    /// The route to an address is known now.
+    mutating func routed(_ address: IPAddress, _ state: Surroundings, at now: MonotonicTime) -> [Decided] {
+        let pending = self.pending.removeValue(forKey: address) ?? []
+        self.pendingCount -= pending.count
+        guard let verdict = state.verdict else { return [] }
+        return pending.map { self.decide($0.remote, $0.outcome, verdict, state, at: now) }
+    }
+
+    /// Whether connections to an address failed because nothing came back, and wait for its route.
+    func isAnySilent(at address: IPAddress) -> Bool {
+        self.pending[address]?.contains { $0.outcome.isSilence } ?? false
+    }
+
+    /// The events of failures that are due.
+    mutating func flush(at now: MonotonicTime) -> [ConnectionEvent] { self.reporter.flush(at: now) }
+
+    /// What is known around a failure.
+    struct Surroundings {
+        /// What the kernel would do with a packet to the remote; nil while that is not known.
+        var verdict: Verdict?
+        var group: RemoteGroup.Finding = .fine
+        var isAnyOtherAnswering = false
+    }
+
+    private mutating func decide(
+        _ remote: Remote, _ outcome: ConnectionOutcome, _ verdict: Verdict, _ state: Surroundings,
+        at now: MonotonicTime
+    ) -> Decided {
+        var context = FailureParty.Context(verdict: verdict)
+        context.isSettling = self.pathChange.map { now - $0 < Self.settleTime } ?? false
+        context.group = state.group
+        context.isAnyOtherAnswering = state.isAnyOtherAnswering
+        context.resetRemotes = self.resets.count
+        let party = FailureParty.party(of: outcome, context) ?? .unknown
+        return Decided(
+            outcome: outcome, party: party, event: self.reporter.add(remote, outcome, party, at: now))
+    }
+}

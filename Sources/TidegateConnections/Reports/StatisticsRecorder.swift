@@ -1,0 +1,93 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Counts what is observed, as metrics give it.
+struct StatisticsRecorder {
+    private(set) var statistics = ConnectionStatistics()
+
+    init() {
+        // Every series is there from the start, so that its first increase is seen.
+        for direction in ConnectionDirection.allCases { self.statistics.traffic[direction] = .init() }
+        for outcome in ConnectionOutcome.allCases where outcome.isOfConnect { self.statistics.connects[outcome] = 0 }
+    }
+
+    mutating func set(_ mode: ObservationMode, tracked: Int, receiveBufferBytes: Int) {
+        self.statistics.mode = mode
+        self.statistics.tracked = tracked
+        self.statistics.receiveBufferBytes = receiveBufferBytes
+    }
+
+    mutating func count(_ counters: TCPCounters?) { self.statistics.kernel = counters }
+
+    mutating func message(_ family: AddressFamily) { self.statistics.messages[family, default: 0] += 1 }
+
+    mutating func drop(_ count: Int) { self.statistics.dropped += UInt64(count) }
+
+    mutating func set(_ unexplained: [ConnectionStatistics.Unexplained: UInt64]) {
+        self.statistics.unexplained = unexplained
+    }
+
+    mutating func dump(_ kind: ConnectionStatistics.Dump, took duration: Duration) {
+        self.statistics.dumps[kind, default: .init(bounds: ConnectionStatistics.dumpBounds)].add(duration)
+    }
+
+    mutating func connect(_ outcome: ConnectionOutcome, target: String?) {
+        self.statistics.connects[outcome, default: 0] += 1
+        if let target { self.statistics.targets[target, default: .init()].connects[outcome, default: 0] += 1 }
+    }
+
+    mutating func accept() { self.statistics.accepts += 1 }
+
+    mutating func end(_ outcome: ConnectionOutcome, _ direction: ConnectionDirection, target: String?) {
+        self.statistics.traffic[direction, default: .init()].ends[outcome, default: 0] += 1
+        if let target { self.statistics.targets[target, default: .init()].ends[outcome, default: 0] += 1 }
+    }
+
+    mutating func failure(_ outcome: ConnectionOutcome, _ party: FaultParty) {
+        self.statistics.failures[.init(outcome, party), default: 0] += 1
+    }
+
+    mutating func stall(_ kind: ConnectionStall, _ direction: ConnectionDirection) {
+        self.statistics.traffic[direction, default: .init()].stalls[kind, default: 0] += 1
+    }
+
+    mutating func traffic(_ delta: TrafficDelta, _ direction: ConnectionDirection) {
+        var traffic = self.statistics.traffic[direction] ?? .init()
+        traffic.sentSegments += delta.sentSegments
+        traffic.retransmittedSegments += delta.retransmittedSegments
+        traffic.sentBytes += delta.sentBytes
+        traffic.receivedBytes += delta.receivedBytes
+        self.statistics.traffic[direction] = traffic
+    }
+
+    mutating func roundTrip(_ duration: Duration, _ scope: ConnectionScope) {
+        self.statistics.roundTrips[scope, default: .init(bounds: ConnectionStatistics.roundTripBounds)].add(duration)
+    }
+
+    /// A remote answered at `time`.
+    mutating func answer(_ address: IPAddress, target: String?, at time: WallTime) {
+        let scope = ConnectionScope(address)
+        self.statistics.lastAnswers[scope] = max(self.statistics.lastAnswers[scope] ?? time, time)
+        guard let target else { return }
+        let last = self.statistics.targets[target]?.lastAnswer
+        self.statistics.targets[target, default: .init()].lastAnswer = max(last ?? time, time)
+    }
+
+    /// Takes over the counts of the last lists.
+    mutating func gauges(_ remotes: RemoteTable, targets: TargetIndex) {
+        for direction in ConnectionDirection.allCases {
+            self.statistics.traffic[direction, default: .init()].connections = [:]
+            self.statistics.traffic[direction, default: .init()].stalled = [:]
+        }
+        for name in self.statistics.targets.keys { self.statistics.targets[name]?.connections = [:] }
+        for (remote, entry) in remotes.entries where entry.count > 0 {
+            self.statistics.traffic[remote.direction, default: .init()].connections
+                .merge(entry.counts, uniquingKeysWith: +)
+            self.statistics.traffic[remote.direction, default: .init()].stalled
+                .merge(entry.stalled, uniquingKeysWith: +)
+            if let name = targets.name(of: remote) {
+                self.statistics.targets[name, default: .init()].connections.merge(entry.counts, uniquingKeysWith: +)
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+package import TidegateCore
+package import TidegateNetwork
+
+/// How a connection hangs, as one report of the kernel shows it.
+package struct StallFinding: Sendable, Hashable {
+    /// How it hangs.
+    package var kind: ConnectionStall
+    /// For how long.
+    package var age: Duration
+    /// How often the kernel has sent again.
+    package var retransmits: Int
+    /// In how long it does so next.
+    package var nextTry: Duration
+}
+
+/// Decides whether a connection hangs.
+package enum StallDetector {
+    // One packet that is lost, or a tail-loss probe, looks the same until the second timeout.
+    private static let suspiciousRetransmits = 2
+    private static let shortestSilence = Duration.seconds(1)
+    private static let initialTimeout = 1_000_000.0
+
+    /// How a connection hangs; nil if it does not, or if nothing shows it: an idle connection, and one that only
+    /// receives, look the same over a path that is dead.
+    package static func stall(of report: SocketReport) -> StallFinding? {
+        switch report.state {
+        case .synSent: self.connecting(report)
+        case .established, .finWait1, .closeWait, .lastAck, .closing: self.established(report)
+        case .synReceived, .finWait2, .timeWait, .close, .listen, .newSynReceived, .boundInactive: nil
+        }
+    }
+
+    private static func connecting(_ report: SocketReport) -> StallFinding? {
+        let age = self.age(of: report)
+        guard age >= self.shortestSilence else { return nil }
+        return StallFinding(
+            kind: .connecting, age: age, retransmits: Int(report.timerExpiries), nextTry: report.timeLeft)
+    }
+
+    // The timeouts before the present one: of 1 s each at first (tcp_syn_linear_timeouts in ip-sysctl, Linux 6.5), then
+    // each twice as long as the one before. How long the present one is says how many were doubled.
+    private static func age(of report: SocketReport) -> Duration {
+        guard report.timer == .retransmission else { return .zero }
+        let expiries = Double(min(report.timerExpiries, 30))
+        let timeout = report.tcp.map { Double($0.retransmissionTimeout) } ?? self.initialTimeout
+        var (doubled, length) = (0.0, self.initialTimeout)
+        while length * 1.5 < timeout, doubled < expiries {
+            doubled += 1
+            length *= 2
+        }
+        let before = (expiries - doubled) * self.initialTimeout + (length - self.initialTimeout)
+        let present = max(.zero, Duration.microseconds(Int64(timeout)) - report.timeLeft)
+        return .microseconds(Int64(before)) + present
+    }
+
+    private static func established(_ report: SocketReport) -> StallFinding? {
+        guard let info = report.tcp else { return nil }
+        if report.timer == .windowProbe, info.probes >= 1, info.sendWindow < info.sentSegmentSize {
+            return StallFinding(
+                kind: .window, age: .milliseconds(Int64(info.lastDataReceived)), retransmits: Int(info.probes),
+                nextTry: report.timeLeft)
+        }
+        let silence = Duration.milliseconds(Int64(info.lastAcknowledgement))
+        guard info.unacknowledged > 0, Int(info.retransmits) >= self.suspiciousRetransmits,
+            silence >= max(self.shortestSilence, .microseconds(4 * Int64(info.roundTrip)))
+        else { return nil }
+        return StallFinding(
+            kind: .unanswered, age: silence, retransmits: Int(info.retransmits), nextTry: report.timeLeft)
+    }
+}

@@ -1,0 +1,54 @@
+package import TidegateCore
+package import TidegateNetwork
+
+/// The ports of this host at which programs listen, or listened a minute ago.
+package struct ListenerTable: Sendable {
+    // A listener may end a moment before the connections that it has accepted.
+    private static let memory = Duration.seconds(60)
+
+    private struct Listener: Sendable {
+        let address: IPAddress
+        var until: MonotonicTime?
+    }
+
+    private var listeners: [UInt16: [Listener]] = [:]
+    /// The ports at which this program itself listens.
+    package private(set) var ownPorts: Set<UInt16> = []
+
+    package init() {}
+
+    /// Takes over a list of all listeners; `isOwn` says of an inode whether this program holds it.
+    package mutating func replace(
+        by reports: [SocketReport], at now: MonotonicTime, isOwn: (UInt32) -> Bool
+    ) {
+        var present: [UInt16: [Listener]] = [:]
+        self.ownPorts = []
+        for report in reports where report.state == .listen {
+            present[report.local.port, default: []].append(Listener(address: report.local.address))
+            if report.inode != 0, isOwn(report.inode) { self.ownPorts.insert(report.local.port) }
+        }
+        for (port, old) in self.listeners {
+            let gone = old.filter { listener in
+                !(present[port]?.contains { $0.address == listener.address && $0.until == nil } ?? false)
+                    && listener.until.map { $0 > now } ?? true
+            }
+            present[port, default: []] += gone.map {
+                Listener(address: $0.address, until: $0.until ?? now + Self.memory)
+            }
+        }
+        self.listeners = present.filter { !$0.value.isEmpty }
+    }
+
+    /// A listener, or a socket that was bound only, has ended.
+    package mutating func ended(port: UInt16, _ address: IPAddress, at now: MonotonicTime) {
+        self.listeners[port, default: []].append(Listener(address: address, until: now + Self.memory))
+    }
+
+    /// Whether a connection of this local address and port was accepted here.
+    package func contains(_ local: SocketReport.Endpoint, at now: MonotonicTime) -> Bool {
+        self.listeners[local.port]?.contains { listener in
+            (listener.address.isUnspecified || listener.address.withoutZone == local.address.withoutZone
+                || local.address.isUnspecified) && listener.until.map { $0 > now } ?? true
+        } ?? false
+    }
+}

@@ -1,0 +1,128 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// What is known of each remote; of too many, those that were not heard of for longest are forgotten.
+struct RemoteTable {
+    private static let limit = 8192
+
+    private(set) var entries: [Remote: RemoteEntry] = [:]
+
+    /// A list begins: what it counts starts again.
+    mutating func beginList(of states: Set<ConnectionStatistics.State>) {
+        for remote in self.entries.keys { self.entries[remote]?.beginList(of: states) }
+    }
+
+    /// Calls `body` with what is known of a remote, to change it.
+    mutating func update(_ remote: Remote, at now: MonotonicTime, _ body: (inout RemoteEntry) -> Void) {
+        if self.entries[remote] == nil, self.entries.count >= Self.limit { self.forgetOldest() }
+        body(&self.entries[remote, default: RemoteEntry(at: now)])
+        self.entries[remote]?.lastHeard = now
+    }
+
+    /// Forgets the remotes without a connection that were not heard of for five minutes.
+    mutating func prune(at now: MonotonicTime) {
+        self.entries = self.entries.filter { $1.count > 0 || now - $1.lastHeard < OutcomeWindow.length }
+    }
+
+    // An eighth at a time, because looking for them takes as long as for one.
+    private mutating func forgetOldest() {
+        let oldest = self.entries.sorted { $0.value.lastHeard < $1.value.lastHeard }.prefix(Self.limit / 8)
+        for (remote, _) in oldest { self.entries[remote] = nil }
+    }
+}
+
+/// What is known of one remote.
+struct RemoteEntry {
+    // People want to know who, not to read a list.
+    private static let ownerLimit = 8
+
+    private(set) var counts: [ConnectionStatistics.State: Int] = [:]
+    private(set) var stalled: [ConnectionStall: Int] = [:]
+    /// Since when connections hang; nil if none does.
+    private(set) var stalledSince: MonotonicTime?
+    /// When the kernel sends again next.
+    private(set) var nextTry: MonotonicTime?
+    /// When it answered last.
+    private(set) var answered: MonotonicTime?
+    private(set) var shortestRoundTrip: Duration?
+    private(set) var owners: [RemoteReport.Owner] = []
+    var sentSegments: UInt64 = 0
+    var retransmittedSegments: UInt64 = 0
+    var outcomes = OutcomeWindow()
+    /// Whose failure it is that its connections hang; nil if none does.
+    var party: FaultParty?
+    /// True once an event said that its connections hang.
+    var isStallTold = false
+    var lastHeard: MonotonicTime
+
+    init(at now: MonotonicTime) { self.lastHeard = now }
+
+    /// How many connections it has.
+    var count: Int { self.counts.values.reduce(0, +) }
+    var isStalled: Bool { !self.stalled.isEmpty }
+
+    mutating func beginList(of states: Set<ConnectionStatistics.State>) {
+        for state in states { self.counts[state] = nil }
+        if states.contains(.connecting) { self.stalled[.connecting] = nil }
+        if states.contains(.established) { (self.stalled[.unanswered], self.stalled[.window]) = (nil, nil) }
+        if self.stalled.isEmpty { self.nextTry = nil }
+    }
+
+    /// A list showed a connection.
+    mutating func add(
+        _ state: ConnectionStatistics.State, _ stall: StallFinding?, owner: RemoteReport.Owner?, at now: MonotonicTime
+    ) {
+        self.counts[state, default: 0] += 1
+        if let owner, !self.owners.contains(owner), self.owners.count < Self.ownerLimit { self.owners.append(owner) }
+        guard let stall else { return }
+        self.stalled[stall.kind, default: 0] += 1
+        let since = now - stall.age
+        self.stalledSince = min(self.stalledSince ?? since, since)
+        let next = now + stall.nextTry
+        self.nextTry = min(self.nextTry ?? next, next)
+    }
+
+    /// A list has ended; true if connections hung before it, and none does any more.
+    mutating func endList() -> Bool {
+        guard self.stalled.isEmpty, self.stalledSince != nil else { return false }
+        self.stalledSince = nil
+        self.party = nil
+        return true
+    }
+
+    /// The remote answered `ago`.
+    mutating func answer(_ ago: Duration, roundTrip: Duration?, at now: MonotonicTime) {
+        let moment = now - ago
+        self.answered = max(self.answered ?? moment, moment)
+        guard let roundTrip else { return }
+        self.shortestRoundTrip = min(self.shortestRoundTrip ?? roundTrip, roundTrip)
+    }
+}
+
+/// How many connections of a remote ended how in the last five minutes, counted by the minute.
+struct OutcomeWindow {
+    static let length = Duration.seconds(300)
+    private static let minute = Duration.seconds(60)
+
+    private var minutes: [(start: MonotonicTime, counts: [ConnectionOutcome: Int])] = []
+
+    mutating func add(_ outcome: ConnectionOutcome, at now: MonotonicTime) {
+        if self.minutes.last.map({ now - $0.start >= Self.minute }) ?? true {
+            self.minutes.append((now, [:]))
+            self.minutes.removeAll { now - $0.start >= Self.length }
+        }
+        self.minutes[self.minutes.count - 1].counts[outcome, default: 0] += 1
+    }
+
+    /// The counts of the last five minutes.
+    func counts(at now: MonotonicTime) -> [ConnectionOutcome: Int] {
+        self.minutes.filter { now - $0.start < Self.length }.reduce(into: [:]) { sum, minute in
+            sum.merge(minute.counts, uniquingKeysWith: +)
+        }
+    }
+}
+
+extension MonotonicTime {
+    /// The moment `duration` earlier.
+    fileprivate static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime { time + (.zero - duration) }
+}

@@ -1,0 +1,122 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// One live connection, as lists of the kernel showed it; 88 bytes, because there may be tens of thousands.
+struct TrackedConnection {
+    /// What is known of it, bit by bit.
+    struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let incoming = Flags(rawValue: 1 << 0)
+        /// It was counted as established.
+        static let established = Flags(rawValue: 1 << 1)
+        /// A list showed that none of its packets has left this host.
+        static let neverSent = Flags(rawValue: 1 << 2)
+        static let ipv6 = Flags(rawValue: 1 << 3)
+        /// It was there when observing began, so that its counters say nothing of what came since.
+        static let old = Flags(rawValue: 1 << 4)
+    }
+
+    /// The number that no other socket has.
+    let cookie: UInt64
+    private let high: UInt64
+    private let low: UInt64
+    private(set) var controlGroup: UInt64
+    private(set) var sentBytes: UInt64 = 0
+    private(set) var receivedBytes: UInt64 = 0
+    private(set) var sentSegments: UInt32 = 0
+    private(set) var retransmittedSegments: UInt32 = 0
+    private let zone: UInt32
+    private(set) var user: UInt32
+    /// The number of the last list that showed it.
+    var list: UInt32
+    private(set) var remotePort: UInt16
+    private(set) var localPort: UInt16
+    var flags: Flags
+    private var stallCode: UInt8 = 0
+
+    init(_ report: SocketReport, _ direction: ConnectionDirection, list: UInt32) {
+        self.cookie = report.cookie
+        let address = report.remote.address
+        (self.high, self.low) = (address.bits.high, address.bits.low)
+        self.zone = address.zone
+        self.controlGroup = report.controlGroup ?? 0
+        self.user = report.user
+        self.list = list
+        self.remotePort = report.remote.port
+        self.localPort = report.local.port
+        self.flags = direction == .incoming ? .incoming : []
+        if address.family == .ipv6 { self.flags.insert(.ipv6) }
+    }
+
+    /// The remote's address.
+    var address: IPAddress {
+        guard self.flags.contains(.ipv6) else { return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low)) }
+        let plain = IPAddress(ipv6: self.high, self.low)
+        return self.zone == 0 ? plain : IPAddress(octets: plain.octets, zone: self.zone) ?? plain
+    }
+
+    var direction: ConnectionDirection { self.flags.contains(.incoming) ? .incoming : .outgoing }
+
+    /// The remote, as people are told of it.
+    var remote: Remote {
+        let direction = self.direction
+        return Remote(
+            self.address, port: direction == .outgoing ? self.remotePort : self.localPort, direction)
+    }
+
+    /// Who created its socket; nil if no list said so.
+    var owner: RemoteReport.Owner {
+        RemoteReport.Owner(user: self.user, controlGroup: self.controlGroup == 0 ? nil : self.controlGroup)
+    }
+
+    /// How it hangs.
+    var stall: ConnectionStall? {
+        get {
+            switch self.stallCode {
+            case 1: .connecting
+            case 2: .unanswered
+            case 3: .window
+            default: nil
+            }
+        }
+        set {
+            self.stallCode =
+                switch newValue {
+                case nil: 0
+                case .connecting: 1
+                case .unanswered: 2
+                case .window: 3
+                }
+        }
+    }
+
+    /// What was sent and received since the last report; counters that went back say nothing.
+    ///
+    /// They are all 0 once a program has torn its connection down (SO_LINGER).
+    mutating func advance(to info: TCPInfo) -> TrafficDelta {
+        let sent = info.sentBytes &- info.retransmittedBytes
+        let delta = TrafficDelta(
+            sentSegments: UInt64(info.sentSegments.growth(since: self.sentSegments)),
+            retransmittedSegments: UInt64(info.retransmittedSegments.growth(since: self.retransmittedSegments)),
+            sentBytes: sent.growth(since: self.sentBytes),
+            receivedBytes: info.receivedBytes.growth(since: self.receivedBytes))
+        self.sentSegments = max(self.sentSegments, info.sentSegments)
+        self.retransmittedSegments = max(self.retransmittedSegments, info.retransmittedSegments)
+        self.sentBytes = max(self.sentBytes, sent)
+        self.receivedBytes = max(self.receivedBytes, info.receivedBytes)
+        return delta
+    }
+}
+
+/// What was sent and received on a connection between two reports.
+struct TrafficDelta {
+    var sentSegments: UInt64 = 0
+    var retransmittedSegments: UInt64 = 0
+    var sentBytes: UInt64 = 0
+    var receivedBytes: UInt64 = 0
+}
+
+extension FixedWidthInteger where Self: UnsignedInteger {
+    /// By how much it is above `other`; 0 if it is not.
+    fileprivate func growth(since other: Self) -> Self { self > other ? self - other : 0 }
+}
