@@ -117,7 +117,8 @@ let package = Package(
         .target(
             name: "Tidegate",
             dependencies: [
-                "CBuild", "TidegateConnections", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork", "TidegateProbes",
+                "CBuild", "TidegateConnections", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork",
+                "TidegateProbes",
                 "TidegateReachability",
                 "TidegateSerialization", "TidegateSession", "TidegateTransfer", coreMetrics,
             ], swiftSettings: safe),
@@ -206,7 +207,9 @@ let package = Package(
             ], swiftSettings: base),
         .testTarget(
             name: "TidegateConnectionsTests",
-            dependencies: ["TidegateConnections", "TidegateCore", "TidegateNetwork", "TidegateTestKit"],
+            dependencies: [
+                "CLinux", "TidegateConnections", "TidegateCore", "TidegateLoop", "TidegateNetwork", "TidegateTestKit",
+            ],
             swiftSettings: base),
         .testTarget(
             name: "TidegateTracingTests",
