@@ -1,4 +1,5 @@
 internal import Synchronization
+package import TidegateConnections
 public import TidegateCore
 package import TidegateMetrics
 package import TidegateReachability
@@ -36,6 +37,10 @@ public final class Monitor: Sendable {
     /// Diagnoses this host again and again, if the configuration wants that.
     let host: HostDiagnostics
     private let hostTask: Task<Void, Never>?
+    /// Observes the connections of other programs; nil if the configuration does not want that.
+    package let observer: ConnectionObserver?
+    /// The sockets that this monitor opens; nil if nobody asks for them.
+    let own: OwnSockets?
     private let hasFirstStatus = Atomic<Bool>(false)
 
     /// Starts watching; the first verdict follows within milliseconds.
@@ -66,10 +71,11 @@ public final class Monitor: Sendable {
             targetNames: configuration.namesOfTargets, settlesParties: configuration.diagnosesHost)
         // Attached first, so that the counters equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
+        let own = configuration.connections.isEnabled ? OwnSockets() : nil
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
         // One for both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker(
-            caFile: configuration.session.tls.caFile, onThreadStart: onThreadStart)
+            caFile: configuration.session.tls.caFile, own: own, onThreadStart: onThreadStart)
         let walksToInternet = configuration.reachability.internetCheck.isEnabled
         let targets = TargetDiagnostics(walksToInternet: walksToInternet)
         let reachability = ReachabilityMonitor(
@@ -95,7 +101,13 @@ public final class Monitor: Sendable {
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
-            observer: configuration.observer, tracer: configuration.tracer, diagnosis: { host.evidence($0) })
+            observer: configuration.observer, tracer: configuration.tracer, own: own, diagnosis: { host.evidence($0) })
+        self.own = own
+        self.observer = try own.map { own in
+            try ConnectionObserver(
+                configuration, bus: bus, reachability: reachability, own: own, time: time,
+                kernel: NetlinkOptions(onThreadStart: onThreadStart))
+        }
     }
 
     deinit { self.hostTask?.cancel() }
@@ -104,6 +116,7 @@ public final class Monitor: Sendable {
     public func stop() async {
         self.hostTask?.cancel()
         await self.session.invalidate(cancellingTasks: true)
+        self.observer?.stop()
         self.reachability.stop()
     }
 

@@ -1,3 +1,4 @@
+public import TidegateConnections
 public import TidegateCore
 public import TidegateReachability
 public import TidegateSession
@@ -15,6 +16,9 @@ public struct MonitorConfiguration: Sendable {
     /// Whether this host is diagnosed after every change of its paths, and every 15 s while something is bad: the gateway
     /// and the resolvers are asked, and routers on the way to those that are silent; off by default.
     public var diagnosesHost = false
+    /// How the TCP connections of other programs of this network namespace are observed; they are not unless
+    /// ``ConnectionsConfiguration/isEnabled`` is set.
+    public var connections = ConnectionsConfiguration(isEnabled: false)
     /// Called to decide about redirects, authentication and responses of every task; nil for the defaults.
     public var hooks: SessionHooks?
     /// Called with the responses, progress and completion of every task.
@@ -51,5 +55,6 @@ public struct MonitorConfiguration: Sendable {
     public func validate() throws(ConfigurationValueError) {
         try self.reachability.validate()
         try self.session.validate()
+        try self.connections.validate()
     }
 }

@@ -19,7 +19,7 @@ extension ProbeRunner {
                 let outage = await host.outage(at: doubt.address, through: gateway)
                 if let outage { return outage }
                 return await diagnostics.cause(of: doubt.subject, within: Self.scheduledLimit)
-            }, time: monitor.time)
+            }, time: monitor.time, own: monitor.own)
     }
 
     /// How long is looked for the cause after a scheduled run.
@@ -40,7 +40,7 @@ extension ProbeRunner {
     private convenience init(
         _ configuration: Configuration, paths: ReachabilityMonitor, resolver: any NameResolver,
         diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?,
-        cause: @escaping @Sendable (ProbeDoubt) async -> Cause?, time: any TimeSource
+        cause: @escaping @Sendable (ProbeDoubt) async -> Cause?, time: any TimeSource, own: OwnSockets? = nil
     ) {
         let network = ProbeEnvironment.Network(
             route: { await paths.route(to: $0) },
@@ -50,8 +50,8 @@ extension ProbeRunner {
         self.init(
             configuration,
             environment: ProbeEnvironment(
-                resolver: resolver, network: network, attempts: AttemptClient(name: "tg-probe"), time: time,
-                call: { if !paths.call(after: $0, $1) { $1() } }, version: TidegateVersion.version))
+                resolver: resolver, network: network, attempts: AttemptClient(name: "tg-probe", own: own), time: time,
+                call: { if !paths.call(after: $0, $1) { $1() } }, version: TidegateVersion.version, own: own))
     }
 }
 

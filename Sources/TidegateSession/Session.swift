@@ -36,11 +36,11 @@ public final class Session: Sendable {
             journal: journal, hooks: hooks, observer: observer, tracer: tracer, diagnosis: { _ in nil })
     }
 
-    /// A session that attributes silence by the latest diagnosis of the host, too.
+    /// A session that attributes silence by the latest diagnosis of the host, too, and notes its sockets in `own`.
     package init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)?,
-        hooks: SessionHooks?, observer: TaskObserver?, tracer: (any TaskTracer)? = nil,
+        hooks: SessionHooks?, observer: TaskObserver?, tracer: (any TaskTracer)? = nil, own: OwnSockets? = nil,
         diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?
     ) throws {
         try configuration.validate()
@@ -58,7 +58,7 @@ public final class Session: Sendable {
                 observer: observer, tracer: tracer, diagnosis: diagnosis)
             self.dependencies = dependencies
             dependencies.mailbox.connect(
-                try TransferThread(time: time) { SessionLoop(engine: $0, dependencies: dependencies) })
+                try TransferThread(time: time, own: own) { SessionLoop(engine: $0, dependencies: dependencies) })
         } catch {
             throw TaskError(reason: .internal, underlying: "the session could not start: \(error)")
         }

@@ -8,9 +8,10 @@ package final class TransferThread<Client: TransferClient>: Sendable {
 
     /// Starts the thread; `make` runs on it, and its client stays there.
     ///
-    /// The kernel shows 15 bytes of `name`; the client's timers and the moments that are reported to it follow `time`.
+    /// The kernel shows 15 bytes of `name`; the client's timers and the moments that are reported to it follow `time`. Every
+    /// socket is noted in `own`.
     package init(
-        name: String = "tg-transfer", time: any TimeSource = SystemClock(),
+        name: String = "tg-transfer", time: any TimeSource = SystemClock(), own: OwnSockets? = nil,
         make: @escaping @Sendable (TransferEngine) -> Client
     ) throws(LoopError) {
         do throws(CurlError) {
@@ -20,7 +21,7 @@ package final class TransferThread<Client: TransferClient>: Sendable {
             throw LoopError(operation: error.operation, code: ENOMEM)
         }
         self.thread = try LoopThread(name: name, time: time) { loop in
-            let engine = TransferEngine(loop: loop)
+            let engine = TransferEngine(loop: loop, own: own)
             return TransferHandler(engine: engine, client: make(engine))
         }
     }

@@ -22,5 +22,24 @@ public struct ConnectionsConfiguration: Sendable, Hashable {
     public var receiveBufferBytes = 8 << 20
 
     /// The defaults.
-    public init() {}
+    public init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
+
+    /// Checks every value.
+    ///
+    /// - Throws: ``ConfigurationValueError``, which names the first property that is outside its range.
+    public func validate() throws(ConfigurationValueError) {
+        guard self.connectingInterval >= .milliseconds(100) else {
+            throw ConfigurationValueError(property: "connectingInterval", problem: "it is less than 100 ms")
+        }
+        guard self.establishedInterval >= .seconds(1) else {
+            throw ConfigurationValueError(property: "establishedInterval", problem: "it is less than 1 s")
+        }
+        guard self.maxTracked >= 1 else {
+            throw ConfigurationValueError(property: "maxTracked", problem: "it is less than 1")
+        }
+        guard (4096...1 << 30).contains(self.receiveBufferBytes) else {
+            throw ConfigurationValueError(
+                property: "receiveBufferBytes", problem: "it is not between 4 KiB and 1 GiB")
+        }
+    }
 }

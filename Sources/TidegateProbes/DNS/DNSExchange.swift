@@ -55,6 +55,8 @@ struct DNSExchange: Sendable {
     let tls: TLSClient?
     let question: [UInt8]
     let id: UInt16
+    /// Where the socket is noted; nil if nobody asks for it.
+    let own: OwnSockets?
 
     /// Asks, and waits for at most `limit`.
     func run(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
@@ -87,7 +89,8 @@ struct DNSExchange: Sendable {
         let local = try self.source.address.map { try SocketAddress(ipAddress: "\($0)", port: 0) }
         let option = try self.interfaceOption
         let initialize: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
-            channel.eventLoop.makeCompletedFuture {
+            self.own?.insert(channel)
+            return channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 if self.transport == .udp { try pipeline.addHandler(DatagramContent()) }
                 try pipeline.addHandler(DNSReplyHandler(self, promise, progress))

@@ -37,7 +37,7 @@ struct DNSProbe: TargetProbe {
             exchange = DNSExchange(
                 address: address.address, port: target.port ?? self.options.defaultPort, source: self.options.source,
                 transport: self.options.transport, tls: try self.tls(to: target), question: question,
-                id: id)
+                id: id, own: self.context.environment.own)
         } catch {
             return findings.fail(.fileError, .mine, "\(error)")
         }

@@ -35,6 +35,8 @@ package struct ProbeEnvironment: Sendable {
     let attempts: AttemptClient
     /// Sends ICMP echo requests.
     let echo: EchoClient
+    /// Where probes note the sockets that they open; nil if nobody asks for them.
+    let own: OwnSockets?
     let time: any TimeSource
     /// Calls once after a delay.
     let call: @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void
@@ -69,7 +71,7 @@ package struct ProbeEnvironment: Sendable {
     package init(
         resolver: any NameResolver, network: Network, attempts: AttemptClient, time: any TimeSource,
         call: @escaping @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void, version: String,
-        echo: EchoClient = EchoClient()
+        echo: EchoClient = EchoClient(), own: OwnSockets? = nil
     ) {
         self.resolver = resolver
         self.network = network
@@ -78,6 +80,7 @@ package struct ProbeEnvironment: Sendable {
         self.call = call
         self.version = version
         self.echo = echo
+        self.own = own
     }
 
     /// Resolvers have given up by then (resolv.conf(5)).

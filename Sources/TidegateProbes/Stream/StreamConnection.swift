@@ -11,16 +11,18 @@ struct StreamConnection: Sendable {
     /// The handshake that began with the connection; nil for none.
     let handshake: EventLoopFuture<String?>?
 
-    /// Connects.
+    /// Connects; the socket is noted in `own`.
     static func connect(
-        to address: SocketAddress, from source: SocketAddress? = nil, within limit: Duration, tls: TLSClient? = nil
+        to address: SocketAddress, from source: SocketAddress? = nil, within limit: Duration, tls: TLSClient? = nil,
+        noting own: OwnSockets? = nil
     ) async throws -> StreamConnection {
         // The threads of the process that is NIO's are shared: a probe mostly waits.
         var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(limit.timeAmount).channelOption(.allowRemoteHalfClosure, value: true)
         if let source { bootstrap = bootstrap.bind(to: source) }
         return try await bootstrap.connect(to: address) { channel in
-            channel.eventLoop.makeCompletedFuture {
+            own?.insert(channel)
+            return channel.eventLoop.makeCompletedFuture {
                 let reader = StreamReader()
                 try channel.pipeline.syncOperations.addHandler(reader)
                 let bound = NIOLoopBound(reader, eventLoop: channel.eventLoop)
@@ -67,6 +69,16 @@ struct StreamConnection: Sendable {
 
     /// Ends it, without waiting for the peer.
     func close() { self.channel.close(promise: nil) }
+}
+
+extension OwnSockets {
+    /// Remembers the socket of a channel.
+    func insert(_ channel: any Channel) {
+        // SO_COOKIE (socket(7)), which NIO does not name. Within a channel's initializer the answer is there at once.
+        let cookie: EventLoopFuture<UInt64>? = (channel as? any SocketOptionProvider)?.unsafeGetSocketOption(
+            level: .socket, name: NIOBSDSocket.Option(rawValue: 57))
+        cookie?.whenSuccess { self.insert($0) }
+    }
 }
 
 extension Duration {

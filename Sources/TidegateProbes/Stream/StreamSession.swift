@@ -29,7 +29,8 @@ struct StreamSession {
         do {
             let (address, source) = try destination()
             connection = try await StreamConnection.connect(
-                to: address, from: source, within: self.context.remaining, tls: client)
+                to: address, from: source, within: self.context.remaining, tls: client,
+                noting: self.context.environment.own)
         } catch {
             return await self.fail(error, during: .connect, &findings)
         }

@@ -12,6 +12,7 @@ package final class TransferEngine {
     var sockets = SocketTable()
     let actions = SocketActions()
     let watchdog = CallWatchdog()
+    let own: OwnSockets?
     var timer = CurlTimer()
     var blocked = BlockedDescriptors()
     /// Numbers of transfers that need a timer for their next report of progress: the last report is too recent, or
@@ -25,7 +26,10 @@ package final class TransferEngine {
     /// How often libcurl's sockets and timers woke the thread.
     package internal(set) var wakeUps = 0
 
-    init(loop: Loop) { self.loop = loop }
+    init(loop: Loop, own: OwnSockets? = nil) {
+        self.loop = loop
+        self.own = own
+    }
 
     /// The moment the current batch of events began, on the clock of the client's timers.
     package var now: MonotonicTime { self.loop.timeSourceNow }

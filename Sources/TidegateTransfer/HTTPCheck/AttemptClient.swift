@@ -9,8 +9,11 @@ package struct AttemptClient: Sendable {
     /// A client whose thread has `name`, of which the kernel shows 15 bytes.
     ///
     /// `onThreadStart` runs first on the thread, for tests to enter a namespace.
-    package init(name: String, onThreadStart: @escaping @Sendable () -> Void = {}) {
-        self.thread = HTTPCheckThread(name: name, onThreadStart: onThreadStart)
+    /// Every socket is noted in `own`.
+    package init(
+        name: String, own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}
+    ) {
+        self.thread = HTTPCheckThread(name: name, own: own, onThreadStart: onThreadStart)
     }
 
     /// Whether its thread has been in one turn for longer than 10 s.

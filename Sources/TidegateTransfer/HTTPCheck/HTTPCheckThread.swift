@@ -12,15 +12,17 @@ final class HTTPCheckThread: Sendable {
     private let name: String
     private let caFile: String?
     private let userAgent: String
+    private let own: OwnSockets?
     private let onThreadStart: @Sendable () -> Void
 
     init(
-        name: String = "tg-check", caFile: String? = nil, userAgent: String = "",
+        name: String = "tg-check", caFile: String? = nil, userAgent: String = "", own: OwnSockets? = nil,
         onThreadStart: @escaping @Sendable () -> Void
     ) {
         self.name = name
         self.caFile = caFile
         self.userAgent = userAgent
+        self.own = own
         self.onThreadStart = onThreadStart
     }
 
@@ -44,11 +46,11 @@ final class HTTPCheckThread: Sendable {
         _ request: AttemptRequest, within limit: Duration, body: BodyPrefix? = nil,
         onWire: @escaping @Sendable () -> Void = {}
     ) async -> HTTPCheckOutcome {
-        let (name, onThreadStart) = (self.name, self.onThreadStart)
+        let (name, own, onThreadStart) = (self.name, self.own, self.onThreadStart)
         // The lock is held while the thread starts, which happens once.
         let (thread, number) = self.state.withLock { state in
             if state.thread == nil {
-                state.thread = try? TransferThread(name: name) { engine in
+                state.thread = try? TransferThread(name: name, own: own) { engine in
                     onThreadStart()
                     return HTTPCheckClient(engine: engine)
                 }

@@ -8,11 +8,13 @@ package struct TransferHTTPChecker: HTTPChecker {
 
     /// A checker; `caFile` is a PEM file of authorities that replaces the system's.
     ///
-    /// `onThreadStart` runs first on the thread, for tests to enter a namespace.
+    /// `onThreadStart` runs first on the thread, for tests to enter a namespace. Every socket is noted
+    /// in `own`.
     package init(
-        caFile: String? = nil, userAgent: String = "tidegate", onThreadStart: @escaping @Sendable () -> Void = {}
+        caFile: String? = nil, userAgent: String = "tidegate", own: OwnSockets? = nil,
+        onThreadStart: @escaping @Sendable () -> Void = {}
     ) {
-        self.thread = HTTPCheckThread(caFile: caFile, userAgent: userAgent, onThreadStart: onThreadStart)
+        self.thread = HTTPCheckThread(caFile: caFile, userAgent: userAgent, own: own, onThreadStart: onThreadStart)
     }
 
     /// Whether its thread has been in one turn for longer than 10 s.

@@ -16,9 +16,12 @@ final class ConnectionPool {
     /// True if the watchdog has ended a call whose attempts have not been collected yet.
     var wasCut = false
 
-    init(generation: Int, actions: SocketActions, record: CurlCallRecord) throws(CurlError) {
+    init(
+        generation: Int, actions: SocketActions, record: CurlCallRecord, own: OwnSockets? = nil
+    ) throws(CurlError) {
         self.generation = generation
-        self.callbacks = CurlCallbackContext(generation: generation, actions: actions, record: record)
+        self.callbacks = CurlCallbackContext(
+            generation: generation, actions: actions, record: record, own: own)
         let multi = try MultiHandle()
         try multi.configure(
             onSocket: socketInterestChanged, onTimer: timerRequested,

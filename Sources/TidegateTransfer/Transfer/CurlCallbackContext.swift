@@ -1,4 +1,6 @@
 internal import CCurl
+internal import CLinux
+internal import TidegateCore
 
 /// What libcurl's callbacks of one connection pool append to.
 final class CurlCallbackContext {
@@ -7,15 +9,19 @@ final class CurlCallbackContext {
 
     /// The calls and sockets that the watchdog may end.
     private let record: CurlCallRecord
+    /// The sockets of this program; nil if nobody asks for them.
+    private let own: OwnSockets?
 
-    init(generation: Int, actions: SocketActions, record: CurlCallRecord) {
+    init(generation: Int, actions: SocketActions, record: CurlCallRecord, own: OwnSockets? = nil) {
         self.generation = generation
         self.actions = actions
         self.record = record
+        self.own = own
     }
 
     /// A socket was opened.
     func opened(_ descriptor: Int32) {
+        self.own?.insert(tg_socket_cookie(descriptor))
         self.record.sockets.opened(descriptor, generation: self.generation)
         self.note(.opened(descriptor))
     }

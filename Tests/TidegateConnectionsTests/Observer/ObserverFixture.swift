@@ -40,6 +40,7 @@ final class ObserverFixture: Sendable {
                     pass
             threading.Thread(target=loop, daemon=True).start()
         def reset(connection):
+            connection.recv(1)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
         serve(9000, answer)

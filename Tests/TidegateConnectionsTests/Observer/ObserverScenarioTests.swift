@@ -53,7 +53,7 @@ struct ObserverScenarioTests {
         let fixture = try await ObserverFixture()
         try ThreeHosts.filter(
             fixture.hosts.gateway,
-            "table inet t { chain f { type filter hook forward priority 0; tcp dport 81 drop; } }")
+            "table inet t { chain f { type filter hook forward priority 0; tcp dport 81 drop; }; }")
         let program = try fixture.start(
             """
             try:
@@ -82,7 +82,7 @@ struct ObserverScenarioTests {
         let fixture = try await ObserverFixture()
         try ThreeHosts.filter(
             fixture.hosts.gateway,
-            "table inet t { chain f { type filter hook forward priority 0; tcp dport 81 drop; } }")
+            "table inet t { chain f { type filter hook forward priority 0; tcp dport 81 drop; }; }")
         try await fixture.run(
             """
             for _ in range(50):
@@ -118,6 +118,7 @@ struct ObserverScenarioTests {
         try await fixture.run(
             """
             connection = connect(9002)
+            connection.sendall(b"x")
             time.sleep(1)
             connection.close()
             """)
@@ -188,7 +189,7 @@ struct ObserverScenarioTests {
         #expect(isSeen)
         try ThreeHosts.filter(
             fixture.hosts.gateway,
-            "table inet t { chain f { type filter hook forward priority 0; drop; } }")
+            "table inet t { chain f { type filter hook forward priority 0; drop; }; }")
         let isStalled = await eventually { fixture.statistics.traffic[.outgoing]?.stalled[.unanswered] == 1 }
         #expect(isStalled)
         try fixture.hosts.gateway.run(["nft", "delete", "table", "inet", "t"])
