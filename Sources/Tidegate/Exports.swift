@@ -1,4 +1,5 @@
 // What an app imports as `Tidegate`.
+@_exported public import struct TidegateConnections.ConnectionsConfiguration
 @_exported public import TidegateCore
 @_exported public import struct TidegateLoop.SystemClock
 @_exported public import enum TidegateMetrics.ExpositionFormat

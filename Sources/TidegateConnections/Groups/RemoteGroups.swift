@@ -44,17 +44,24 @@ package struct RemoteGroup: Sendable, Hashable {
 
     // An answer that is older says nothing of a silence that is a second old.
     private static let freshness = Duration.milliseconds(1500)
+    // What one failure silences goes silent within so long, as each had sent something.
+    private static let simultaneity = Duration.seconds(10)
+    // A silence begins with the last answer, which others may have got a moment later.
+    private static let tolerance = Duration.seconds(1)
 
     /// The remotes behind one next hop say what fails.
     package static func finding(_ members: [Member], at now: MonotonicTime) -> Finding {
         let stalled = members.filter { $0.stalledSince != nil }
-        guard let since = stalled.compactMap(\.stalledSince).min() else { return .fine }
+        guard let latest = stalled.compactMap(\.stalledSince).max() else { return .fine }
         let answering = members.filter { member in
             member.stalledSince == nil && member.answered.map { now - $0 < self.freshness } ?? false
         }
         guard answering.isEmpty else { return .some(self.parties(of: stalled, beside: answering)) }
-        let isAnyHeard = members.contains { $0.answered.map { $0 > since } ?? false }
-        if stalled.count >= 2, !isAnyHeard { return .silent(count: stalled.count) }
+        // A remote that has been silent for long says nothing of what failed now.
+        let together = stalled.filter { $0.stalledSince.map { latest - $0 < self.simultaneity } ?? false }
+        let first = together.compactMap(\.stalledSince).min() ?? latest
+        let isAnyHeard = members.contains { $0.answered.map { $0 > first + self.tolerance } ?? false }
+        if together.count >= 2, !isAnyHeard { return .silent(count: stalled.count) }
         guard stalled.count == 1, let only = stalled.first else {
             return .some(Dictionary(stalled.map { ($0.address, .unknown) }) { $1 })
         }

@@ -55,10 +55,11 @@ package enum StallDetector {
 
     private static func established(_ report: SocketReport) -> StallFinding? {
         guard let info = report.tcp else { return nil }
-        if report.timer == .windowProbe, info.probes >= 1, info.sendWindow < info.sentSegmentSize {
+        // Probes that are answered leave no count behind.
+        let pause = Duration.milliseconds(Int64(info.lastDataSent))
+        if report.timer == .windowProbe, info.sendWindow < info.sentSegmentSize, pause >= self.shortestSilence {
             return StallFinding(
-                kind: .window, age: .milliseconds(Int64(info.lastDataReceived)), retransmits: Int(info.probes),
-                nextTry: report.timeLeft)
+                kind: .window, age: pause, retransmits: Int(info.probes), nextTry: report.timeLeft)
         }
         let silence = Duration.milliseconds(Int64(info.lastAcknowledgement))
         guard info.unacknowledged > 0, Int(info.retransmits) >= self.suspiciousRetransmits,

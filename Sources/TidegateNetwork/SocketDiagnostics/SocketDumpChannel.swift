@@ -19,6 +19,7 @@ package final class SocketDumpChannel {
     }
 
     private static func open(_ options: NetlinkOptions) throws(NetlinkError) -> NetlinkSocket {
+        if let refusal = options.refusal(.socketDumps) { throw refusal }
         let socket = try NetlinkSocket.connected(
             .socketDumps, options, bufferBytes: 1 << 20, protocol: SocketEndingChannel.protocolNumber)
         socket.setQueryOptions(timeoutSeconds: Self.timeoutSeconds)

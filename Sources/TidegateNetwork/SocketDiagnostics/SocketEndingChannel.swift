@@ -25,6 +25,7 @@ package final class SocketEndingChannel {
     /// - Throws: What the kernel or a sandbox refuses. That nothing is refused does not prove that messages come: the
     ///   kernel may lack the part that sends them, which a list shows.
     package init(_ options: NetlinkOptions, includesLoopback: Bool) throws(NetlinkError) {
+        if let refusal = options.refusal(.socketEndings) { throw refusal }
         self.socket = try NetlinkSocket.connected(
             .socketEndings, options, bufferBytes: options.receiveBufferBytes, protocol: Self.protocolNumber)
         try self.socket.setNonblocking()

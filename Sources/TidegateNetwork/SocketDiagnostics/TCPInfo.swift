@@ -14,6 +14,8 @@ package struct TCPInfo: Sendable, Hashable {
     package var sentSegmentSize: UInt32 = 0
     /// Packets that were sent and are not acknowledged; of a listener, connections that nobody accepted.
     package var unacknowledged: UInt32 = 0
+    /// Milliseconds since data was sent.
+    package var lastDataSent: UInt32 = 0
     /// Milliseconds since data was received.
     package var lastDataReceived: UInt32 = 0
     /// Milliseconds since an acknowledgement was received.
@@ -63,6 +65,7 @@ extension TCPInfo {
         self.retransmissionTimeout = word(8)
         self.sentSegmentSize = word(16)
         self.unacknowledged = word(24)
+        self.lastDataSent = word(44)
         self.lastDataReceived = word(52)
         self.lastAcknowledgement = word(56)
         self.roundTrip = word(68)
