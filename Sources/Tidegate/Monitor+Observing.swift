@@ -63,6 +63,9 @@ extension Monitor {
         self.bus.subscribe(.library, bufferingNewest: capacity)
     }
 
+    /// The TCP connections of other programs of this machine.
+    public var connections: ObservedConnections { ObservedConnections(observer: self.observer, bus: self.bus) }
+
     /// What an endpoint of `TidegateServer` needs to serve this monitor.
     public var endpointDependencies: EndpointDependencies {
         EndpointDependencies(

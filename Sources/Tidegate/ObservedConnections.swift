@@ -50,8 +50,3 @@ public struct StalledConnections: AsyncSequence, Sendable {
     /// A reader.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self.events.makeAsyncIterator()) }
 }
-
-extension Monitor {
-    /// The TCP connections of other programs of this machine.
-    public var connections: ObservedConnections { ObservedConnections(observer: self.observer, bus: self.bus) }
-}

@@ -6,8 +6,9 @@ public struct ConnectionsConfiguration: Sendable, Hashable {
     public var isEnabled = true
     /// From one list of the connections that are being opened to the next; 100 ms at least.
     public var connectingInterval = Duration.seconds(1)
-    /// From one list of all connections to the next; it is stretched so that lists take at most 1 % of a processor. 1 s at
-    /// least.
+    /// From one list of all connections to the next; 1 s at least.
+    ///
+    /// It is stretched so that lists take at most 1 % of a processor.
     public var establishedInterval = Duration.seconds(5)
     /// Whether connections of this machine to itself count.
     public var includesLoopback = false

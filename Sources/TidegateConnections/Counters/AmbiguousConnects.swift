@@ -27,7 +27,7 @@ package struct AmbiguousConnects: Sendable {
     }
 
     /// Judges those of the second that ends, by the kernel's counters now.
-    package mutating func judge(by counters: TCPCounters) -> [(report: SocketReport, outcome: ConnectionOutcome)] {
+    package mutating func assess(by counters: TCPCounters) -> [(report: SocketReport, outcome: ConnectionOutcome)] {
         defer {
             (self.waiting, self.explained, self.timedOut) = ([], 0, 0)
             self.last = counters

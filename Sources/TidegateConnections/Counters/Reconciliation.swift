@@ -14,7 +14,7 @@ package struct Reconciliation: Sendable {
 
     private let start: TCPCounters
     private var missing = Observed()
-    private var told = Observed()
+    private var reported = Observed()
 
     /// Compares from `start` on.
     package init(since start: TCPCounters) { self.start = start }
@@ -29,10 +29,10 @@ package struct Reconciliation: Sendable {
         now.connects = counters.activeOpens.growth(since: self.start.activeOpens).growth(since: observed.connects)
         now.resets = counters.establishedResets.growth(since: self.start.establishedResets).growth(
             since: observed.resets)
-        self.told.connects = max(self.told.connects, min(now.connects, self.missing.connects))
-        self.told.resets = max(self.told.resets, min(now.resets, self.missing.resets))
+        self.reported.connects = max(self.reported.connects, min(now.connects, self.missing.connects))
+        self.reported.resets = max(self.reported.resets, min(now.resets, self.missing.resets))
         self.missing = now
-        return [.connects: self.told.connects, .resets: self.told.resets]
+        return [.connects: self.reported.connects, .resets: self.reported.resets]
     }
 }
 

@@ -3,41 +3,41 @@ internal import TidegateCore
 /// Follows the groups of remotes behind each next hop, and makes the events of their stalls.
 struct GroupWatch {
     /// What a look at all groups found.
-    struct Judgement {
+    struct Assessment {
         /// Whose failure it is that connections hang, by remote.
         var parties: [Remote: FaultParty] = [:]
-        var effects: [ObservationState.Effect] = []
+        var effects: [ObservationEffect] = []
     }
 
     // Stalls that no event has told yet: it says whose failure they are, which the group decides.
-    private var untold: [Remote: StallFinding] = [:]
-    private var told: Set<Remote> = []
-    private var silent: Set<RemoteGroup.NextHop> = []
+    private var unreported: [Remote: StallFinding] = [:]
+    private var reported: Set<Remote> = []
+    private var silent: Set<NextHop> = []
 
     /// True if nothing hangs, as far as is known.
-    var isIdle: Bool { self.untold.isEmpty && self.told.isEmpty && self.silent.isEmpty }
+    var isIdle: Bool { self.unreported.isEmpty && self.reported.isEmpty && self.silent.isEmpty }
 
     /// Whether several remotes behind a next hop hang, and none answers.
-    func isSilent(_ nextHop: RemoteGroup.NextHop) -> Bool { self.silent.contains(nextHop) }
+    func isSilent(_ nextHop: NextHop) -> Bool { self.silent.contains(nextHop) }
 
     /// A connection to a remote began to hang.
-    mutating func stalled(_ remote: Remote, _ finding: StallFinding) -> [ObservationState.Effect] {
-        guard !self.told.contains(remote) else { return [] }
-        self.untold[remote] = finding
+    mutating func stalled(_ remote: Remote, _ finding: StallFinding) -> [ObservationEffect] {
+        guard !self.reported.contains(remote) else { return [] }
+        self.unreported[remote] = finding
         return []
     }
 
     /// No connection to a remote hangs any more; true if an event had told that some do.
     mutating func recovered(_ remote: Remote) -> Bool {
-        self.untold[remote] = nil
-        return self.told.remove(remote) != nil
+        self.unreported[remote] = nil
+        return self.reported.remove(remote) != nil
     }
 
     /// Looks at all groups.
-    mutating func judge(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Judgement {
-        var judgement = Judgement()
+    mutating func assess(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Assessment {
+        var assessment = Assessment()
         let groups = Dictionary(grouping: remotes.entries.keys) { routes.nextHop(to: $0.address) }
-        var stillSilent: Set<RemoteGroup.NextHop> = []
+        var stillSilent: Set<NextHop> = []
         for (nextHop, members) in groups {
             // What is not looked up yet comes with the next look.
             guard let nextHop else { continue }
@@ -45,21 +45,21 @@ struct GroupWatch {
             if case .silent(let count) = finding {
                 stillSilent.insert(nextHop)
                 if !self.silent.contains(nextHop) {
-                    judgement.effects.append(
+                    assessment.effects.append(
                         .publish(.groupSilent(gateway: nextHop.gateway, interface: nextHop.interface, remotes: count)))
                 }
             }
             for remote in members where remotes.entries[remote]?.isStalled ?? false {
                 let party = self.party(of: remote, finding, routes)
-                judgement.parties[remote] = party
-                if let stall = self.untold.removeValue(forKey: remote) {
-                    self.told.insert(remote)
-                    judgement.effects.append(.publish(.stalled(stall.event(of: remote, party))))
+                assessment.parties[remote] = party
+                if let stall = self.unreported.removeValue(forKey: remote) {
+                    self.reported.insert(remote)
+                    assessment.effects.append(.publish(.stalled(stall.event(of: remote, party))))
                 }
             }
         }
         self.silent = stillSilent
-        return judgement
+        return assessment
     }
 
     // Remotes with several ports, or in both directions, are one member.

@@ -4,7 +4,7 @@ internal import TidegateNetwork
 // What the kernel's messages about sockets that ended say.
 extension ObservationState {
     /// A socket has ended.
-    mutating func ended(_ report: SocketReport, at now: Moment) -> [Effect] {
+    mutating func ended(_ report: SocketReport, at now: Moment) -> [ObservationEffect] {
         self.recorder.message(report.local.address.family)
         guard report.protocolNumber == 6 else { return [] }
         let known = self.table.remove(report.cookie)
@@ -18,8 +18,8 @@ extension ObservationState {
         guard case .connection(let ending) = OutcomeClassifier.classify(report, self.context(report, known, now))
         else { return [] }
         if known == nil, ending.direction == .outgoing { self.observed.connects += 1 }
-        let needsJudgement = !ending.wasEstablished && ending.certainty == .likely
-        guard needsJudgement else { return self.conclude(report, ending, known, at: now) }
+        let isAmbiguous = !ending.wasEstablished && ending.certainty == .likely
+        guard isAmbiguous else { return self.conclude(report, ending, known, at: now) }
         // The counters of this second tell.
         self.ambiguous.add(report, isTorn: count.isTorn)
         return []
@@ -39,7 +39,7 @@ extension ObservationState {
     /// What became of a connection is decided.
     private mutating func conclude(
         _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?, at now: Moment
-    ) -> [Effect] {
+    ) -> [ObservationEffect] {
         // Those that are not sure have been explained by the counters themselves.
         if !ending.wasEstablished, ending.certainty == .sure { self.ambiguous.explain(ending.outcome) }
         switch ending.outcome {
@@ -98,7 +98,9 @@ extension ObservationState {
 
     // MARK: Failures
 
-    private mutating func fail(_ remote: Remote, _ outcome: ConnectionOutcome, at now: MonotonicTime) -> [Effect] {
+    private mutating func fail(_ remote: Remote, _ outcome: ConnectionOutcome, at now: MonotonicTime)
+        -> [ObservationEffect]
+    {
         let decided = self.failures.add(
             remote, outcome, self.surroundings(of: remote.address, needsOthers: outcome.isSilence, at: now), at: now)
         guard let decided else {
@@ -107,28 +109,28 @@ extension ObservationState {
         return self.record(decided)
     }
 
-    private mutating func record(_ decided: FailureLedger.Decided) -> [Effect] {
+    private mutating func record(_ decided: FailureAttribution.Decided) -> [ObservationEffect] {
         self.recorder.failure(decided.outcome, decided.party)
         return decided.event.map { [.publish($0)] } ?? []
     }
 
     /// The route to an address was looked up.
-    mutating func routed(_ address: IPAddress, _ route: AddressRoute, at now: MonotonicTime) -> [Effect] {
+    mutating func routed(_ address: IPAddress, _ route: AddressRoute, at now: MonotonicTime) -> [ObservationEffect] {
         self.routes.set(route, for: address)
         let decided = self.failures.routed(
             address, self.surroundings(of: address, needsOthers: self.failures.isAnySilent(at: address), at: now),
             at: now)
-        var effects: [Effect] = []
+        var effects: [ObservationEffect] = []
         for failure in decided { effects += self.record(failure) }
         guard !self.groups.isIdle else { return effects }
-        return effects + self.groups.judge(self.remotes, self.routes, at: now).effects
+        return effects + self.groups.assess(self.remotes, self.routes, at: now).effects
     }
 
     // The others are many, and decide only where nothing came back.
     private func surroundings(
         of address: IPAddress, needsOthers: Bool, at now: MonotonicTime
-    ) -> FailureLedger.Surroundings {
-        var surroundings = FailureLedger.Surroundings(verdict: self.routes.route(to: address)?.verdict)
+    ) -> FailureAttribution.Surroundings {
+        var surroundings = FailureAttribution.Surroundings(verdict: self.routes.route(to: address)?.verdict)
         guard needsOthers, let nextHop = self.routes.nextHop(to: address) else { return surroundings }
         for (remote, entry) in self.remotes.entries
         where remote.address != address && self.routes.nextHop(to: remote.address) == nextHop {
@@ -143,10 +145,10 @@ extension ObservationState {
     // MARK: Counters
 
     /// A second has passed, in which the kernel counted; nil if it does not say.
-    mutating func second(_ counters: TCPCounters?, at now: Moment) -> [Effect] {
+    mutating func second(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
         self.recorder.count(counters)
-        var effects = self.failures.flush(at: now.monotonic).map(Effect.publish)
-        for (report, outcome) in self.ambiguous.judge(by: counters ?? TCPCounters()) {
+        var effects = self.failures.flush(at: now.monotonic).map(ObservationEffect.publish)
+        for (report, outcome) in self.ambiguous.assess(by: counters ?? TCPCounters()) {
             let ending = ConnectionEnding(outcome, .outgoing, .likely, wasEstablished: false)
             effects += self.conclude(report, ending, nil, at: now)
         }

@@ -15,7 +15,7 @@ extension ObservationState {
     }
 
     /// A list showed a connection; `isFirst` for the first list, which shows what was there before.
-    mutating func add(_ report: SocketReport, isFirst: Bool, at now: Moment) -> [Effect] {
+    mutating func add(_ report: SocketReport, isFirst: Bool, at now: Moment) -> [ObservationEffect] {
         let direction: ConnectionDirection
         let isKnown = self.table.update(report.cookie) { $0.direction }
         direction = isKnown ?? self.direction(of: report, at: now.monotonic)
@@ -93,7 +93,8 @@ extension ObservationState {
     }
 
     /// A list has ended, which took so long.
-    mutating func end(_ kind: ConnectionStatistics.Dump, took duration: Duration, at now: Moment) -> [Effect] {
+    mutating func end(_ kind: ConnectionStatistics.Dump, took duration: Duration, at now: Moment) -> [ObservationEffect]
+    {
         self.recorder.dump(kind, took: duration)
         guard kind != .listeners else { return [] }
         if kind == .established, self.list > 1 {
@@ -101,13 +102,13 @@ extension ObservationState {
             _ = self.table.removeAll(notSeenSince: self.list - 1)
             self.remotes.prune(at: now.monotonic)
         }
-        var effects: [Effect] = []
+        var effects: [ObservationEffect] = []
         for (remote, entry) in self.remotes.entries where entry.stalledSince != nil {
             var isRecovered = false
-            self.remotes.update(remote, at: entry.lastHeard) { isRecovered = $0.endList() }
+            self.remotes.update(remote, at: entry.lastSeen) { isRecovered = $0.endList() }
             if isRecovered, self.groups.recovered(remote) { effects.append(.publish(.recovered(remote))) }
         }
-        effects += self.judgeGroups(at: now.monotonic)
+        effects += self.assessGroups(at: now.monotonic)
         self.recorder.gauges(self.remotes, targets: self.targets)
         return effects
     }
@@ -118,19 +119,19 @@ extension ObservationState {
     }
 
     // Whose failure it is that connections hang, by what other remotes behind the same next hop say.
-    private mutating func judgeGroups(at now: MonotonicTime) -> [Effect] {
-        var effects: [Effect] = []
+    private mutating func assessGroups(at now: MonotonicTime) -> [ObservationEffect] {
+        var effects: [ObservationEffect] = []
         let hasStalls = self.remotes.entries.contains { $0.value.isStalled }
         guard hasStalls || !self.groups.isIdle else { return [] }
         for (remote, entry) in self.remotes.entries where entry.count > 0 && remote.direction == .outgoing {
             if self.routes.needsLookUp(remote.address, at: now) { effects.append(.lookUp(remote.address)) }
         }
-        let judged = self.groups.judge(self.remotes, self.routes, at: now)
-        for (remote, party) in judged.parties {
+        let assessed = self.groups.assess(self.remotes, self.routes, at: now)
+        for (remote, party) in assessed.parties {
             guard let entry = self.remotes.entries[remote] else { continue }
-            self.remotes.update(remote, at: entry.lastHeard) { $0.party = party }
+            self.remotes.update(remote, at: entry.lastSeen) { $0.party = party }
         }
-        return effects + judged.effects
+        return effects + assessed.effects
     }
 }
 

@@ -3,13 +3,6 @@ internal import TidegateNetwork
 
 /// What is observed of the connections of other programs, and what follows from it; everything that has no descriptor.
 struct ObservationState {
-    /// What is to be done.
-    enum Effect {
-        case publish(ConnectionEvent)
-        /// The route to an address has to be looked up.
-        case lookUp(IPAddress)
-    }
-
     /// The moment on both clocks.
     struct Moment {
         let monotonic: MonotonicTime
@@ -23,7 +16,7 @@ struct ObservationState {
     var listeners = ListenerTable()
     var routes = RouteCache()
     var groups = GroupWatch()
-    var failures = FailureLedger()
+    var failures = FailureAttribution()
     var ambiguous = AmbiguousConnects()
     var observed = Reconciliation.Observed()
     var recorder = StatisticsRecorder()

@@ -35,7 +35,7 @@ final class ObservationThread: LoopHandler {
     private var sockets: ObservationSockets
     private var state: ObservationState
     private var mode = ObservationModeMachine()
-    private var told = ObservationMode.off
+    private var reported = ObservationMode.off
     private var reconciliation: Reconciliation?
     private var rate = ObservationRate()
 
@@ -62,7 +62,7 @@ final class ObservationThread: LoopHandler {
         self.list(.established)
         self.list(.connecting)
         self.rate.second(self.sockets.dropCount, TCPCounters.read())
-        self.tellMode()
+        self.publishMode()
         self.schedule(.connecting, after: self.configuration.connectingInterval)
         self.schedule(.established, after: self.configuration.establishedInterval)
         self.schedule(.listeners, after: .seconds(10))
@@ -83,7 +83,7 @@ final class ObservationThread: LoopHandler {
         ObservationState.Moment(monotonic: self.dependencies.time.monotonic(), wall: self.dependencies.time.wall())
     }
 
-    private func execute(_ effects: [ObservationState.Effect]) {
+    private func execute(_ effects: [ObservationEffect]) {
         for effect in effects {
             switch effect {
             case .publish(let event): self.dependencies.publish(event)
@@ -145,7 +145,7 @@ final class ObservationThread: LoopHandler {
 
     private func readEndings() {
         let now = self.now
-        var effects: [ObservationState.Effect] = []
+        var effects: [ObservationEffect] = []
         let count = self.sockets.readEndings { report in effects += self.state.ended(report, at: now) }
         self.rate.add(count)
         self.execute(effects)
@@ -157,10 +157,10 @@ final class ObservationThread: LoopHandler {
     @discardableResult
     private func list(_ kind: ConnectionStatistics.Dump) -> Duration {
         guard !(kind == .established && self.state.table.isFull) else { return .zero }
-        let isFirst = self.state.list == 0 || kind == .connecting && self.told == .off
+        let isFirst = self.state.list == 0 || kind == .connecting && self.reported == .off
         let start = self.loop.clock.monotonic()
         let now = self.now
-        var effects: [ObservationState.Effect] = []
+        var effects: [ObservationEffect] = []
         self.state.begin(kind)
         let refusal = self.sockets.list(kind == .connecting ? .connecting : .live) { report in
             effects += self.state.add(report, isFirst: isFirst, at: now)
@@ -186,7 +186,7 @@ final class ObservationThread: LoopHandler {
         _ = self.mode.handle(.lists(refusal: refusal?.text))
         // The part of the kernel that lists sockets is the one that tells of their ends.
         if refusal?.isMissing ?? false { _ = self.mode.handle(.endings(refusal: refusal?.text)) }
-        self.tellMode()
+        self.publishMode()
     }
 
     private func reconcile() {
@@ -213,17 +213,17 @@ final class ObservationThread: LoopHandler {
             self.list(.established)
         case nil: break
         }
-        self.tellMode()
+        self.publishMode()
         self.state.recorder.set(
             self.mode.mode, tracked: self.state.table.count, receiveBufferBytes: self.sockets.receiveBufferBytes)
         self.dependencies.keep(self.state.recorder.statistics)
     }
 
-    private func tellMode() {
+    private func publishMode() {
         let mode = self.mode.mode
-        guard mode != self.told else { return }
-        self.dependencies.publish(.modeChanged(from: self.told, to: mode, reason: self.mode.reason))
-        self.told = mode
+        guard mode != self.reported else { return }
+        self.dependencies.publish(.modeChanged(from: self.reported, to: mode, reason: self.mode.reason))
+        self.reported = mode
         self.state.recorder.set(
             mode, tracked: self.state.table.count, receiveBufferBytes: self.sockets.receiveBufferBytes)
         self.dependencies.keep(self.state.recorder.statistics)

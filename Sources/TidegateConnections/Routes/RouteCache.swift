@@ -30,7 +30,7 @@ struct RouteCache {
     mutating func expire() { self.entries = [:] }
 
     /// The next hop to an address; nil while it is not known.
-    func nextHop(to address: IPAddress) -> RemoteGroup.NextHop? {
-        self.route(to: address).map { RemoteGroup.NextHop(gateway: $0.verdict.path?.gateway, interface: $0.link) }
+    func nextHop(to address: IPAddress) -> NextHop? {
+        self.route(to: address).map { NextHop(gateway: $0.verdict.path?.gateway, interface: $0.link) }
     }
 }

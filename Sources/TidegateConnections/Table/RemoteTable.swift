@@ -16,17 +16,17 @@ struct RemoteTable {
     mutating func update(_ remote: Remote, at now: MonotonicTime, _ body: (inout RemoteEntry) -> Void) {
         if self.entries[remote] == nil, self.entries.count >= Self.limit { self.forgetOldest() }
         body(&self.entries[remote, default: RemoteEntry(at: now)])
-        self.entries[remote]?.lastHeard = now
+        self.entries[remote]?.lastSeen = now
     }
 
     /// Forgets the remotes without a connection that were not heard of for five minutes.
     mutating func prune(at now: MonotonicTime) {
-        self.entries = self.entries.filter { $1.count > 0 || now - $1.lastHeard < OutcomeWindow.length }
+        self.entries = self.entries.filter { $1.count > 0 || now - $1.lastSeen < OutcomeWindow.length }
     }
 
     // An eighth at a time, because looking for them takes as long as for one.
     private mutating func forgetOldest() {
-        let oldest = self.entries.sorted { $0.value.lastHeard < $1.value.lastHeard }.prefix(Self.limit / 8)
+        let oldest = self.entries.sorted { $0.value.lastSeen < $1.value.lastSeen }.prefix(Self.limit / 8)
         for (remote, _) in oldest { self.entries[remote] = nil }
     }
 }
@@ -51,11 +51,9 @@ struct RemoteEntry {
     var outcomes = OutcomeWindow()
     /// Whose failure it is that its connections hang; nil if none does.
     var party: FaultParty?
-    /// True once an event said that its connections hang.
-    var isStallTold = false
-    var lastHeard: MonotonicTime
+    var lastSeen: MonotonicTime
 
-    init(at now: MonotonicTime) { self.lastHeard = now }
+    init(at now: MonotonicTime) { self.lastSeen = now }
 
     /// How many connections it has.
     var count: Int { self.counts.values.reduce(0, +) }

@@ -43,8 +43,8 @@ struct ObserverGroupTests {
         try ThreeHosts.filter(
             fixture.hosts.gateway,
             "table inet t { chain f { type filter hook forward priority 0; ip saddr 198.51.100.3 drop; }; }")
-        let isTold = await eventually { !Self.stalls(fixture).isEmpty }
-        try #require(isTold)
+        let isReported = await eventually { !Self.stalls(fixture).isEmpty }
+        try #require(isReported)
         let stall = try #require(Self.stalls(fixture).first)
         #expect(stall.remote.address == IPAddress("198.51.100.3"))
         #expect(stall.party == .theirs)
@@ -67,8 +67,8 @@ struct ObserverGroupTests {
         let isStalled = await eventually { fixture.statistics.traffic[.outgoing]?.stalled[.unanswered] == 3 }
         #expect(isStalled)
         let silences = { fixture.events.filter { if case .groupSilent = $0 { true } else { false } } }
-        let isTold = await eventually { !silences().isEmpty }
-        #expect(isTold)
+        let isReported = await eventually { !silences().isEmpty }
+        #expect(isReported)
         let remotes = await fixture.observer.report().remotes
         let parties = Set(remotes.filter { $0.stalledCount > 0 }.compactMap(\.party))
         #expect(parties == [.upstream], "\(remotes)")
@@ -99,8 +99,8 @@ struct ObserverGroupTests {
         defer { program.signal(SIGKILL) }
         let isStalled = await eventually { fixture.statistics.traffic[.outgoing]?.stalled[.window] == 1 }
         #expect(isStalled)
-        let isTold = await eventually { !Self.stalls(fixture).isEmpty }
-        #expect(isTold)
+        let isReported = await eventually { !Self.stalls(fixture).isEmpty }
+        #expect(isReported)
         #expect(Self.stalls(fixture).first?.kind == .window)
         #expect(Self.stalls(fixture).first?.party == .theirs)
     }

@@ -1,7 +1,7 @@
 internal import TidegateCore
 
 /// Decides whose failure ended connections were, once their route is known, and makes their events.
-struct FailureLedger {
+struct FailureAttribution {
     /// A failure whose party is decided.
     struct Decided {
         let outcome: ConnectionOutcome

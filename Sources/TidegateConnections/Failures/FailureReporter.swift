@@ -8,7 +8,7 @@ package struct FailureReporter: Sendable {
     }
 
     private struct Run {
-        var told: MonotonicTime
+        var reported: MonotonicTime
         var count = 0
         var party: FaultParty
     }
@@ -32,21 +32,21 @@ package struct FailureReporter: Sendable {
             return nil
         }
         guard self.runs.count < Self.limit else { return nil }
-        self.runs[key] = Run(told: now, party: party)
+        self.runs[key] = Run(reported: now, party: party)
         return .failed(ConnectionEvent.Failed(remote, outcome, party: party, count: 1))
     }
 
     /// The events that are due.
     package mutating func flush(at now: MonotonicTime) -> [ConnectionEvent] {
         var events: [ConnectionEvent] = []
-        for (key, run) in self.runs where now - run.told >= Self.interval {
+        for (key, run) in self.runs where now - run.reported >= Self.interval {
             guard run.count > 0 else {
                 self.runs[key] = nil
                 continue
             }
             events.append(
                 .failed(ConnectionEvent.Failed(key.remote, key.outcome, party: run.party, count: run.count)))
-            self.runs[key] = Run(told: now, party: run.party)
+            self.runs[key] = Run(reported: now, party: run.party)
         }
         return events
     }

@@ -2,19 +2,6 @@ package import TidegateCore
 
 /// The remotes behind one next hop: together they say whether it is them or the way there.
 package struct RemoteGroup: Sendable, Hashable {
-    /// The next hop of the group.
-    package struct NextHop: Sendable, Hashable {
-        /// The gateway; nil for remotes on this host's own link.
-        package var gateway: IPAddress?
-        /// The interface; nil if it is not known.
-        package var interface: String?
-
-        package init(gateway: IPAddress?, interface: String?) {
-            self.gateway = gateway
-            self.interface = interface
-        }
-    }
-
     /// One remote.
     package struct Member: Sendable, Hashable {
         package var address: IPAddress
@@ -60,8 +47,8 @@ package struct RemoteGroup: Sendable, Hashable {
         // A remote that has been silent for long says nothing of what failed now.
         let together = stalled.filter { $0.stalledSince.map { latest - $0 < self.simultaneity } ?? false }
         let first = together.compactMap(\.stalledSince).min() ?? latest
-        let isAnyHeard = members.contains { $0.answered.map { $0 > first + self.tolerance } ?? false }
-        if together.count >= 2, !isAnyHeard { return .silent(count: stalled.count) }
+        let hasAnyAnswered = members.contains { $0.answered.map { $0 > first + self.tolerance } ?? false }
+        if together.count >= 2, !hasAnyAnswered { return .silent(count: stalled.count) }
         guard stalled.count == 1, let only = stalled.first else {
             return .some(Dictionary(stalled.map { ($0.address, .unknown) }) { $1 })
         }

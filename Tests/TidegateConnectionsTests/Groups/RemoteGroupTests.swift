@@ -1,0 +1,72 @@
+import Testing
+import TidegateConnections
+import TidegateCore
+
+/// What several remotes behind one next hop say together.
+struct RemoteGroupTests {
+    private static let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+    private static func member(
+        _ address: String, answered: Double? = nil, stalled: Double? = nil
+    ) throws -> RemoteGroup.Member {
+        RemoteGroup.Member(
+            try #require(IPAddress(address)), answered: answered.map { self.now + .seconds(-$0) },
+            stalledSince: stalled.map { self.now + .seconds(-$0) })
+    }
+
+    private static func finding(_ members: [RemoteGroup.Member]) -> RemoteGroup.Finding {
+        RemoteGroup.finding(members, at: self.now)
+    }
+
+    @Test("Without a stall all is fine, however old the answers are")
+    func fine() throws {
+        #expect(Self.finding([try Self.member("192.0.2.1", answered: 900), try Self.member("192.0.2.2")]) == .fine)
+    }
+
+    @Test("One that hangs beside one that answers is its own failure")
+    func theirs() throws {
+        let silent = try Self.member("192.0.2.1", answered: 5, stalled: 5)
+        let finding = Self.finding([silent, try Self.member("203.0.113.1", answered: 0.1)])
+        #expect(finding == .some([silent.address: .theirs]))
+    }
+
+    @Test("Two of one network that hang beside one of another that answers are on the way")
+    func path() throws {
+        let one = try Self.member("192.0.2.1", answered: 5, stalled: 5)
+        let two = try Self.member("192.0.2.9", answered: 5, stalled: 5)
+        let finding = Self.finding([one, two, try Self.member("203.0.113.1", answered: 0.1)])
+        #expect(finding == .some([one.address: .path, two.address: .path]))
+    }
+
+    @Test("Two of a network of which another one answers are their own failure")
+    func sameNetwork() throws {
+        let one = try Self.member("2001:db8:1::1", answered: 5, stalled: 5)
+        let two = try Self.member("2001:db8:1::2", answered: 5, stalled: 5)
+        let finding = Self.finding([one, two, try Self.member("2001:db8:1::3", answered: 0.1)])
+        #expect(finding == .some([one.address: .theirs, two.address: .theirs]))
+    }
+
+    @Test("Several that hang while none answers are the way there, also beside one that has hung for long")
+    func silent() throws {
+        let one = try Self.member("192.0.2.1", answered: 3, stalled: 3)
+        let two = try Self.member("203.0.113.1", answered: 2.5, stalled: 2.5)
+        #expect(Self.finding([one, two]) == .silent(count: 2))
+        let old = try Self.member("198.51.100.1", answered: 600, stalled: 600)
+        #expect(Self.finding([one, two, old]) == .silent(count: 3))
+    }
+
+    @Test("One that answered after the others went silent acquits the way there")
+    func heardSince() throws {
+        let one = try Self.member("192.0.2.1", answered: 8, stalled: 8)
+        let two = try Self.member("203.0.113.1", answered: 7, stalled: 7)
+        let third = try Self.member("198.51.100.1", answered: 3)
+        #expect(Self.finding([one, two, third]) == .some([one.address: .unknown, two.address: .unknown]))
+    }
+
+    @Test("One alone says nothing of whose failure it is")
+    func alone() throws {
+        let only = try Self.member("192.0.2.1", answered: 3, stalled: 3)
+        #expect(Self.finding([only]) == .alone(only.address))
+        #expect(Self.finding([only, try Self.member("192.0.2.2", answered: 60)]) == .alone(only.address))
+    }
+}

@@ -1,0 +1,91 @@
+import Testing
+import TidegateConnections
+import TidegateCore
+import TidegateNetwork
+
+/// Whether a connection hangs, by one report of the kernel.
+struct StallDetectorTests {
+    private static func report(
+        _ state: SocketReport.State, timer: SocketReport.Timer = .retransmission, expiries: UInt8 = 0,
+        timeLeft: Duration = .zero, _ change: (inout TCPInfo) -> Void = { _ in }
+    ) -> SocketReport {
+        var info = TCPInfo()
+        change(&info)
+        var report = SocketReport(
+            state: state, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_000),
+            remote: .init(IPAddress(ipv4: 0xC633_6402), 443), cookie: 1, tcp: info)
+        report.timer = timer
+        report.timerExpiries = expiries
+        report.timeLeft = timeLeft
+        return report
+    }
+
+    @Test(
+        "The age of a connect follows from its timer, with linear timeouts and with doubled ones",
+        arguments: [
+            // Linux 6.5 and later: 1, 2, 3, 4, 5, 7, 11 s.
+            (1, 1, 0.4, 1.6), (3, 1, 0.9, 3.1), (5, 2, 0.5, 6.5), (6, 4, 1.0, 10.0),
+            // Before: 1, 3, 7, 15 s.
+            (1, 2, 1.5, 1.5), (2, 4, 1.0, 6.0), (3, 8, 3.0, 12.0),
+        ] as [(UInt8, Int, Double, Double)])
+    func connecting(_ expiries: UInt8, _ timeout: Int, _ left: Double, _ age: Double) throws {
+        let report = Self.report(.synSent, expiries: expiries, timeLeft: .seconds(left)) {
+            $0.retransmissionTimeout = UInt32(timeout * 1_000_000)
+        }
+        let stall = try #require(StallDetector.stall(of: report))
+        #expect(stall.kind == .connecting)
+        #expect(abs(stall.age.inSeconds - age) < 0.01, "\(stall.age)")
+        #expect(stall.retransmits == Int(expiries))
+        #expect(stall.nextTry == .seconds(left))
+    }
+
+    @Test("A connect that is younger than a second does not hang")
+    func young() {
+        let report = Self.report(.synSent, timeLeft: .milliseconds(300)) { $0.retransmissionTimeout = 1_000_000 }
+        #expect(StallDetector.stall(of: report) == nil)
+    }
+
+    private static func silent(_ change: (inout TCPInfo) -> Void = { _ in }) -> SocketReport {
+        self.report(.established, timeLeft: .milliseconds(800)) { info in
+            (info.unacknowledged, info.retransmits) = (1, 2)
+            (info.lastAcknowledgement, info.roundTrip) = (1024, 20_000)
+            change(&info)
+        }
+    }
+
+    @Test("Data that was sent again twice and is a second old hangs")
+    func unanswered() {
+        #expect(
+            StallDetector.stall(of: Self.silent())
+                == StallFinding(
+                    kind: .unanswered, age: .milliseconds(1024), retransmits: 2, nextTry: .milliseconds(800)))
+    }
+
+    @Test("One timeout, nothing under way, or a long round trip are no evidence")
+    func noEvidence() {
+        #expect(StallDetector.stall(of: Self.silent { $0.retransmits = 1 }) == nil)
+        #expect(StallDetector.stall(of: Self.silent { $0.unacknowledged = 0 }) == nil)
+        #expect(StallDetector.stall(of: Self.silent { $0.lastAcknowledgement = 900 }) == nil)
+        #expect(StallDetector.stall(of: Self.silent { $0.roundTrip = 300_000 }) == nil)
+    }
+
+    @Test("A window that is closed for a second hangs")
+    func window() {
+        let closed = Self.report(.established, timer: .windowProbe, timeLeft: .seconds(2)) { info in
+            (info.sendWindow, info.sentSegmentSize, info.lastDataSent) = (0, 1448, 1500)
+        }
+        #expect(
+            StallDetector.stall(of: closed)
+                == StallFinding(kind: .window, age: .milliseconds(1500), retransmits: 0, nextTry: .seconds(2)))
+        let fresh = Self.report(.established, timer: .windowProbe) { info in
+            (info.sendWindow, info.sentSegmentSize, info.lastDataSent) = (0, 1448, 200)
+        }
+        #expect(StallDetector.stall(of: fresh) == nil)
+    }
+
+    @Test("What has ended, and what only listens, does not hang", arguments: [.timeWait, .listen, .close, .finWait2])
+    func others(_ state: SocketReport.State) {
+        let report = Self.report(state, expiries: 5) { ($0.unacknowledged, $0.retransmits) = (5, 5) }
+        #expect(StallDetector.stall(of: report) == nil)
+    }
+}
