@@ -11,6 +11,13 @@ package struct StallFinding: Sendable, Hashable {
     package var retransmits: Int
     /// In how long it does so next.
     package var nextTry: Duration
+
+    package init(kind: ConnectionStall, age: Duration, retransmits: Int, nextTry: Duration) {
+        self.kind = kind
+        self.age = age
+        self.retransmits = retransmits
+        self.nextTry = nextTry
+    }
 }
 
 /// Decides whether a connection hangs.

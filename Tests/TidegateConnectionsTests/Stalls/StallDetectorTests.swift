@@ -83,7 +83,9 @@ struct StallDetectorTests {
         #expect(StallDetector.stall(of: fresh) == nil)
     }
 
-    @Test("What has ended, and what only listens, does not hang", arguments: [.timeWait, .listen, .close, .finWait2])
+    @Test(
+        "What has ended, and what only listens, does not hang",
+        arguments: [SocketReport.State.timeWait, .listen, .close, .finWait2])
     func others(_ state: SocketReport.State) {
         let report = Self.report(state, expiries: 5) { ($0.unacknowledged, $0.retransmits) = (5, 5) }
         #expect(StallDetector.stall(of: report) == nil)
