@@ -34,13 +34,9 @@ public final class Monitor: Sendable {
     private let web: TransferHTTPChecker
     /// Resolves names for tasks and probes.
     let resolver: any NameResolver
-    /// Diagnoses this host again and again, if the configuration wants that.
-    let host: HostDiagnostics
-    private let hostTask: Task<Void, Never>?
+    private let hostWatch: HostWatch
     /// Observes the connections of other programs; nil if the configuration does not want that.
     package let observer: ConnectionObserver?
-    /// The sockets that this monitor opens; nil if nobody asks for them.
-    let own: OwnSockets?
     private let hasFirstStatus = Atomic<Bool>(false)
 
     /// Starts watching; the first verdict follows within milliseconds.
@@ -96,13 +92,11 @@ public final class Monitor: Sendable {
         let host = HostDiagnostics(
             self.diagnostics, bus: bus, walksToInternet: walksToInternet, time: time)
         targets.start(self.diagnostics, host)
-        self.host = host
-        self.hostTask = configuration.diagnosesHost ? Task { await host.run() } : nil
+        self.hostWatch = HostWatch(host, isRepeated: configuration.diagnosesHost)
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
             observer: configuration.observer, tracer: configuration.tracer, own: own, diagnosis: { host.evidence($0) })
-        self.own = own
         self.observer = try own.map { own in
             try ConnectionObserver(
                 configuration, bus: bus, reachability: reachability, own: own, time: time,
@@ -110,11 +104,12 @@ public final class Monitor: Sendable {
         }
     }
 
-    deinit { self.hostTask?.cancel() }
+    /// Diagnoses this host again and again, if the configuration wants that.
+    var host: HostDiagnostics { self.hostWatch.diagnostics }
 
     /// Ends every task, then the watching; partial files that a later run can continue are kept.
     public func stop() async {
-        self.hostTask?.cancel()
+        self.hostWatch.stop()
         await self.session.invalidate(cancellingTasks: true)
         self.observer?.stop()
         self.reachability.stop()

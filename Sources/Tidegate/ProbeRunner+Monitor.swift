@@ -19,7 +19,7 @@ extension ProbeRunner {
                 let outage = await host.outage(at: doubt.address, through: gateway)
                 if let outage { return outage }
                 return await diagnostics.cause(of: doubt.subject, within: Self.scheduledLimit)
-            }, time: monitor.time, own: monitor.own)
+            }, time: monitor.time, own: monitor.observer?.own)
     }
 
     /// How long is looked for the cause after a scheduled run.

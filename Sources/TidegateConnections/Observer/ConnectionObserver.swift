@@ -31,6 +31,8 @@ package final class ConnectionObserver: ConnectionObservation {
 
     private let thread: LoopThread<ObservationThread>
     private let latest: LatestStatistics
+    /// The sockets of this program, which are left out.
+    package let own: OwnSockets
 
     /// Starts observing.
     ///
@@ -41,6 +43,7 @@ package final class ConnectionObserver: ConnectionObservation {
     ) throws(TextError) {
         let latest = LatestStatistics()
         self.latest = latest
+        self.own = own
         let reply = ReplyAddress()
         let dependencies = ObservationThread.Dependencies(
             publish: environment.publish,

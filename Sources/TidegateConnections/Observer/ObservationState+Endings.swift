@@ -80,7 +80,7 @@ extension ObservationState {
         _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?
     ) {
         guard let info = report.tcp else { return }
-        var connection = known ?? TrackedConnection(report, ending.direction, list: self.list)
+        var connection = known ?? TrackedConnection(report, ending.direction, list: self.table.list)
         self.recorder.traffic(connection.advance(to: info), ending.direction)
         if ending.direction == .outgoing, let sample = info.shortestRoundTrip {
             self.recorder.roundTrip(.microseconds(Int64(sample)), ConnectionScope(report.remote.address))

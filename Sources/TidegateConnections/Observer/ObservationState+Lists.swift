@@ -8,7 +8,7 @@ extension ObservationState {
         switch kind {
         case .connecting: self.remotes.beginList(of: [.connecting])
         case .established:
-            self.list &+= 1
+            self.table.beginList()
             self.remotes.beginList(of: [.established, .closing])
         case .listeners: break
         }
@@ -20,13 +20,13 @@ extension ObservationState {
         let isKnown = self.table.update(report.cookie) { $0.direction }
         direction = isKnown ?? self.direction(of: report, at: now.monotonic)
         if isKnown == nil {
-            var connection = TrackedConnection(report, direction, list: self.list)
+            var connection = TrackedConnection(report, direction, list: self.table.list)
             if isFirst { connection.flags.insert(.old) }
             guard self.table.insert(connection) else { return [] }
             if direction == .outgoing, !isFirst { self.observed.connects += 1 }
         }
         guard self.counts(report) else {
-            _ = self.table.update(report.cookie) { $0.list = self.list }
+            self.table.markSeen(report.cookie)
             return []
         }
         let stall = StallDetector.stall(of: report)
@@ -69,7 +69,7 @@ extension ObservationState {
 
     // A connection is known by now; if it was not, the table was full and nothing is counted twice.
     private mutating func advance(_ report: SocketReport, _ stall: StallFinding?, isFirst: Bool) -> Step {
-        let list = self.list
+        let list = self.table.list
         let isOpen = Self.state(of: report) != .connecting
         let step = self.table.update(report.cookie) { connection in
             connection.list = list
@@ -97,9 +97,9 @@ extension ObservationState {
     {
         self.recorder.dump(kind, took: duration)
         guard kind != .listeners else { return [] }
-        if kind == .established, self.list > 1 {
+        if kind == .established, self.table.list > 1 {
             // Messages about their ends were lost, or they ended while the groups were left.
-            _ = self.table.removeAll(notSeenSince: self.list - 1)
+            _ = self.table.removeAll(notSeenSince: self.table.list - 1)
             self.remotes.prune(at: now.monotonic)
         }
         var effects: [ObservationEffect] = []

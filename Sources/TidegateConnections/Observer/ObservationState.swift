@@ -21,8 +21,6 @@ struct ObservationState {
     var observed = Reconciliation.Observed()
     var recorder = StatisticsRecorder()
     var targets = TargetIndex()
-    /// The number of the present list of all connections.
-    var list: UInt32 = 0
 
     init(_ configuration: ConnectionsConfiguration, own: OwnSockets) {
         self.configuration = configuration

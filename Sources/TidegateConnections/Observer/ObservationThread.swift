@@ -31,7 +31,6 @@ final class ObservationThread: LoopHandler {
 
     private let loop: Loop
     private let dependencies: Dependencies
-    private let configuration: ConnectionsConfiguration
     private var sockets: ObservationSockets
     private var state: ObservationState
     private var mode = ObservationModeMachine()
@@ -45,7 +44,6 @@ final class ObservationThread: LoopHandler {
     ) {
         options.onThreadStart()
         self.loop = loop
-        self.configuration = configuration
         self.dependencies = dependencies
         self.state = ObservationState(configuration, own: own)
         self.sockets = ObservationSockets(configuration, options)
@@ -63,8 +61,8 @@ final class ObservationThread: LoopHandler {
         self.list(.connecting)
         self.rate.second(self.sockets.dropCount, TCPCounters.read())
         self.publishMode()
-        self.schedule(.connecting, after: self.configuration.connectingInterval)
-        self.schedule(.established, after: self.configuration.establishedInterval)
+        self.schedule(.connecting, after: self.state.configuration.connectingInterval)
+        self.schedule(.established, after: self.state.configuration.establishedInterval)
         self.schedule(.listeners, after: .seconds(10))
         self.schedule(.second, after: .seconds(1))
     }
@@ -117,7 +115,7 @@ final class ObservationThread: LoopHandler {
         switch Timer(rawValue: token) {
         case .connecting:
             self.list(.connecting)
-            self.schedule(.connecting, after: self.configuration.connectingInterval)
+            self.schedule(.connecting, after: self.state.configuration.connectingInterval)
         case .established:
             self.state.set(self.dependencies.targets())
             let duration = self.list(.established)
@@ -139,7 +137,8 @@ final class ObservationThread: LoopHandler {
     // A list may take at most 1 % of a processor. While something hangs, it is looked at every second.
     private func pause(after duration: Duration) -> Duration {
         let isShort = duration < .milliseconds(5)
-        let wanted = self.state.isAnythingStalled && isShort ? .seconds(1) : self.configuration.establishedInterval
+        let wanted =
+            self.state.isAnythingStalled && isShort ? .seconds(1) : self.state.configuration.establishedInterval
         return max(wanted, duration * 100)
     }
 
@@ -157,7 +156,7 @@ final class ObservationThread: LoopHandler {
     @discardableResult
     private func list(_ kind: ConnectionStatistics.Dump) -> Duration {
         guard !(kind == .established && self.state.table.isFull) else { return .zero }
-        let isFirst = self.state.list == 0 || kind == .connecting && self.reported == .off
+        let isFirst = self.state.table.list == 0 || kind == .connecting && self.reported == .off
         let start = self.loop.clock.monotonic()
         let now = self.now
         var effects: [ObservationEffect] = []

@@ -9,6 +9,8 @@ struct ConnectionTable {
     private(set) var connections: [TrackedConnection] = []
     private var places: [UInt64: UInt32] = [:]
     private let limit: Int
+    /// The number of the present list of all connections, from 1; 0 before the first.
+    private(set) var list: UInt32 = 0
 
     init(limit: Int) { self.limit = limit }
 
@@ -16,10 +18,19 @@ struct ConnectionTable {
     /// True if no more connections are taken in.
     var isFull: Bool { self.connections.count >= self.limit }
 
+    /// A list of all connections begins.
+    mutating func beginList() { self.list &+= 1 }
+
     /// Calls `body` with a connection, to change it; nil if it is not known.
     mutating func update<Result>(_ cookie: UInt64, _ body: (inout TrackedConnection) -> Result) -> Result? {
         guard let place = self.places[cookie] else { return nil }
         return body(&self.connections[Int(place)])
+    }
+
+    /// The present list showed a connection.
+    mutating func markSeen(_ cookie: UInt64) {
+        guard let place = self.places[cookie] else { return }
+        self.connections[Int(place)].list = self.list
     }
 
     /// Takes in a connection that is not known yet; false if there are too many.

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// One live connection, as lists of the kernel showed it; 88 bytes, because there may be tens of thousands.
+/// One live connection, as lists of the kernel showed it; small, because there may be tens of thousands.
 struct TrackedConnection {
     /// What is known of it, bit by bit.
     struct Flags: OptionSet {
@@ -16,29 +16,38 @@ struct TrackedConnection {
         static let old = Flags(rawValue: 1 << 4)
     }
 
+    // Half as large as an address with its family.
+    private struct Address {
+        let high: UInt64
+        let low: UInt64
+        let zone: UInt32
+    }
+
+    // What was counted already.
+    private struct Counters {
+        var sentBytes: UInt64 = 0
+        var receivedBytes: UInt64 = 0
+        var sentSegments: UInt32 = 0
+        var retransmittedSegments: UInt32 = 0
+    }
+
     /// The number that no other socket has.
     let cookie: UInt64
-    private let high: UInt64
-    private let low: UInt64
-    private(set) var controlGroup: UInt64
-    private(set) var sentBytes: UInt64 = 0
-    private(set) var receivedBytes: UInt64 = 0
-    private(set) var sentSegments: UInt32 = 0
-    private(set) var retransmittedSegments: UInt32 = 0
-    private let zone: UInt32
-    private(set) var user: UInt32
+    private let remoteAddress: Address
+    private let user: UInt32
+    private let controlGroup: UInt64
+    private var counters = Counters()
     /// The number of the last list that showed it.
     var list: UInt32
-    private(set) var remotePort: UInt16
-    private(set) var localPort: UInt16
+    private let remotePort: UInt16
+    private let localPort: UInt16
     var flags: Flags
     private var stallCode: UInt8 = 0
 
     init(_ report: SocketReport, _ direction: ConnectionDirection, list: UInt32) {
         self.cookie = report.cookie
         let address = report.remote.address
-        (self.high, self.low) = (address.bits.high, address.bits.low)
-        self.zone = address.zone
+        self.remoteAddress = Address(high: address.bits.high, low: address.bits.low, zone: address.zone)
         self.controlGroup = report.controlGroup ?? 0
         self.user = report.user
         self.list = list
@@ -50,9 +59,12 @@ struct TrackedConnection {
 
     /// The remote's address.
     var address: IPAddress {
-        guard self.flags.contains(.ipv6) else { return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low)) }
-        let plain = IPAddress(ipv6: self.high, self.low)
-        return self.zone == 0 ? plain : IPAddress(octets: plain.octets, zone: self.zone) ?? plain
+        guard self.flags.contains(.ipv6) else {
+            return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.remoteAddress.low))
+        }
+        let plain = IPAddress(ipv6: self.remoteAddress.high, self.remoteAddress.low)
+        let zone = self.remoteAddress.zone
+        return zone == 0 ? plain : IPAddress(octets: plain.octets, zone: zone) ?? plain
     }
 
     var direction: ConnectionDirection { self.flags.contains(.incoming) ? .incoming : .outgoing }
@@ -64,7 +76,7 @@ struct TrackedConnection {
             self.address, port: direction == .outgoing ? self.remotePort : self.localPort, direction)
     }
 
-    /// Who created its socket; nil if no list said so.
+    /// Who created its socket.
     var owner: RemoteReport.Owner {
         RemoteReport.Owner(user: self.user, controlGroup: self.controlGroup == 0 ? nil : self.controlGroup)
     }
@@ -96,14 +108,15 @@ struct TrackedConnection {
     mutating func advance(to info: TCPInfo) -> TrafficDelta {
         let sent = info.sentBytes &- info.retransmittedBytes
         let delta = TrafficDelta(
-            sentSegments: UInt64(info.sentSegments.growth(since: self.sentSegments)),
-            retransmittedSegments: UInt64(info.retransmittedSegments.growth(since: self.retransmittedSegments)),
-            sentBytes: sent.growth(since: self.sentBytes),
-            receivedBytes: info.receivedBytes.growth(since: self.receivedBytes))
-        self.sentSegments = max(self.sentSegments, info.sentSegments)
-        self.retransmittedSegments = max(self.retransmittedSegments, info.retransmittedSegments)
-        self.sentBytes = max(self.sentBytes, sent)
-        self.receivedBytes = max(self.receivedBytes, info.receivedBytes)
+            sentSegments: UInt64(info.sentSegments.growth(since: self.counters.sentSegments)),
+            retransmittedSegments: UInt64(
+                info.retransmittedSegments.growth(since: self.counters.retransmittedSegments)),
+            sentBytes: sent.growth(since: self.counters.sentBytes),
+            receivedBytes: info.receivedBytes.growth(since: self.counters.receivedBytes))
+        self.counters.sentSegments = max(self.counters.sentSegments, info.sentSegments)
+        self.counters.retransmittedSegments = max(self.counters.retransmittedSegments, info.retransmittedSegments)
+        self.counters.sentBytes = max(self.counters.sentBytes, sent)
+        self.counters.receivedBytes = max(self.counters.receivedBytes, info.receivedBytes)
         return delta
     }
 }

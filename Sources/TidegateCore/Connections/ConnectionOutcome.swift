@@ -125,3 +125,16 @@ public enum ConnectionScope: String, Sendable, Hashable {
 }
 
 extension ConnectionScope: MetricLabel {}
+
+extension ObservationMode: CustomStringConvertible {
+    /// The mode as people read it, after "observed by".
+    public var description: String {
+        switch self {
+        case .event: "messages and lists"
+        case .eventsOnly: "messages only"
+        case .poll: "lists only"
+        case .counters: "counters only"
+        case .off: "nothing"
+        }
+    }
+}

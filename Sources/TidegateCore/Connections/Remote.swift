@@ -95,3 +95,15 @@ public struct ConnectionsReport: Sendable, Hashable {
         self.unexplained = unexplained
     }
 }
+
+extension Remote: CustomStringConvertible {
+    /// `ADDRESS:PORT`; a port that is not known is a question mark.
+    public var description: String {
+        let port = self.port.map(String.init) ?? "?"
+        switch (self.direction, self.address.family) {
+        case (.outgoing, .ipv4): return "\(self.address):\(port)"
+        case (.outgoing, .ipv6): return "[\(self.address)]:\(port)"
+        case (.incoming, _): return "\(self.address) to port \(port)"
+        }
+    }
+}

@@ -9,7 +9,7 @@ extension TransferEngine {
     func currentPool() throws(CurlError) -> ConnectionPool {
         if let last = self.connectionPools.last, last.generation == self.poolGeneration { return last }
         let pool = try ConnectionPool(
-            generation: self.poolGeneration, actions: self.actions, record: self.watchdog.record, own: self.own)
+            generation: self.poolGeneration, actions: self.actions, record: self.watchdog.record)
         self.connectionPools.append(pool)
         return pool
     }

@@ -10,9 +10,8 @@ package final class TransferEngine {
     let queue = ReportQueue()
     var transfers = TransferTable()
     var sockets = SocketTable()
-    let actions = SocketActions()
+    let actions: SocketActions
     let watchdog = CallWatchdog()
-    let own: OwnSockets?
     var timer = CurlTimer()
     var blocked = BlockedDescriptors()
     /// Numbers of transfers that need a timer for their next report of progress: the last report is too recent, or
@@ -28,7 +27,7 @@ package final class TransferEngine {
 
     init(loop: Loop, own: OwnSockets? = nil) {
         self.loop = loop
-        self.own = own
+        self.actions = SocketActions(own: own)
     }
 
     /// The moment the current batch of events began, on the clock of the client's timers.

@@ -16,12 +16,9 @@ final class ConnectionPool {
     /// True if the watchdog has ended a call whose attempts have not been collected yet.
     var wasCut = false
 
-    init(
-        generation: Int, actions: SocketActions, record: CurlCallRecord, own: OwnSockets? = nil
-    ) throws(CurlError) {
+    init(generation: Int, actions: SocketActions, record: CurlCallRecord) throws(CurlError) {
         self.generation = generation
-        self.callbacks = CurlCallbackContext(
-            generation: generation, actions: actions, record: record, own: own)
+        self.callbacks = CurlCallbackContext(generation: generation, actions: actions, record: record)
         let multi = try MultiHandle()
         try multi.configure(
             onSocket: socketInterestChanged, onTimer: timerRequested,

@@ -9,19 +9,16 @@ final class CurlCallbackContext {
 
     /// The calls and sockets that the watchdog may end.
     private let record: CurlCallRecord
-    /// The sockets of this program; nil if nobody asks for them.
-    private let own: OwnSockets?
 
-    init(generation: Int, actions: SocketActions, record: CurlCallRecord, own: OwnSockets? = nil) {
+    init(generation: Int, actions: SocketActions, record: CurlCallRecord) {
         self.generation = generation
         self.actions = actions
         self.record = record
-        self.own = own
     }
 
     /// A socket was opened.
     func opened(_ descriptor: Int32) {
-        self.own?.insert(tg_socket_cookie(descriptor))
+        self.actions.own?.insert(tg_socket_cookie(descriptor))
         self.record.sockets.opened(descriptor, generation: self.generation)
         self.note(.opened(descriptor))
     }
@@ -77,6 +74,10 @@ final class SocketActions {
     }
 
     var entries: [Entry] = []
+    /// Where the sockets of this program are noted; nil if nobody asks for them.
+    let own: OwnSockets?
+
+    init(own: OwnSockets? = nil) { self.own = own }
 }
 
 func socketInterestChanged(

@@ -56,7 +56,7 @@ struct RemoteGroupTests {
     }
 
     @Test("One that answered after the others went silent acquits the way there")
-    func heardSince() throws {
+    func answeredSince() throws {
         let one = try Self.member("192.0.2.1", answered: 8, stalled: 8)
         let two = try Self.member("203.0.113.1", answered: 7, stalled: 7)
         let third = try Self.member("198.51.100.1", answered: 3)

@@ -120,30 +120,7 @@ extension ConnectionEvent {
     }
 }
 
-extension ObservationMode: CustomStringConvertible {
-    /// The mode as people read it, after "observed by".
-    public var description: String {
-        switch self {
-        case .event: "messages and lists"
-        case .eventsOnly: "messages only"
-        case .poll: "lists only"
-        case .counters: "counters only"
-        case .off: "nothing"
-        }
-    }
-}
-
-extension Remote: CustomStringConvertible {
-    /// `ADDRESS:PORT`; a port that is not known is a question mark.
-    public var description: String {
-        let port = self.port.map(String.init) ?? "?"
-        switch (self.direction, self.address.family) {
-        case (.outgoing, .ipv4): return "\(self.address):\(port)"
-        case (.outgoing, .ipv6): return "[\(self.address)]:\(port)"
-        case (.incoming, _): return "\(self.address) to port \(port)"
-        }
-    }
-
+extension Remote {
     fileprivate var fields: [EventProjection.Field] {
         [
             .both("remote", .text("\(self.address)")), .both("port", .integer(self.port.map(Int64.init))),
