@@ -39,7 +39,7 @@ public struct StalledConnections: AsyncSequence, Sendable {
         var events: Subscription.AsyncIterator
 
         /// The next one; nil once the Swift task is cancelled.
-        public mutating func next() async -> ConnectionEvent.Stalled? {
+        public mutating func next() async -> ConnectionEvent.Stall? {
             while let event = await self.events.next() {
                 if case .connection(.stalled(let stall)) = event.payload { return stall }
             }

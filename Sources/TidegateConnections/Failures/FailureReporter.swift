@@ -33,7 +33,7 @@ package struct FailureReporter: Sendable {
         }
         guard self.runs.count < Self.limit else { return nil }
         self.runs[key] = Run(reported: now, party: party)
-        return .failed(ConnectionEvent.Failed(remote, outcome, party: party, count: 1))
+        return .failed(ConnectionEvent.Failure(remote, outcome, party: party, count: 1))
     }
 
     /// The events that are due.
@@ -45,7 +45,7 @@ package struct FailureReporter: Sendable {
                 continue
             }
             events.append(
-                .failed(ConnectionEvent.Failed(key.remote, key.outcome, party: run.party, count: run.count)))
+                .failed(ConnectionEvent.Failure(key.remote, key.outcome, party: run.party, count: run.count)))
             self.runs[key] = Run(reported: now, party: run.party)
         }
         return events

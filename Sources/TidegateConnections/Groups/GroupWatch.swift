@@ -92,8 +92,8 @@ struct GroupWatch {
 }
 
 extension StallFinding {
-    fileprivate func event(of remote: Remote, _ party: FaultParty) -> ConnectionEvent.Stalled {
-        ConnectionEvent.Stalled(
+    fileprivate func event(of remote: Remote, _ party: FaultParty) -> ConnectionEvent.Stall {
+        ConnectionEvent.Stall(
             remote, self.kind, age: self.age, retransmits: self.retransmits, nextTry: self.nextTry, party: party)
     }
 }

@@ -99,7 +99,8 @@ final class ObservationThread: LoopHandler {
         case .pathChanged: self.state.pathChanged(at: self.now.monotonic)
         case .report(let waiter):
             waiter.resume(
-                returning: self.state.report(self.mode.mode, self.mode.reason, at: self.now.monotonic))
+                returning: ConnectionsReport(
+                    self.state, self.mode.mode, self.mode.reason, at: self.now.monotonic))
         }
     }
 

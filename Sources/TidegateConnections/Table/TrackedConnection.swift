@@ -16,27 +16,12 @@ struct TrackedConnection {
         static let old = Flags(rawValue: 1 << 4)
     }
 
-    // Half as large as an address with its family.
-    private struct Address {
-        let high: UInt64
-        let low: UInt64
-        let zone: UInt32
-    }
-
-    // What was counted already.
-    private struct Counters {
-        var sentBytes: UInt64 = 0
-        var receivedBytes: UInt64 = 0
-        var sentSegments: UInt32 = 0
-        var retransmittedSegments: UInt32 = 0
-    }
-
     /// The number that no other socket has.
     let cookie: UInt64
-    private let remoteAddress: Address
+    private let remoteAddress: StoredAddress
     private let user: UInt32
     private let controlGroup: UInt64
-    private var counters = Counters()
+    private var counters = CountedTraffic()
     /// The number of the last list that showed it.
     var list: UInt32
     private let remotePort: UInt16
@@ -47,7 +32,7 @@ struct TrackedConnection {
     init(_ report: SocketReport, _ direction: ConnectionDirection, list: UInt32) {
         self.cookie = report.cookie
         let address = report.remote.address
-        self.remoteAddress = Address(high: address.bits.high, low: address.bits.low, zone: address.zone)
+        self.remoteAddress = StoredAddress(high: address.bits.high, low: address.bits.low, zone: address.zone)
         self.controlGroup = report.controlGroup ?? 0
         self.user = report.user
         self.list = list
@@ -119,6 +104,21 @@ struct TrackedConnection {
         self.counters.receivedBytes = max(self.counters.receivedBytes, info.receivedBytes)
         return delta
     }
+}
+
+/// An address in half the room.
+private struct StoredAddress {
+    let high: UInt64
+    let low: UInt64
+    let zone: UInt32
+}
+
+/// What was counted of a connection already.
+private struct CountedTraffic {
+    var sentBytes: UInt64 = 0
+    var receivedBytes: UInt64 = 0
+    var sentSegments: UInt32 = 0
+    var retransmittedSegments: UInt32 = 0
 }
 
 /// What was sent and received on a connection between two reports.

@@ -1,7 +1,7 @@
 /// Something was observed of the TCP connections of other programs.
 public enum ConnectionEvent: Sendable, Hashable {
     /// Connections to a remote began to hang.
-    public struct Stalled: Sendable, Hashable {
+    public struct Stall: Sendable, Hashable {
         /// The remote.
         public var remote: Remote
         /// How they hang.
@@ -30,7 +30,7 @@ public enum ConnectionEvent: Sendable, Hashable {
     }
 
     /// Connections to a remote failed alike.
-    public struct Failed: Sendable, Hashable {
+    public struct Failure: Sendable, Hashable {
         /// The remote.
         public var remote: Remote
         /// What became of them.
@@ -49,11 +49,11 @@ public enum ConnectionEvent: Sendable, Hashable {
         }
     }
 
-    case stalled(Stalled)
+    case stalled(Stall)
     /// Connections that hung go on.
     case recovered(Remote)
     /// The first failure of its kind, or those of ten seconds.
-    case failed(Failed)
+    case failed(Failure)
     /// None of the remotes behind a gateway answers, and several hang.
     case groupSilent(gateway: IPAddress?, interface: String?, remotes: Int)
     /// Connections are observed by another mode from now on; why.

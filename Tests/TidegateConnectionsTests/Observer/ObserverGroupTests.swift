@@ -32,7 +32,7 @@ struct ObserverGroupTests {
         return (fixture, program)
     }
 
-    private static func stalls(_ fixture: ObserverFixture) -> [ConnectionEvent.Stalled] {
+    private static func stalls(_ fixture: ObserverFixture) -> [ConnectionEvent.Stall] {
         fixture.events.compactMap { if case .stalled(let stall) = $0 { stall } else { nil } }
     }
 

@@ -1,15 +1,15 @@
 internal import TidegateCore
 
-extension ObservationState {
+extension ConnectionsReport {
     /// What is known of the connections now.
-    func report(_ mode: ObservationMode, _ reason: String?, at now: MonotonicTime) -> ConnectionsReport {
-        let remotes = self.remotes.entries.map { remote, entry in
+    init(_ state: ObservationState, _ mode: ObservationMode, _ reason: String?, at now: MonotonicTime) {
+        let remotes = state.remotes.entries.map { remote, entry in
             var report = entry.report(of: remote, at: now)
-            report.target = self.targets.name(of: remote)
+            report.target = state.targets.name(of: remote)
             return report
         }
-        let statistics = self.recorder.statistics
-        return ConnectionsReport(
+        let statistics = state.recorder.statistics
+        self.init(
             mode: mode, reason: reason, remotes: remotes.sorted(by: Self.isBefore), dropped: statistics.dropped,
             unexplained: statistics.unexplained.values.reduce(0, +))
     }
