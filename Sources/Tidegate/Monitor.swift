@@ -169,6 +169,9 @@ extension Monitor: MonitorView {
         return Set(states.filter(\.value).keys)
     }
 
+    /// What observes the connections of other programs; nil if the configuration does not want that.
+    package var connectionObservation: (any ConnectionObservation)? { self.observer }
+
     /// True once there is a first verdict; `unknown` is a verdict.
     public var isReady: Bool { self.reachability.isReady }
 

@@ -78,6 +78,12 @@ package struct MetricDefinition: Sendable {
         return copy
     }
 
+    /// The same, read at each scrape.
+    func collected() -> MetricDefinition {
+        MetricDefinition(
+            name: self.name, help: self.help, kind: self.kind, unit: self.unit, labels: self.labels, origin: .collected)
+    }
+
     /// The same, with exemplars.
     func withExemplars() -> MetricDefinition {
         var copy = self

@@ -38,6 +38,7 @@ package final class MetricsRecorder: Sendable {
         self.targets = TargetRecorder(registry, names: targetNames)
         self.probes = ProbeRecorder(registry)
         self.netlink = NetlinkRecorder(registry)
+        ConnectionCollector.register(in: registry, overflows: overflows)
         self.bus = BusRecorder(registry)
         self.conflicts = registry.counter(Catalogue.metricConflicts)
         _ = registry.adding(overflows)

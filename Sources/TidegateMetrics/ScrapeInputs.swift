@@ -18,6 +18,8 @@ package struct ScrapeInputs: Sendable {
     package var process: ProcessSample?
     /// The threads that do not turn.
     package var stalledThreads: Set<MonitorThread> = []
+    /// What is counted of the connections of other programs; nil if nothing observes them.
+    package var connections: ConnectionStatistics?
     /// Requests that the endpoint is answering.
     package var requestsInFlight: Int
 
@@ -51,6 +53,20 @@ extension ScrapeInputs {
             requestsInFlight: requestsInFlight)
         self.diagnosis = view.diagnosis
         self.stalledThreads = view.stalledThreads
+        self.connections = view.connectionObservation?.statistics
+    }
+}
+
+extension ScrapeInputs {
+    /// What is observed; nil where nothing is.
+    var observed: ConnectionStatistics? {
+        self.connections.flatMap { $0.mode == .off ? nil : $0 }
+    }
+
+    /// What is counted of both directions; empty where nothing is observed.
+    var traffic: [(direction: ConnectionDirection, traffic: ConnectionStatistics.Traffic)] {
+        guard let observed = self.observed else { return [] }
+        return ConnectionDirection.allCases.map { ($0, observed.traffic[$0] ?? .init()) }
     }
 }
 

@@ -80,6 +80,39 @@ import TidegateCore
         tidegate_netlink_lookups_total counter
         tidegate_netlink_mode gauge mode
         tidegate_netlink_receive_buffer_bytes gauge
+        tidegate_observed_connections gauge direction state
+        tidegate_observed_connects_total counter outcome
+        tidegate_observed_accepts_total counter
+        tidegate_observed_ends_total counter direction outcome
+        tidegate_observed_failures_total counter outcome party
+        tidegate_observed_stalled_connections gauge direction kind
+        tidegate_observed_stalls_total counter direction kind
+        tidegate_observed_last_answer_timestamp_seconds gauge scope
+        tidegate_observed_min_round_trip_seconds histogram scope
+        tidegate_observed_sent_segments_total counter direction
+        tidegate_observed_retransmitted_segments_total counter direction
+        tidegate_observed_sent_bytes_total counter direction
+        tidegate_observed_received_bytes_total counter direction
+        tidegate_observed_target_connections gauge target state
+        tidegate_observed_target_connects_total counter target outcome
+        tidegate_observed_target_ends_total counter target outcome
+        tidegate_observed_target_last_answer_timestamp_seconds gauge target
+        tidegate_tcp_active_opens_total counter
+        tidegate_tcp_passive_opens_total counter
+        tidegate_tcp_attempt_fails_total counter
+        tidegate_tcp_established_resets_total counter
+        tidegate_tcp_sent_resets_total counter
+        tidegate_tcp_retransmitted_segments_total counter
+        tidegate_tcp_syn_retransmits_total counter
+        tidegate_tcp_timeout_aborts_total counter
+        tidegate_tcp_listen_overflows_total counter
+        tidegate_observation_mode gauge mode
+        tidegate_observation_messages_total counter group
+        tidegate_observation_dropped_total counter
+        tidegate_observation_unexplained_total counter kind
+        tidegate_observation_dump_duration_seconds histogram kind
+        tidegate_observation_tracked_connections gauge
+        tidegate_observation_receive_buffer_bytes gauge
         tidegate_bus_events_published_total counter topic
         tidegate_bus_events_dropped_total counter subscriber
         tidegate_bus_queue_length gauge subscriber
@@ -144,7 +177,8 @@ import TidegateCore
         let series = Fixture.eventful(hostLabel: .top(limit: 50)).series()
         for definition in Fixture(hostLabel: .top(limit: 50)).recorder.definitions where definition.origin == .collected
         {
-            let values = series.filter { $0.key.prefix { $0 != "{" } == definition.name }.values
+            let name = definition.kind.isHistogram ? definition.name + "_count" : definition.name
+            let values = series.filter { $0.key.prefix { $0 != "{" } == name }.values
             #expect(values.contains { $0 > 0 }, "\(definition.name)")
         }
     }

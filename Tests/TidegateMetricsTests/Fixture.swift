@@ -52,6 +52,7 @@ struct Fixture {
                 threads: 5),
             requestsInFlight: 1)
         inputs.stalledThreads = [.check]
+        inputs.connections = ConnectionSamples.statistics
         let ladder = Explanation.Ladder(
             family: .ipv4, rungs: [RungReport(rung: .route, status: .ok), RungReport(rung: .gateway, status: .bad)])
         inputs.diagnosis = HostDiagnosis(

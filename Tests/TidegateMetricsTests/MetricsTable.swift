@@ -32,10 +32,11 @@ enum MetricsTable {
         Labels in brackets exist only with `metrics: {host_label: allowlist|top}`, and so do metrics marked so. Hosts that are
         not listed, or that come after the first `max_hosts`, share the value `_other`.
 
-        Every histogram has classic buckets in each format and native ones (schema 3, 160 buckets at most) in protobuf. Metrics
-        marked with exemplars name a task and its attempt in OpenMetrics and protobuf.
+        Every histogram has classic buckets in each format and, but for those of observed connections, native ones (schema 3, 160
+        buckets at most) in protobuf. Metrics marked with exemplars name a task and its attempt in OpenMetrics and protobuf.
 
-        There are no scheduled probes yet, and so no `tidegate_probe_…` metrics.
+        Where connections of other programs are not observed, `tidegate_observation_mode` is the only one of `tidegate_observed_…`,
+        `tidegate_observation_…` and `tidegate_tcp_…` that is there.
 
         """
 

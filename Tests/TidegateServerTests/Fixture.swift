@@ -23,6 +23,8 @@ final class FakeView: MonitorView {
         /// The status after the first verdict, if there is none yet.
         var firstStatus: ReachabilityStatus?
         var diagnosis: HostDiagnosis?
+        /// What observes the connections of other programs.
+        var connections: ScriptedObservation?
         /// How often the page was looked at.
         var pageViews = 0
         /// How often tasks were listed.
@@ -54,6 +56,7 @@ final class FakeView: MonitorView {
     var isReady: Bool { self.state.withLock { $0.isReady } }
 
     var diagnosis: HostDiagnosis? { self.state.withLock { $0.diagnosis } }
+    var connectionObservation: (any ConnectionObservation)? { self.state.withLock { $0.connections } }
     var pageViews: Int { self.state.withLock { $0.pageViews } }
 
     func pageViewed() { self.change { $0.pageViews += 1 } }

@@ -90,7 +90,7 @@ package struct ConnectionStatistics: Sendable, Hashable {
         0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
     ]
     /// The bounds of ``dumps``.
-    package static let dumpBounds = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
+    package static let dumpBounds = [0.001, 0.01, 0.1, 1]
 
     /// How connections are observed.
     package var mode: ObservationMode = .off

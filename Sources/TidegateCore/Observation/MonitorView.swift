@@ -22,6 +22,8 @@ package protocol MonitorView: Sendable {
     ///
     /// Returns at once; the page that is being made shows what is known already.
     func pageViewed()
+    /// What observes the connections of other programs; nil if nothing does.
+    var connectionObservation: (any ConnectionObservation)? { get }
 }
 
 /// A thread without which a monitor does not work.
@@ -40,6 +42,9 @@ extension MonitorView {
 
     /// Does nothing.
     package func pageViewed() {}
+
+    /// Nil: nothing is observed.
+    package var connectionObservation: (any ConnectionObservation)? { nil }
 }
 
 /// Counts of a session's tasks and connections at one moment.

@@ -8,8 +8,8 @@ struct HistogramReading {
     let layout: HistogramLayout
     /// Observations of each classic bucket alone, the unbounded one last.
     var counts: [UInt64]
-    /// Observations of each native bucket that has any, ascending; 0 is zero.
-    var native: [(bucket: Int, count: UInt64)]
+    /// Observations of each native bucket that has any, ascending, 0 being zero; nil if only classic ones were counted.
+    var native: [(bucket: Int, count: UInt64)]?
     var sum: Double
     /// For each classic bucket; empty if there are none.
     var exemplars: [Exemplar?]
@@ -22,7 +22,7 @@ struct HistogramReading {
         writer.number(1, self.counts.reduce(0, +))
         writer.double(2, self.sum)
         self.writeClassic(to: &writer)
-        self.writeNative(to: &writer)
+        if let native = self.native { self.write(native, to: &writer) }
         let time = writer.open(15)
         writer.timestamp(start)
         writer.close(time)
@@ -46,10 +46,10 @@ struct HistogramReading {
         }
     }
 
-    private func writeNative(to writer: inout ProtobufWriter) {
-        let zero = self.native.first.flatMap { $0.bucket == 0 ? $0.count : nil } ?? 0
+    private func write(_ native: [(bucket: Int, count: UInt64)], to writer: inout ProtobufWriter) {
+        let zero = native.first.flatMap { $0.bucket == 0 ? $0.count : nil } ?? 0
         var schema = HistogramLayout.schema
-        var buckets = self.native.drop { $0.bucket == 0 }.map { (key: self.layout.key(of: $0.bucket), count: $0.count) }
+        var buckets = native.drop { $0.bucket == 0 }.map { (key: self.layout.key(of: $0.bucket), count: $0.count) }
         while buckets.count > HistogramReading.maxNativeBuckets {
             schema -= 1
             buckets = HistogramReading.halved(buckets)

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateCore
 
 /// One series, or the series set of one histogram.
 protocol MetricChild: AnyObject, Sendable {
@@ -104,6 +105,7 @@ final class CollectedFamily: Family {
         for (name, value) in samples.lines {
             if isCounter { output.counter(name, value) } else { output.gauge(name, value) }
         }
+        for (name, reading) in samples.histograms { output.histogram(name, reading) }
     }
 }
 
@@ -111,6 +113,7 @@ final class CollectedFamily: Family {
 struct Samples {
     let definition: MetricDefinition
     fileprivate private(set) var lines: [(name: SeriesName, value: Double)] = []
+    fileprivate private(set) var histograms: [(name: HistogramName, reading: HistogramReading)] = []
     private var seen: Set<[String]> = []
 
     init(definition: MetricDefinition) {
@@ -121,6 +124,16 @@ struct Samples {
     mutating func add(_ values: String..., value: Double) {
         guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
         self.lines.append((SeriesName(self.definition, values), value))
+    }
+
+    /// Adds the samples of a histogram that was counted elsewhere, in the definition's buckets.
+    mutating func add(_ values: String..., distribution: ConnectionStatistics.Distribution) {
+        guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
+        let name = HistogramName(self.definition, values: values, bounds: self.definition.bounds)
+        let reading = HistogramReading(
+            layout: self.definition.layout, counts: distribution.counts, native: nil, sum: distribution.sum,
+            exemplars: [])
+        self.histograms.append((name, reading))
     }
 
     mutating func add(_ values: String..., value: some BinaryInteger) {
