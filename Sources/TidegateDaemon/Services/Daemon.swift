@@ -217,11 +217,12 @@ package struct Daemon: Sendable {
         return ControlService(
             server: ControlServer(
                 path: self.settings.controlSocket, control: control, bus: dependencies.monitor.bus,
-                time: dependencies.time
-            ) { [monitor = dependencies.monitor, names = self.monitorConfiguration.targetNames] in
-                TargetsDocument.json(monitor.status, names: names)
-                    .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
-            },
+                time: dependencies.time,
+                report: { [monitor = dependencies.monitor, names = self.monitorConfiguration.targetNames] in
+                    TargetsDocument.json(monitor.status, names: names)
+                        .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
+                },
+                connections: { [connections = dependencies.monitor.connections] in await connections.report() }),
             path: self.settings.controlSocket, logger: dependencies.logger)
     }
 }

@@ -10,6 +10,8 @@ struct ControlRoutes: Sendable {
     let bus: EventBus
     /// The configured targets, and the latest diagnosis of the host.
     var report: @Sendable () -> JSONValue = { ControlServer.emptyReport }
+    /// What is known of the connections of other programs.
+    var connections: @Sendable () async -> ConnectionsReport = { ConnectionsReport() }
 
     /// The largest body that is read: a task's own body may have 16 MiB.
     static let bodyLimit = 24 << 20
@@ -37,6 +39,9 @@ struct ControlRoutes: Sendable {
             table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, handler)])
         }
         table.add("/api/v1/targets", [(.get, Self.answering { _, _ in .json(routes.report()) })])
+        table.add(
+            "/api/v1/connections",
+            [(.get, Self.answering { _, _ in .json(ConnectionsDocument(await routes.connections()).json) })])
         table.add("/api/v1/events", [(.get, Self.answering { try await routes.watch($1) })])
         return table.responder()
     }

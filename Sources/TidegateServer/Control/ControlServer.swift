@@ -18,13 +18,17 @@ package final class ControlServer: Sendable {
     package static let emptyReport: JSONValue = ["schema": 1, "targets": [], "diagnosis": .null]
 
     /// A server at `path` that passes commands on to `control`; watchers get the task events of `bus`, and `report` is
-    /// the object of the configured targets with the latest diagnosis.
+    /// the object of the configured targets with the latest diagnosis, `connections` what is known of the connections of
+    /// other programs.
     package init(
         path: String, control: any TaskControl, bus: EventBus, time: any TimeSource,
-        report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport }
+        report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport },
+        connections: @escaping @Sendable () async -> ConnectionsReport = { ConnectionsReport() }
     ) {
         self.socket = ControlSocketPath(path: path)
-        self.responder = ControlRoutes(control: control, bus: bus, report: report).responder(middlewares: [
+        self.responder = ControlRoutes(
+            control: control, bus: bus, report: report, connections: connections
+        ).responder(middlewares: [
             StandardHeadersMiddleware(time: time),
             PeerMiddleware(verification: PeerVerification(ownUser: geteuid(), path: path)),
         ])

@@ -39,6 +39,11 @@ package struct ControlClient: Sendable {
         try await self.call(.GET, "/api/v1/targets").value(DaemonReport.self)
     }
 
+    /// What the daemon knows of the connections of other programs.
+    package func connections() async throws(ControlClientError) -> ConnectionsReport {
+        try await self.call(.GET, "/api/v1/connections").value(ConnectionsDocument.self).report
+    }
+
     /// One task.
     package func task(_ id: String) async throws(ControlClientError) -> ControlReply<TaskDocument> {
         let reply = try await self.call(.GET, "/api/v1/tasks/\(id)")

@@ -17,6 +17,8 @@ struct PageView {
     var probes: [ProbeReport]?
     /// What scheduled probes have found, in the order of the configuration.
     var scheduledProbes: [ScheduledProbeReport] = []
+    /// What is known of the connections of other programs; nil if they are not observed.
+    var connections: ConnectionsReport?
 
     /// Nothing is loaded; the one style sheet and the one script are allowed by their hashes.
     ///
@@ -39,7 +41,7 @@ struct PageView {
             "facts": self.facts(beside: headline), "icon": headline.tone.iconColour,
             "ladder": ladder.html, "measured": ladder.note(at: self.now),
             "links": self.linkTable, "targets": self.targetTable, "scheduledProbes": self.scheduledProbeTable,
-            "tasks": tasks.html,
+            "tasks": tasks.html, "connections": self.connectionSection,
             "summary": HTML.escaped(tasks.summary), "probes": self.probeSection, "timeline": timeline.html,
             "events": self.eventList,
             "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? "" : " hidden",
@@ -106,6 +108,18 @@ struct PageView {
     private var targetTable: String {
         guard !self.status.targets.isEmpty else { return "<p class=\"empty\">No targets are configured.</p>" }
         return self.table(TargetRow.heads, self.targetRows.map(\.cells))
+    }
+
+    // Not there where nothing is observed and nobody wanted that.
+    private var connectionSection: String {
+        guard let report = self.connections, report.mode != .off || report.reason != nil else { return "" }
+        let rows = ConnectionRows(report: report)
+        let table = rows.cells.isEmpty ? rows.none : self.table(ConnectionRows.heads, rows.cells)
+        return """
+            <section id="connections" data-part aria-labelledby="connections-title"><h2 id="connections-title">Other \
+            apps’ connections <small>\(rows.summary)</small></h2>\(rows.caveat)\(table)\(rows.rest)</section>
+
+            """
     }
 
     private var probeSection: String {

@@ -26,7 +26,8 @@ struct EndpointRoutes: Sendable {
 
     /// The values of the `handler` label.
     enum HandlerLabel: String, Sendable {
-        case metrics, page, status, targets, probes, tasks, task, events, healthy, ready, probe, config, logs, other
+        case metrics, page, status, targets, probes, connections, tasks, task, events, healthy, ready, probe, config,
+            logs, other
     }
 
     private let dependencies: Dependencies
@@ -63,6 +64,7 @@ struct EndpointRoutes: Sendable {
         add("/api/v1/status", .status) { _, _ in statusRoutes.status() }
         add("/api/v1/targets", .targets) { _, _ in statusRoutes.targets() }
         add("/api/v1/probes", .probes) { _, _ in await statusRoutes.probes() }
+        add("/api/v1/connections", .connections) { _, _ in await statusRoutes.connections() }
         add("/api/v1/tasks", .tasks) { request, _ in await statusRoutes.tasks(to: request) }
         add("/api/v1/tasks/{id}", .task) { statusRoutes.task($1.parameters.get("id") ?? "") }
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }

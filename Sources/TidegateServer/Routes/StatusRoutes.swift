@@ -35,6 +35,7 @@ struct StatusRoutes: Sendable {
         if request.method == .get { view.pageViewed() }
         let nextRuns = await self.dependencies.nextRuns()
         let scheduledProbes = await self.dependencies.scheduledProbes()
+        let connections = await view.connectionObservation?.report()
         let party = QueryParameters(target: request.head.path ?? "").values(of: "party").first
             .flatMap(FaultParty.init(rawValue:))
         let html = await self.pages.body(party) {
@@ -44,7 +45,7 @@ struct StatusRoutes: Sendable {
                 record: self.dependencies.page.snapshot(), nextRuns: nextRuns, party: party,
                 now: self.dependencies.time.wall(), configuration: self.dependencies.configuration,
                 probes: self.dependencies.probes.flatMap { $0.hasModules ? $0.history : nil },
-                scheduledProbes: scheduledProbes)
+                scheduledProbes: scheduledProbes, connections: connections)
             return Array(page.html.utf8)
         }
         var response = Response(
@@ -66,6 +67,11 @@ struct StatusRoutes: Sendable {
     func probes() async -> Response {
         let reports = await self.dependencies.scheduledProbes()
         return .json(ProbesDocument.json(reports, redaction: self.dependencies.configuration.redaction))
+    }
+
+    func connections() async -> Response {
+        let report = await self.dependencies.view.connectionObservation?.report() ?? ConnectionsReport()
+        return .json(ConnectionsDocument(report).json)
     }
 
     func tasks(to request: Request) async -> Response {

@@ -213,6 +213,21 @@ struct ControlTests {
         return try await RoutedResponse(try await responder.respond(to: request, context: context))
     }
 
+    @Test("What is observed of the connections of other programs is told to who may use the socket")
+    func connections() async throws {
+        let path = "/tmp/tidegate-control-\(UUID().uuidString.prefix(8))/control.sock"
+        let server = ControlServer(
+            path: path, control: FakeControl(), bus: EventBus(time: SystemClock()), time: SystemClock(),
+            connections: { ConnectionSamples.report })
+        let run = Task { try await server.run() }
+        defer { run.cancel() }
+        let client = ControlClient(socket: path)
+        #expect(await eventually { (try? await client.connections()) != nil })
+        #expect(try await client.connections() == ConnectionSamples.report)
+        run.cancel()
+        _ = try? await run.value
+    }
+
     @Test("The configured targets and the latest diagnosis are told to who may use the socket")
     func report() async throws {
         let path = "/tmp/tidegate-control-\(UUID().uuidString.prefix(8))/control.sock"

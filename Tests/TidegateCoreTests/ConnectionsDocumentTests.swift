@@ -1,0 +1,79 @@
+import FoundationEssentials
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+/// The connections of other programs as JSON.
+@Suite struct ConnectionsDocumentTests {
+    @Test("Every member is there, in the order of the description")
+    func members() {
+        var report = ConnectionSamples.report
+        report.remotes = [report.remotes[0], report.remotes[3]]
+        #expect(
+            ConnectionsDocument(report).json.description == """
+                {"schema":1,"mode":"event","reason":null,"remotes":[\
+                {"address":"198.51.100.2","port":443,"target":"api","direction":"out",\
+                "connections":{"connecting":0,"established":3,"closing":0},\
+                "stalled":{"connecting":0,"unanswered":3,"window":0},"party":"theirs","nextTrySeconds":1.3,\
+                "minRoundTripSeconds":0.018,"retransmitted":10,"sent":110,"answeredSecondsAgo":4.2,\
+                "outcomes":{"lost":2},"owners":[{"uid":1000,"cgroup":4711}]},\
+                {"address":"10.0.9.9","port":null,"target":null,"direction":"out",\
+                "connections":{"connecting":0,"established":0,"closing":0},\
+                "stalled":{"connecting":0,"unanswered":0,"window":0},"party":null,"nextTrySeconds":null,\
+                "minRoundTripSeconds":null,"retransmitted":0,"sent":0,"answeredSecondsAgo":null,\
+                "outcomes":{"refused":7},"owners":[]}],"dropped":0,"unexplained":1}
+                """)
+    }
+
+    @Test("What is written is read back as it was")
+    func roundTrip() throws {
+        var report = ConnectionSamples.report
+        (report.mode, report.reason) = (.eventsOnly, "lists are refused")
+        report.remotes[0].outcomes = [.noAnswer: 1, .notSent: 2]
+        let text = ConnectionsDocument(report).json.description
+        #expect(try JSONDecoder().decode(ConnectionsDocument.self, from: Data(text.utf8)).report == report)
+    }
+
+    @Test("Where nothing is observed, the object says so")
+    func off() {
+        #expect(
+            ConnectionsDocument(ConnectionsReport()).json.description
+                == #"{"schema":1,"mode":"off","reason":null,"remotes":[],"dropped":0,"unexplained":0}"#)
+    }
+
+    @Test("Of a newer version's words the known ones are read; what is no remote is refused")
+    func unknown() throws {
+        var report = ConnectionSamples.report
+        report.remotes = [report.remotes[0]]
+        let text = ConnectionsDocument(report).json.description
+        let newer = text.replacing("\"lost\":2", with: "\"lost\":2,\"melted\":1").replacing("theirs", with: "nobody")
+            .replacing("\"event\"", with: "\"telepathy\"")
+        let read = try JSONDecoder().decode(ConnectionsDocument.self, from: Data(newer.utf8)).report
+        #expect(read.mode == .off && read.remotes.first?.outcomes == [.lost: 2])
+        #expect(read.remotes.first?.party == .unknown)
+        let broken = text.replacing("198.51.100.2", with: "nowhere")
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(ConnectionsDocument.self, from: Data(broken.utf8))
+        }
+    }
+
+    @Test(
+        "Round trips and shares are told in digits that matter",
+        arguments: [
+            (.microseconds(400), "0.4 ms"), (.microseconds(9_940), "9.9 ms"), (.microseconds(9_960), "10 ms"),
+            (.milliseconds(18), "18 ms"), (.milliseconds(1234), "1.2 s"), (.microseconds(20), "0.0 ms"),
+        ] as [(Duration, String)])
+    func roundTrips(_ duration: Duration, _ text: String) {
+        #expect(duration.roundTripText == text)
+    }
+
+    @Test("A share that was sent again needs segments that were sent")
+    func retransmissions() {
+        var report = RemoteReport(ConnectionSamples.api)
+        #expect(report.retransmissionText == nil)
+        (report.sentSegments, report.retransmittedSegments) = (110, 10)
+        #expect(report.retransmissionText == "9.1 %")
+        report.retransmittedSegments = 0
+        #expect(report.retransmissionText == "0.0 %")
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import HTTPTypes
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+/// What the page and `/api/v1/connections` say of the connections of other programs.
+@Suite struct ConnectionPageTests {
+    private static func rows(_ report: ConnectionsReport) -> [[String: String]] {
+        ConnectionRows(report: report).cells.map { cells in
+            Dictionary(zip(ConnectionRows.heads, cells.map(\.html))) { $1 }
+        }
+    }
+
+    @Test("A remote that hangs: its target, how many, why, whose failure, and when the kernel tries again")
+    func stalled() throws {
+        let row = try #require(Self.rows(ConnectionSamples.report).first)
+        #expect(row["Remote"] == "<b>api</b><span class=\"url\">198.51.100.2:443</span>")
+        #expect(row["Connections"] == "3")
+        #expect(
+            row["Hanging"] == "<span class=\"bad\">3: no answer to what was sent</span> "
+                + Cell.party(.theirs).html + "<div class=\"note\">sent again in 1 s</div>")
+        #expect(row["Round trip"] == "18 ms" && row["Sent again"] == "9.1 %" && row["Answered"] == "4 s ago")
+        #expect(row["In 5 minutes"] == "<span class=\"bad\">2 lost</span>")
+    }
+
+    @Test("A remote that works has no colour, and what never was is a dash")
+    func working() {
+        let rows = Self.rows(ConnectionSamples.report)
+        #expect(rows[1]["Hanging"] == Cell.text(nil).html && rows[1]["Answered"] == "100 ms ago")
+        #expect(rows[2]["Remote"] == "<span class=\"url\">10.0.4.20 to port 8080</span>")
+        #expect(rows[2]["In 5 minutes"] == "5 closed")
+        #expect(rows[3]["Remote"] == "<span class=\"url\">10.0.9.9:?</span>")
+        #expect(rows[3]["Connections"] == "0" && rows[3]["Answered"] == Cell.text(nil).html)
+        #expect(rows[3]["In 5 minutes"] == "<span class=\"bad\">7 refused</span>")
+    }
+
+    @Test("A target's name is text, whatever stands in it")
+    func escaped() {
+        var report = ConnectionSamples.report
+        report.remotes[0].target = "<b>"
+        #expect(Self.rows(report)[0]["Remote"]?.hasPrefix("<b>&lt;b&gt;</b>") == true)
+        report.mode = .poll
+        report.reason = "<no>"
+        #expect(ConnectionRows(report: report).caveat.contains("&lt;no&gt;"))
+    }
+
+    @Test("The page has a section of its own, and the first line and the ladder stay as they are")
+    func section() {
+        var view = PageState.healthy.view
+        let before = (view.headline.html, view.html)
+        #expect(!before.1.contains("Other apps"))
+        view.connections = ConnectionSamples.report
+        #expect(view.headline.html == before.0)
+        #expect(
+            view.html.contains(
+                "Other apps’ connections <small>17 with 4 remotes, 3 hang</small></h2><table>"))
+        // Nothing else changes.
+        let section = view.html.firstMatch(of: /<section id="connections"(?s:.)*?<\/section>\n\n?/)
+        #expect(section.map { view.html.replacing($0.output, with: "") } == before.1)
+    }
+
+    @Test("At most fifty remotes are shown, the first ones, and the others are counted")
+    func many() {
+        var view = PageState.healthy.view
+        var report = ConnectionSamples.report
+        for number in 0..<60 {
+            var remote = RemoteReport(
+                Remote(IPAddress(ipv4: 0x0A01_0000 + UInt32(number)), port: 80, .outgoing))
+            remote.established = 1
+            report.remotes.append(remote)
+        }
+        view.connections = report
+        #expect(ConnectionRows(report: report).cells.count == 50)
+        #expect(view.html.contains("14 more are in <a href=\"/api/v1/connections\">the list</a>."))
+        #expect(view.html.contains("10.1.0.45:80") && !view.html.contains("10.1.0.46:80"))
+    }
+
+    @Test("What cannot be observed is said in a sentence")
+    func caveats() {
+        var view = PageState.healthy.view
+        var report = ConnectionsReport(mode: .counters, reason: "lists of sockets are refused: EACCES")
+        view.connections = report
+        #expect(
+            view.html.contains(
+                "<p class=\"note\">Connections are observed by counters only: lists of sockets are refused: EACCES.</p>"
+            ))
+        #expect(view.html.contains("<p class=\"empty\">None are listed.</p>"))
+        report = ConnectionsReport(mode: .event, dropped: 9)
+        #expect(
+            ConnectionRows(report: report).caveat
+                == "<p class=\"note\">The kernel dropped 9 messages, so that some ends are missing.</p>")
+        #expect(ConnectionRows(report: ConnectionsReport(mode: .event)).caveat.isEmpty)
+        // Switched off it is no news; that it was refused is.
+        view.connections = ConnectionsReport()
+        #expect(!view.html.contains("Other apps"))
+        view.connections = ConnectionsReport(reason: "the kernel has no inet_diag")
+        #expect(view.html.contains("observed by nothing: the kernel has no inet_diag."))
+    }
+
+    @Test("GET /api/v1/connections gives the document of the report, and an empty one where nothing is observed")
+    func route() async throws {
+        let fixture = Fixture()
+        let off = try await fixture.respond("GET", "/api/v1/connections")
+        #expect(off.status == 200 && off.handler == "connections")
+        #expect(off.text == "\(ConnectionsDocument(ConnectionsReport()).json)\n")
+        fixture.view.change { $0.connections = ScriptedObservation() }
+        let answer = try await fixture.respond("GET", "/api/v1/connections")
+        #expect(answer.headers[.contentType] == "application/json; charset=utf-8")
+        #expect(answer.text == "\(ConnectionsDocument(ConnectionSamples.report).json)\n")
+        #expect(try await fixture.respond("POST", "/api/v1/connections").status == 405)
+    }
+
+    @Test("The page and the metrics of an endpoint show what its monitor observes")
+    func endpoint() async throws {
+        let fixture = Fixture()
+        fixture.view.change { $0.connections = ScriptedObservation() }
+        #expect(try await fixture.respond("GET", "/").text.contains("<b>api</b>"))
+        let metrics = try await fixture.respond("GET", "/metrics").text
+        #expect(metrics.contains("tidegate_observed_connects_total{outcome=\"refused\"} 7\n"))
+    }
+}
