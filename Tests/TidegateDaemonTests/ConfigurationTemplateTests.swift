@@ -48,6 +48,7 @@ import TidegateStore
         #expect(own.session.maxConnections == standard.session.maxConnections)
         #expect(own.session.maxConnectionsPerHost == standard.session.maxConnectionsPerHost)
         #expect(own.session.redaction == standard.session.redaction && own.hostLabel == standard.hostLabel)
+        #expect(own.connections == standard.connections && own.connections.isEnabled)
         #expect(written.scheduledProbes.isEmpty)
         #expect(written.tasks.isEmpty && written.events.history == EndpointConfiguration().eventHistory)
         #expect(written.journal.keepCompleted == Journal.Retention().completed)

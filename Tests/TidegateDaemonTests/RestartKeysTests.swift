@@ -24,6 +24,7 @@ import Tidegate
                 "journal: {keep_completed: 2d}\nevents: {history: 9}\nmetrics: {max_hosts: 9}",
                 ["journal", "events", "metrics"]
             ),
+            ("observation: {connections: false}", ["observation"]),
             ("transfers: {redirects: free}", ["transfers.redirects"]),
             ("remote_write: {url: \"http://a/\"}", ["remote_write"]),
         ] as [(String, [String])])

@@ -12,6 +12,17 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
         self.length = length
     }
 
+    /// Parses a network, or an address that stands for itself; the error quotes the text.
+    package init(parsing text: String) throws(TextError) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let address = IPAddress(String(parts.first ?? ""))
+        let length = parts.count > 1 ? Int(parts[1]) : address?.family.bits
+        guard let address, let length, let network = IPPrefix(address, length: length) else {
+            throw TextError("\"\(text)\" is neither an address nor a network (such as 10.0.0.0/8 or 2001:db8::/32)")
+        }
+        self = network
+    }
+
     /// True for addresses whose first ``length`` bits are those of the prefix; false for those of the other family.
     package func contains(_ other: IPAddress) -> Bool {
         guard other.family == self.address.family else { return false }

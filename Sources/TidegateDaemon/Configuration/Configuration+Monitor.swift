@@ -15,6 +15,7 @@ extension Configuration {
                 targetNames: Dictionary(named, uniquingKeysWith: { first, _ in first }),
                 hostLabel: self.metrics.hostLabel)
             configuration.diagnosesHost = true
+            self.observation.apply(to: &configuration)
             try configuration.validate()
             return configuration
         } catch {
@@ -40,6 +41,20 @@ extension Configuration {
         configuration.mark = self.reachability.mark
         configuration.uid = self.reachability.uid
         return configuration
+    }
+}
+
+extension Configuration.Observation {
+    /// Sets what the configuration file says about connections.
+    fileprivate func apply(to configuration: inout MonitorConfiguration) {
+        configuration.connections.isEnabled = self.connections
+        if let interval = self.connectingInterval { configuration.connections.connectingInterval = interval }
+        if let interval = self.establishedInterval { configuration.connections.establishedInterval = interval }
+        configuration.connections.includesLoopback = self.loopback
+        configuration.connections.excludedRemotes = self.exclude.remotes
+        configuration.connections.excludedPorts = Set(self.exclude.ports)
+        if let count = self.maxTracked { configuration.connections.maxTracked = count }
+        if let size = self.receiveBuffer { configuration.connections.receiveBufferBytes = Int(size.bytes) }
     }
 }
 
@@ -125,7 +140,7 @@ extension Configuration {
             ("transfers.tracing", sent.tracing != before.tracing),
             ("transfers.budget", sent.budget != before.budget), ("journal", self.journal != running.journal),
             ("remote_write", self.remoteWrite != running.remoteWrite), ("events", self.events != running.events),
-            ("metrics", self.metrics != running.metrics),
+            ("metrics", self.metrics != running.metrics), ("observation", self.observation != running.observation),
         ]
         return changes.filter(\.isChanged).map(\.key)
     }

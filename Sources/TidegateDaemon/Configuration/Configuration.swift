@@ -14,6 +14,7 @@ package struct Configuration: Sendable, Hashable {
     package var remoteWrite = RemoteWrite()
     package var events = Events()
     package var metrics = Metrics()
+    package var observation = Observation()
 
     /// The built-in defaults.
     package init() {}
@@ -138,6 +139,23 @@ package struct Configuration: Sendable, Hashable {
     package struct Events: Sendable, Hashable {
         package var history: Int?
         package var redaction = URLRedaction()
+    }
+
+    /// The `observation` section: how the connections of other programs are observed.
+    package struct Observation: Sendable, Hashable {
+        package var connections = true
+        package var connectingInterval: Duration?
+        package var establishedInterval: Duration?
+        package var loopback = false
+        package var exclude = Exclusions()
+        package var maxTracked: Int?
+        package var receiveBuffer: ByteText?
+    }
+
+    /// The `exclude` section of ``Observation``: connections that do not count.
+    package struct Exclusions: Sendable, Hashable {
+        package var remotes: [IPPrefix] = []
+        package var ports: [UInt16] = []
     }
 
     /// The `metrics` section: whether series have a host label.

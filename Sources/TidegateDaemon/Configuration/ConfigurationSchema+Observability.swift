@@ -22,6 +22,34 @@ extension ConfigurationSchema {
             "How many they are at most.", default: "\(Configuration.Metrics().maxHosts)"),
     ]
 
+    static let observation: [Field<Configuration.Observation>] = [
+        .value("connections", \.connections, .boolean).documented(
+            "False does not even open the kernel's sockets for it.", default: "true"),
+        .value(
+            "connecting_interval", \.connectingInterval, ValueParser<Duration>.duration(atLeast: .milliseconds(100))
+        ).documented("From one list of the connections that are being opened to the next.", default: "1s"),
+        .value("established_interval", \.establishedInterval, ValueParser<Duration>.duration(atLeast: .seconds(1)))
+            .documented(
+                "From one list of all connections to the next; stretched so that lists take 1 % of a processor at most.",
+                default: "5s"),
+        .value("loopback", \.loopback, .boolean).documented(
+            "True counts connections of this machine to itself, too.", default: "false"),
+        .section(
+            "exclude", \.exclude,
+            [
+                .list("remotes", \.remotes, .network).documented(
+                    "Networks whose connections do not count, such as 10.0.0.0/8.", default: "[]"),
+                .list("ports", \.ports, .port).documented(
+                    "Ports, of this host or of the remote, whose connections do not count.", default: "[]"),
+            ]),
+        .value("max_tracked", \.maxTracked, .number(in: 1...10_000_000)).documented(
+            "How many connections are kept in mind; with more, only those that are being opened are listed.",
+            default: "50000"),
+        .value("receive_buffer", \.receiveBuffer, ValueParser<ByteText>.size(in: 4096...1 << 30)).documented(
+            "For the kernel's messages; without CAP_NET_ADMIN net.core.rmem_max is the limit.", default: "8MiB"),
+        .notAvailable("udp"),
+    ]
+
     @Sendable
     static func checkMetrics(
         _ metrics: Configuration.Metrics, node: ConfigurationNode, problems: inout ProblemList

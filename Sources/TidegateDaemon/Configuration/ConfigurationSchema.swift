@@ -21,6 +21,8 @@ enum ConfigurationSchema {
             .documented("The history of events, and what they show of URLs. Changes need a restart."),
         .section("metrics", \.metrics, Self.metrics, check: Self.checkMetrics)
             .documented("Which host names metrics show. Changes need a restart."),
+        .section("observation", \.observation, Self.observation)
+            .documented("What is observed of the connections of other programs. Changes need a restart."),
     ]
 
     // MARK: reachability

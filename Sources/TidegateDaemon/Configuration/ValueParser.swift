@@ -228,6 +228,13 @@ extension ValueParser<IPAddress> {
     }
 }
 
+extension ValueParser<IPPrefix> {
+    /// A network, or an address that stands for itself.
+    static let network = ValueParser.text("a network") { text throws(TextError) in
+        try IPPrefix(parsing: text)
+    }
+}
+
 extension ValueParser<Bool> {
     static let boolean = ValueParser.text("true or false") { text throws(TextError) in
         switch text {
