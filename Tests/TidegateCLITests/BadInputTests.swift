@@ -31,6 +31,15 @@ import Tidegate
             ["explain", "b\u{FFFD}cher.example:443"],
             "\"b\u{FFFD}cher.example\" has characters that no host name has"
         ),
+        (
+            ["connections", "--remote", "nonsense"],
+            "--remote: \"nonsense\" is neither an address nor a network (such as 10.0.0.0/8 or 2001:db8::/32)"
+        ),
+        (["connections", "--port", "70000"], "--port: 70000 is not a port from 1 to 65535"),
+        (["connections", "--port", "0"], "--port: 0 is not a port from 1 to 65535"),
+        (["connections", "-4", "-6"], "-4 and -6 are mutually exclusive"),
+        (["connections", "--json", "--by", "owner"], "--by is for text: it does not go with --json"),
+        (["connections", "--owner", "--by", "gateway"], "--owner and --by gateway are mutually exclusive"),
         (["explain", "-4", "-6", "a.example"], "-4 and -6 are mutually exclusive"),
         (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" is not a finite duration greater than 0"),
         (

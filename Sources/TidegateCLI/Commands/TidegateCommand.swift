@@ -15,6 +15,7 @@ struct TidegateCommand: AsyncParsableCommand {
         version: "tidegate \(TidegateVersion.description)",
         subcommands: [
             StatusCommand.self, WatchCommand.self, ExplainCommand.self, WaitCommand.self, RunCommand.self,
-            FetchCommand.self, ProbeCommand.self, TasksCommand.self, ServeCommand.self, GenerateCommand.self,
+            FetchCommand.self, ProbeCommand.self, TasksCommand.self, ConnectionsCommand.self, ServeCommand.self,
+            GenerateCommand.self,
         ])
 }

@@ -33,6 +33,8 @@ struct Table {
 
     mutating func add(_ row: Cell...) { self.rows.append(row) }
 
+    mutating func add(_ row: [Cell]) { self.rows.append(row) }
+
     /// The rows as lines without trailing spaces.
     func lines(_ style: TextStyle) -> [String] {
         let columns = self.rows.map(\.count).max() ?? 0

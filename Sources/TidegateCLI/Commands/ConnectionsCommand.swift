@@ -1,0 +1,159 @@
+internal import ArgumentParser
+internal import Tidegate
+internal import TidegateCore
+
+/// `tidegate connections`: the TCP connections of the other programs of this host.
+struct ConnectionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "connections",
+        abstract: "Show other programs' TCP connections: which hang, which failed, whose failure.",
+        discussion: """
+            One row for each remote, those with connections that hang first. Asks the kernel for the connections of \
+            this network namespace, without touching a program; needs no privileges. With a daemon the outcomes of \
+            the last five minutes are there; without one they begin with the command, so that --failed implies \
+            --watch.
+
+            Silence says nothing of idle connections and of those that only receive. UDP and QUIC are not shown.
+
+            Examples:
+              tidegate connections
+              tidegate connections --stalled --watch
+              tidegate connections --remote 10.0.0.0/8 --port 5432 --owner
+
+            Exit status: 0, also if there are no connections; 2 for usage errors; 3 if the kernel or a sandbox \
+            refuses to list them.
+            """)
+
+    /// What has a row.
+    enum Grouping: String, ExpressibleByArgument, CaseIterable {
+        case remote, owner, gateway
+    }
+
+    @Option(help: ArgumentHelp("Only remotes of this address or network.", valueName: "addr|cidr"))
+    var remote: String?
+
+    @Option(help: ArgumentHelp("Only this port: the remote's, or this host's where the peer connects.", valueName: "n"))
+    var port: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only this configured target; without a daemon a host, perhaps with a port.", valueName: "name"))
+    var target: String?
+
+    @Flag(help: "Only remotes with connections that hang.")
+    var stalled = false
+
+    @Flag(help: "Only remotes with connections that failed in the last five minutes.")
+    var failed = false
+
+    @Option(help: ArgumentHelp("What has a row: remote, owner or gateway.", valueName: "what"))
+    var by = Grouping.remote
+
+    @Flag(help: "Refresh the list every second until interrupted.")
+    var watch = false
+
+    @Flag(help: "Show the users and control groups that have connections.")
+    var owner = false
+
+    @OptionGroup var family: FamilyOptions
+    @OptionGroup var socket: SocketOptions
+
+    @Flag(help: "Print one JSON object; with --watch, one on each line.")
+    var json = false
+
+    func validate() throws {
+        _ = try self.filter()
+        if self.json, self.by != .remote { throw ValidationError("--by is for text: it does not go with --json") }
+        if self.owner, self.by != .remote {
+            throw ValidationError("--owner and --by \(self.by.rawValue) are mutually exclusive")
+        }
+    }
+
+    func run() async throws {
+        let terminal = Terminal()
+        let source = try await ConnectionSource.find(
+            self.socket.client(timeout: DaemonKnowledge.limit), target: self.target.flatMap { try? Target($0) })
+        let first = try await source.report()
+        for caveat in ConnectionText.caveats(first) { terminal.printError("tidegate: \(caveat)") }
+        let isRepeated = self.watch || self.failed && !source.isDaemon
+        // Messages alone tell of ends, but list nothing.
+        guard first.mode.hasLists || isRepeated && first.mode == .eventsOnly else { throw CommandError(.unknown) }
+        guard isRepeated else { return try await self.show(first, terminal) }
+        try await self.repeatedly(source, terminal)
+    }
+
+    /// The remotes that the options choose.
+    func filter() throws -> ConnectionFilter {
+        var filter = ConnectionFilter()
+        if let text = self.remote {
+            filter.network = try OptionParsing.naming("--remote") { () throws(TextError) in
+                try IPPrefix(parsing: text)
+            }
+        }
+        if let port = self.port {
+            guard let number = UInt16(exactly: port), number > 0 else {
+                throw ValidationError("--port: \(port) is not a port from 1 to 65535")
+            }
+            filter.port = number
+        }
+        (filter.target, filter.family) = (self.target, self.family.family)
+        (filter.isStalled, filter.isFailed) = (self.stalled, self.failed)
+        return filter
+    }
+
+    private func show(_ report: ConnectionsReport, _ terminal: Terminal) async throws {
+        for line in try await self.lines(report, terminal.outputStyle) { terminal.print(line) }
+    }
+
+    private func repeatedly(_ source: ConnectionSource, _ terminal: Terminal) async throws {
+        var renderer = TerminalRenderer()
+        while true {
+            let report = try await source.report()
+            if terminal.isOutputTerminal, !self.json {
+                let lines = try await self.lines(report, TextStyle(isColored: false, width: terminal.outputStyle.width))
+                // What is repainted must not be longer than the screen, nor wrap.
+                let shown = lines.prefix(max(3, terminal.rows - 1)).map {
+                    LineWrapper.cut($0, to: terminal.outputStyle.width)
+                }
+                terminal.print(renderer.render(shown), terminator: "")
+            } else {
+                try await self.show(report, terminal)
+            }
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func lines(_ report: ConnectionsReport, _ style: TextStyle) async throws -> [String] {
+        let report = try self.filter().apply(to: report)
+        if self.json { return [ConnectionsDocument(report).json.description] }
+        switch self.by {
+        case .remote:
+            guard self.owner else { return ConnectionText.remotes(report, style) }
+            let owners = ConnectionOwners()
+            return ConnectionText.remotes(report, style, owners: owners.text)
+        case .owner:
+            let owners = ConnectionOwners()
+            return ConnectionText.groups(report, head: "OWNER", style) { remote in
+                remote.owners.isEmpty ? ["not known"] : remote.owners.map(owners.text)
+            }
+        case .gateway:
+            let gateways = await self.gateways(of: report)
+            return ConnectionText.groups(report, head: "GATEWAY", style) {
+                [gateways[$0.remote.address] ?? "not known"]
+            }
+        }
+    }
+
+    // What the kernel would do with a packet to each remote now.
+    private func gateways(of report: ConnectionsReport) async -> [IPAddress: String] {
+        let monitor = OneShotMonitor(targets: [])
+        _ = await monitor.reachability.firstStatus(within: .seconds(2))
+        var gateways: [IPAddress: String] = [:]
+        for address in Set(report.remotes.map(\.remote.address)) {
+            let route = await monitor.reachability.route(to: address)
+            guard let path = route.verdict.path else { continue }
+            gateways[address] = path.gateway.map { "\($0) dev \(path.interface)" } ?? "on link \(path.interface)"
+        }
+        return gateways
+    }
+}

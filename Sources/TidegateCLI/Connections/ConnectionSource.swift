@@ -1,0 +1,74 @@
+internal import Tidegate
+internal import TidegateServer
+
+/// Where `connections` has its reports from: a running daemon, or an observer of its own.
+struct ConnectionSource: Sendable {
+    /// True if they come from a daemon, which has observed for a while already.
+    let isDaemon: Bool
+    /// What is known now.
+    let report: @Sendable () async throws(CommandError) -> ConnectionsReport
+
+    // It only says what it knows already.
+    private static let limit = Duration.seconds(2)
+
+    /// A daemon that observes connections, or else an observer that begins now and knows one target at most.
+    static func find(_ client: ControlClient, target: Target?) async throws(CommandError) -> ConnectionSource {
+        if let report = await self.ask(client), report.mode != .off || report.reason != nil {
+            return ConnectionSource(isDaemon: true) { () throws(CommandError) in
+                do throws(ControlClientError) {
+                    return try await client.connections()
+                } catch {
+                    throw CommandError(error)
+                }
+            }
+        }
+        return try await self.own(target)
+    }
+
+    /// Nil without a daemon that answers.
+    private static func ask(_ client: ControlClient) async -> ConnectionsReport? {
+        await withTaskGroup(of: ConnectionsReport?.self) { group in
+            group.addTask { try? await client.connections() }
+            group.addTask {
+                try? await Task.sleep(for: self.limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+
+    private static func own(_ target: Target?) async throws(CommandError) -> ConnectionSource {
+        var configuration = MonitorConfiguration()
+        configuration.connections.isEnabled = true
+        configuration.connections.establishedInterval = .seconds(1)
+        if let target { configuration.reachability.targets = [target] }
+        let monitor: Monitor
+        do {
+            monitor = try Monitor(configuration)
+        } catch {
+            throw CommandError(.unknown, "connections cannot be observed: \(error)")
+        }
+        // Paths say whose failure a stall is, and names are resolved for them.
+        await monitor.waitForFirstStatus(within: .seconds(2))
+        return ConnectionSource(isDaemon: false) { () throws(CommandError) in
+            await monitor.connections.report().naming(target, in: monitor.status)
+        }
+    }
+}
+
+extension ConnectionsReport {
+    /// The report with a target's name at the remotes that are its addresses.
+    fileprivate func naming(_ target: Target?, in status: ReachabilityStatus) -> ConnectionsReport {
+        guard let target, let known = status.targets.first(where: { $0.target == target }) else { return self }
+        let addresses = Set(known.addresses.map(\.address.withoutZone))
+        var report = self
+        for position in report.remotes.indices {
+            let remote = report.remotes[position].remote
+            guard remote.direction == .outgoing, addresses.contains(remote.address.withoutZone) else { continue }
+            guard target.port == nil || remote.port == nil || remote.port == target.port else { continue }
+            report.remotes[position].target = target.description
+        }
+        return report
+    }
+}

@@ -1,0 +1,115 @@
+internal import TidegateCore
+
+/// The text of `connections`.
+enum ConnectionText {
+    /// One row for each remote; `owners` adds who has the connections.
+    static func remotes(
+        _ report: ConnectionsReport, _ style: TextStyle, owners: ((RemoteReport.Owner) -> String)? = nil
+    ) -> [String] {
+        guard !report.remotes.isEmpty else { return ["No connections."] }
+        var table = Table()
+        let heads = ["REMOTE", "TARGET", "DIR", "CONNS", "STALLED", "RTT", "RETRANS", "ANSWERED"]
+        table.add((heads + (owners == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"]).map { .init($0, .faint) })
+        for remote in report.remotes {
+            var row: [Table.Cell] = [
+                .init(remote.remote.placeText), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
+                .init("\(remote.connectionCount)"), self.stalled(remote.stalledCount),
+                .init(remote.shortestRoundTrip?.roundTripText ?? "-"), .init(remote.retransmissionText ?? "-"),
+                .init(self.answered(remote.answered)),
+            ]
+            if let owners {
+                row.append(.init(remote.owners.isEmpty ? "-" : remote.owners.map(owners).joined(separator: " ")))
+            }
+            table.add(row + [self.outcomes(of: remote)])
+        }
+        return table.lines(style)
+    }
+
+    /// One row for each group of remotes; `key` says which groups a remote is in.
+    static func groups(
+        _ report: ConnectionsReport, head: String, _ style: TextStyle, key: (RemoteReport) -> [String]
+    ) -> [String] {
+        guard !report.remotes.isEmpty else { return ["No connections."] }
+        var members: [String: [RemoteReport]] = [:]
+        for remote in report.remotes { for name in key(remote) { members[name, default: []].append(remote) } }
+        let rows = members.map { ConnectionGroup(name: $0, remotes: $1) }.sorted {
+            ($0.stalled, $0.connections, $1.name) > ($1.stalled, $1.connections, $0.name)
+        }
+        var table = Table()
+        table.add([head, "REMOTES", "CONNS", "STALLED", "ANSWERED", "LAST OUTCOMES (5 m)"].map { .init($0, .faint) })
+        for row in rows {
+            table.add([
+                .init(row.name), .init("\(row.remotes.count)"), .init("\(row.connections)"), self.stalled(row.stalled),
+                .init(self.answered(row.answered)), .init(self.text(of: row.outcomes)),
+            ])
+        }
+        return table.lines(style)
+    }
+
+    /// What is missing, a sentence each.
+    static func caveats(_ report: ConnectionsReport) -> [String] {
+        var lines: [String] = []
+        if report.mode != .event {
+            let reason = report.reason.map { ": \($0)" } ?? ""
+            lines.append("connections are observed by \(report.mode.description)\(reason)")
+        }
+        if report.dropped > 0 {
+            lines.append("the kernel dropped \(report.dropped) messages, so that some ends are missing")
+        }
+        return lines
+    }
+
+    private static func stalled(_ count: Int) -> Table.Cell { .init("\(count)", count > 0 ? .bad : nil) }
+
+    private static func answered(_ duration: Duration?) -> String {
+        guard let duration else { return "-" }
+        let tenths = (duration.wholeNanoseconds + 50_000_000) / 100_000_000
+        return tenths < 100 ? "\(tenths / 10).\(tenths % 10) s ago" : "\(DurationText(duration)) ago"
+    }
+
+    private static func outcomes(of report: RemoteReport) -> Table.Cell {
+        var parts: [String] = []
+        let outcomes = self.text(of: report.outcomes)
+        if !outcomes.isEmpty {
+            // It was a blocking connect(): the kernel has forgotten the port by then.
+            let isPortLost = report.remote.port == nil && report.remote.direction == .outgoing
+            parts.append(outcomes + (isPortLost ? " (port lost: blocking connect)" : ""))
+        }
+        for kind in ConnectionStall.allCases where (report.stalled[kind] ?? 0) > 0 {
+            let party = report.party.map { " (\($0))" } ?? ""
+            parts.append("\(kind)\(party)")
+        }
+        if let next = report.nextTry {
+            let tenths = (next.wholeNanoseconds + 50_000_000) / 100_000_000
+            parts.append("next try in \(tenths / 10).\(tenths % 10) s")
+        }
+        return .init(parts.joined(separator: "; "))
+    }
+
+    // Failures first.
+    private static func text(of outcomes: [ConnectionOutcome: Int]) -> String {
+        let known = ConnectionOutcome.allCases.filter { (outcomes[$0] ?? 0) > 0 }
+        return (known.filter(\.isFailure) + known.filter { !$0.isFailure })
+            .map { "\($0) \(outcomes[$0] ?? 0)" }.joined(separator: ", ")
+    }
+}
+
+/// Remotes that have something in common.
+private struct ConnectionGroup {
+    let name: String
+    let remotes: [RemoteReport]
+
+    var connections: Int { self.remotes.reduce(0) { $0 + $1.connectionCount } }
+    var stalled: Int { self.remotes.reduce(0) { $0 + $1.stalledCount } }
+    var answered: Duration? { self.remotes.compactMap(\.answered).min() }
+    var outcomes: [ConnectionOutcome: Int] {
+        self.remotes.reduce(into: [:]) { $0.merge($1.outcomes, uniquingKeysWith: +) }
+    }
+}
+
+extension Remote {
+    /// `ADDRESS:PORT`, also of a peer, whose connections come to this host's port.
+    fileprivate var placeText: String {
+        self.direction == .outgoing ? self.description : "\(self.address) to :\(self.port.map(String.init) ?? "?")"
+    }
+}

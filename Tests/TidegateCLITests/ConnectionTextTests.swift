@@ -1,0 +1,89 @@
+import ArgumentParser
+import Testing
+import Tidegate
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateCLI
+
+/// What `tidegate connections` prints, and of which remotes.
+@Suite struct ConnectionTextTests {
+    private static let wide = TextStyle(isColored: false, width: 160)
+
+    @Test("One row for each remote, with what hangs and what became of its connections")
+    func remotes() {
+        #expect(
+            ConnectionText.remotes(ConnectionSamples.report, Self.wide) == [
+                "REMOTE              TARGET  DIR  CONNS  STALLED  RTT     RETRANS  ANSWERED   LAST OUTCOMES (5 m)",
+                "198.51.100.2:443    api     out  3      3        18 ms   9.1 %    4.2 s ago  "
+                    + "lost 2; no answer to what was sent (the server); next try in 1.3 s",
+                "10.0.3.7:5432       db      out  12     0        0.4 ms  0.0 %    0.1 s ago",
+                "10.0.4.20 to :8080  -       in   2      0        -       -        1.0 s ago  closed 5",
+                "10.0.9.9:?          -       out  0      0        -       -        -          "
+                    + "refused 7 (port lost: blocking connect)",
+            ])
+    }
+
+    @Test("Owners are a column of their own")
+    func owners() {
+        let lines = ConnectionText.remotes(ConnectionSamples.report, Self.wide) { "u\($0.user)" }
+        #expect(lines[0].contains("ANSWERED   OWNER      LAST OUTCOMES"))
+        #expect(lines[1].contains("  u1000      lost 2"))
+        #expect(lines[2].hasSuffix("  u1000 u33"))
+    }
+
+    @Test("Remotes with something in common are one row, those that hang first")
+    func groups() {
+        let lines = ConnectionText.groups(ConnectionSamples.report, head: "OWNER", Self.wide) { remote in
+            remote.owners.isEmpty ? ["not known"] : remote.owners.map { "u\($0.user)" }
+        }
+        #expect(
+            lines == [
+                "OWNER      REMOTES  CONNS  STALLED  ANSWERED   LAST OUTCOMES (5 m)",
+                "u1000      2        15     3        0.1 s ago  lost 2",
+                "u33        2        14     0        0.1 s ago  closed 5",
+                "not known  1        0      0        -          refused 7",
+            ])
+    }
+
+    @Test("Without connections there is a sentence instead of a head")
+    func none() {
+        #expect(ConnectionText.remotes(ConnectionsReport(mode: .event), .plain) == ["No connections."])
+        #expect(ConnectionText.groups(ConnectionsReport(), head: "OWNER", .plain) { _ in [] } == ["No connections."])
+    }
+
+    @Test("What is missing is said, and nothing where nothing is")
+    func caveats() {
+        #expect(ConnectionText.caveats(ConnectionsReport(mode: .event)).isEmpty)
+        #expect(
+            ConnectionText.caveats(ConnectionsReport(mode: .poll, reason: "messages are refused", dropped: 3)) == [
+                "connections are observed by lists only: messages are refused",
+                "the kernel dropped 3 messages, so that some ends are missing",
+            ])
+    }
+
+    private static let filters: [([String], [String])] = [
+        ([], ["198.51.100.2", "10.0.3.7", "10.0.4.20", "10.0.9.9"]),
+        (["--remote", "10.0.0.0/16"], ["10.0.3.7", "10.0.4.20", "10.0.9.9"]),
+        (["--remote", "10.0.3.7"], ["10.0.3.7"]), (["--remote", "2001:db8::/32"], []),
+        (["--port", "8080"], ["10.0.4.20"]), (["--target", "api"], ["198.51.100.2"]), (["--stalled"], ["198.51.100.2"]),
+        (["--failed"], ["198.51.100.2", "10.0.9.9"]), (["--failed", "--remote", "10.0.0.0/8"], ["10.0.9.9"]),
+        (["-6"], []), (["-4", "--port", "5432"], ["10.0.3.7"]),
+    ]
+
+    @Test("Options choose remotes, all of them together", arguments: Self.filters)
+    func choose(_ arguments: [String], _ addresses: [String]) throws {
+        let command = try #require(
+            try TidegateCommand.parseAsRoot(["connections"] + arguments) as? ConnectionsCommand)
+        let report = try command.filter().apply(to: ConnectionSamples.report)
+        #expect(report.remotes.map(\.remote.address.description) == addresses)
+    }
+
+    @Test("A user's name and a control group's directory are told; what has no name is told by its number")
+    func names() throws {
+        let owners = ConnectionOwners(hierarchy: "/nowhere")
+        #expect(owners.text(of: .init(user: 0)) == "root")
+        #expect(owners.text(of: .init(user: 0, controlGroup: 1)) == "root")
+        #expect(owners.text(of: .init(user: 3_999_999_999, controlGroup: 77)) == "uid 3999999999@cgroup 77")
+    }
+}
