@@ -11,6 +11,7 @@ import TidegateTestKit
 final class ObserverFixture: Sendable {
     let hosts: ThreeHosts
     let observer: ConnectionObserver
+    let own = OwnSockets()
     private let server: Program
     private let recorded: RecordedEvents
 
@@ -76,7 +77,7 @@ final class ObserverFixture: Sendable {
                     interface: "v0", index: 77, gateway: IPAddress(ThreeHosts.gatewayAddress.ipv4))),
             link: "v0")
         self.observer = try ConnectionObserver(
-            configuration, options: options,
+            configuration, own: self.own, options: options,
             ConnectionObserver.Environment(
                 time: SystemClock(), publish: { recorded.add($0) }, route: { _ in route }, targets: { targets }))
     }

@@ -1,4 +1,6 @@
+import CLinux
 import Foundation
+import Glibc
 import Testing
 import TidegateConnections
 import TidegateCore
@@ -198,5 +200,73 @@ struct ObserverScenarioTests {
         }
         #expect(isRecovered, "\(fixture.events)")
         #expect(fixture.statistics.traffic[.outgoing]?.ends.isEmpty ?? false)
+    }
+
+    @Test("This program's own connections do not count, while those of others beside them do")
+    func own() async throws {
+        let fixture = try await ObserverFixture()
+        let far = try #require(IPAddress(ThreeHosts.farAddress.ipv4))
+        for _ in 0..<20 {
+            try fixture.hosts.here.inside { Self.connect(to: far, port: 9000, noting: fixture.own) }
+        }
+        try await fixture.run(
+            """
+            connection = connect(9000)
+            connection.sendall(b"x")
+            while connection.recv(4096):
+                pass
+            connection.close()
+            """)
+        let isCounted = await eventually { fixture.statistics.traffic[.outgoing]?.ends[.closed] == 1 }
+        #expect(isCounted, "\(fixture.statistics)")
+        #expect(fixture.statistics.connects.filter { $0.value > 0 } == [.established: 1])
+        // Messages about all of them had come by then.
+        #expect(fixture.statistics.messages[.ipv4] == 21)
+        #expect(await fixture.observer.report().remotes.map(\.outcomes) == [[.closed: 1]])
+    }
+
+    private static func connect(to address: IPAddress, port: UInt16, noting own: OwnSockets) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        own.insert(tg_socket_cookie(descriptor))
+        var remote = sockaddr_in()
+        remote.sin_family = sa_family_t(AF_INET)
+        remote.sin_port = port.bigEndian
+        remote.sin_addr.s_addr = UInt32(truncatingIfNeeded: address.bits.low).bigEndian
+        _ = withUnsafePointer(to: &remote) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        _ = write(descriptor, "x", 1)
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while read(descriptor, &buffer, buffer.count) > 0 {}
+        close(descriptor)
+    }
+
+    @Test("After an overrun the observer knows exactly how many messages it lost, and counts them as unexplained")
+    func overrun() async throws {
+        var configuration = ConnectionsConfiguration()
+        (configuration.receiveBufferBytes, configuration.establishedInterval) = (4096, .seconds(1))
+        let fixture = try await ObserverFixture(configuration)
+        // A burst without a pause for the reader: the connects fail at once.
+        try await fixture.run(
+            """
+            import multiprocessing
+            def burst(number):
+                for _ in range(2500):
+                    connection = socket.socket()
+                    connection.setblocking(False)
+                    connection.connect_ex((far, 9000))
+                    connection.close()
+            with multiprocessing.Pool(2) as pool:
+                pool.map(burst, range(2))
+            """)
+        let total = { (fixture.statistics.messages[.ipv4] ?? 0) + fixture.statistics.dropped }
+        let isComplete = await eventually { total() == 5000 }
+        #expect(isComplete, "\(total())")
+        let dropped = fixture.statistics.dropped
+        #expect(dropped > 0)
+        let isExplained = await eventually { fixture.statistics.unexplained[.connects] == dropped }
+        #expect(isExplained, "\(fixture.statistics.unexplained) \(dropped)")
     }
 }
