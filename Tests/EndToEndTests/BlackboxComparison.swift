@@ -5,6 +5,8 @@ import TidegateTestKit
 /// The program that Debian calls prometheus-blackbox-exporter.
 enum BlackboxExporter {
     static let path = "/usr/bin/prometheus-blackbox-exporter"
+    /// The file of modules that comes with it.
+    static let configuration = "/etc/prometheus/blackbox.yml"
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: self.path) }
 }
 
@@ -24,20 +26,22 @@ struct BlackboxComparison {
     private let tidegate: Program
     private let ports: (older: Int, newer: Int)
 
-    /// Starts both programs with a file of modules.
-    init(_ modules: String) async throws {
+    /// Starts both programs with a file of modules, and with further variables of the environment.
+    init(_ modules: String, environment: [String: String] = [:]) async throws {
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent("probes-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         let file = self.folder.appendingPathComponent("modules.yml").path
         try modules.write(toFile: file, atomically: true, encoding: .utf8)
         self.ports = (try FreePort.find(), try FreePort.find())
         self.exporter = try Program(
-            [BlackboxExporter.path, "--config.file=\(file)", "--web.listen-address=127.0.0.1:\(self.ports.older)"])
-        self.tidegate = try Program([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
-            "127.0.0.1:\(self.ports.newer)", "--state.dir", self.folder.appendingPathComponent("state").path,
-            "--control.socket", self.folder.appendingPathComponent("socket").path,
-        ])
+            [BlackboxExporter.path, "--config.file=\(file)", "--web.listen-address=127.0.0.1:\(self.ports.older)"],
+            environment: environment)
+        self.tidegate = try Program(
+            [
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
+                "127.0.0.1:\(self.ports.newer)", "--state.dir", self.folder.appendingPathComponent("state").path,
+                "--control.socket", self.folder.appendingPathComponent("socket").path,
+            ], environment: environment)
         do {
             try await Program.answers("http://127.0.0.1:\(self.ports.older)/-/healthy")
             try await Program.answers("http://127.0.0.1:\(self.ports.newer)/-/healthy")

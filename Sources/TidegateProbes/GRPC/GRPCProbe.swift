@@ -45,13 +45,14 @@ struct GRPCProbe: TargetProbe {
 
     // MARK: What is asked
 
-    /// `HOST`, `HOST:PORT`, or those behind http:// or https://, which say nothing of TLS: that is the module's matter.
+    /// `HOST`, `HOST:PORT`, or a URL of http or https with them, which says nothing of TLS: that is the module's matter.
     private static func target(of text: String) throws(TargetError) -> Target {
-        var rest = text[...]
-        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
-            rest = text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-        }
-        return try Target(String(rest))
+        let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) } ?? ""
+        let rest = text.dropFirst(scheme.count)
+        // Of another URL the whole text is wrong.
+        guard !rest.contains("://") else { return try Target(text) }
+        let authority = rest.prefix { !"/?#".contains($0) }
+        return try Target(String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority))
     }
 
     private func port(of target: Target) -> UInt16 { target.port ?? (self.options.usesTLS ? 443 : 80) }

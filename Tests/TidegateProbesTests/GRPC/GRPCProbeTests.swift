@@ -64,6 +64,7 @@ struct GRPCProbeTests {
         let server = try await GRPCServer { _ in .health(1) }
         for target in [
             "127.0.0.1:\(server.port)", "http://127.0.0.1:\(server.port)", "https://127.0.0.1:\(server.port)/x?y",
+            "http://user:s3cret@127.0.0.1:\(server.port)", "127.0.0.1:\(server.port)/x",
         ] {
             let report = try await GRPCProbeFixture.probe(target)
             #expect(report.value("probe_success") == 1, "\(target): \(report.failure as Any)")
@@ -78,7 +79,7 @@ struct GRPCProbeTests {
             let report = try await GRPCProbeFixture.probe("127.0.0.77") { $0.usesTLS = usesTLS }
             #expect(report.failure?.reason == "connect_failed" && report.grpcStatus == 14, "\(name)")
         }
-        #expect(server.calls.count == 3)
+        #expect(server.calls.count == 5)
     }
 
     @Test("An IPv6 address is in brackets in what is sent")
