@@ -33,14 +33,14 @@ struct SocketMessageTests {
             put(UInt32(1000), at: 64)
             put(UInt32(77), at: 68)
             for (type, value) in self.attributes {
-                body += Self.words(UInt16(value.count + 4), type) + value
+                body += Self.pair(UInt16(value.count + 4), type) + value
                 body += [UInt8](repeating: 0, count: (4 - value.count % 4) % 4)
             }
-            let header = withUnsafeBytes(of: UInt32(body.count + 16)) { Array($0) } + Self.words(self.type, 0)
+            let header = withUnsafeBytes(of: UInt32(body.count + 16)) { Array($0) } + Self.pair(self.type, 0)
             return header + [UInt8](repeating: 0, count: 8) + body
         }
 
-        private static func words(_ one: UInt16, _ two: UInt16) -> [UInt8] {
+        private static func pair(_ one: UInt16, _ two: UInt16) -> [UInt8] {
             withUnsafeBytes(of: one) { Array($0) } + withUnsafeBytes(of: two) { Array($0) }
         }
     }
