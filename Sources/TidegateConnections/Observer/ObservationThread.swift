@@ -28,6 +28,8 @@ final class ObservationThread: LoopHandler {
 
     // Of messages that come in a burst, many are read with one wake-up.
     private static let batchDelay = Duration.milliseconds(5)
+    // They are few, and say which way a connection goes: one that came before its listener was known went the wrong way.
+    private static let listenerInterval = Duration.seconds(1)
 
     private let loop: Loop
     private let dependencies: Dependencies
@@ -63,7 +65,7 @@ final class ObservationThread: LoopHandler {
         self.publishMode()
         self.schedule(.connecting, after: self.state.configuration.connectingInterval)
         self.schedule(.established, after: self.state.configuration.establishedInterval)
-        self.schedule(.listeners, after: .seconds(10))
+        self.schedule(.listeners, after: Self.listenerInterval)
         self.schedule(.second, after: .seconds(1))
     }
 
@@ -124,7 +126,7 @@ final class ObservationThread: LoopHandler {
             self.schedule(.established, after: self.pause(after: duration))
         case .listeners:
             self.listListeners()
-            self.schedule(.listeners, after: .seconds(10))
+            self.schedule(.listeners, after: Self.listenerInterval)
         case .second:
             self.second()
             self.schedule(.second, after: .seconds(1))
