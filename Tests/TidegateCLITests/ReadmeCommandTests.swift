@@ -126,7 +126,10 @@ struct ReadmeCommandTests {
             #expect(output.status == 0, "\(line): \(output)")
             if line.hasSuffix("tasks list") { #expect(output.output.contains(" page ")) }
         }
-        #expect(seen == ["explain", "status", "watch", "wait", "run", "fetch", "probe", "serve", "tasks"])
+        #expect(
+            seen == [
+                "explain", "status", "connections", "watch", "wait", "run", "fetch", "probe", "serve", "tasks",
+            ])
         #expect(site.text(of: "date.ran") == "\n" && site.text(of: "curl.ran") == "-sS https://example.com/\n")
         #expect(site.text(of: "index.html") == "a page")
     }

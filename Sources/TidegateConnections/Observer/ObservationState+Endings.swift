@@ -123,7 +123,7 @@ extension ObservationState {
         var effects: [ObservationEffect] = []
         for failure in decided { effects += self.record(failure) }
         guard !self.groups.isIdle else { return effects }
-        return effects + self.groups.assess(self.remotes, self.routes, at: now).effects
+        return effects + self.setParties(at: now)
     }
 
     // The others are many, and decide only where nothing came back.

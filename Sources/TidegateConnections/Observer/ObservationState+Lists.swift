@@ -126,12 +126,17 @@ extension ObservationState {
         for (remote, entry) in self.remotes.entries where entry.count > 0 && remote.direction == .outgoing {
             if self.routes.needsLookUp(remote.address, at: now) { effects.append(.lookUp(remote.address)) }
         }
+        return effects + self.setParties(at: now)
+    }
+
+    /// Sets whose failure it is that connections hang, as far as routes to their remotes are known.
+    mutating func setParties(at now: MonotonicTime) -> [ObservationEffect] {
         let assessed = self.groups.assess(self.remotes, self.routes, at: now)
         for (remote, party) in assessed.parties {
             guard let entry = self.remotes.entries[remote] else { continue }
             self.remotes.update(remote, at: entry.lastSeen) { $0.party = party }
         }
-        return effects + assessed.effects
+        return assessed.effects
     }
 }
 

@@ -52,9 +52,11 @@ final class ObserverFixture: Sendable {
         time.sleep(600)
         """
 
-    init(_ configuration: ConnectionsConfiguration = ConnectionsConfiguration(), targets: [ObservedTarget] = [])
-        async throws
-    {
+    /// Starts the hosts, their programs and the observer, whose look-ups of routes have no answer before `routes` is open.
+    init(
+        _ configuration: ConnectionsConfiguration = ConnectionsConfiguration(), targets: [ObservedTarget] = [],
+        routes: Latch? = nil
+    ) async throws {
         let hosts = try ThreeHosts()
         let recorded = RecordedEvents()
         self.hosts = hosts
@@ -79,7 +81,11 @@ final class ObserverFixture: Sendable {
         self.observer = try ConnectionObserver(
             configuration, own: self.own, options: options,
             ConnectionObserver.Environment(
-                time: SystemClock(), publish: { recorded.add($0) }, route: { _ in route }, targets: { targets }))
+                time: SystemClock(), publish: { recorded.add($0) },
+                route: { _ in
+                    if let routes, await !eventually({ routes.isOpen }) { return AddressRoute(verdict: .unknown) }
+                    return route
+                }, targets: { targets }))
     }
 
     deinit {

@@ -23,8 +23,8 @@ struct ObserverGroupTests {
             threading.Thread(target=ask, args=(host,)).start()
         """
 
-    private func loaded() async throws -> (fixture: ObserverFixture, program: Program) {
-        let fixture = try await ObserverFixture()
+    private func loaded(routes: Latch? = nil) async throws -> (fixture: ObserverFixture, program: Program) {
+        let fixture = try await ObserverFixture(routes: routes)
         for address in Self.remotes.dropFirst() { try fixture.hosts.far.ip("addr add \(address)/24 dev s0") }
         let program = try fixture.start(Self.load)
         let isSeen = await eventually { fixture.statistics.traffic[.outgoing]?.connections[.established] == 3 }
@@ -84,6 +84,25 @@ struct ObserverGroupTests {
         }
         #expect(gateway == IPAddress(ThreeHosts.gatewayAddress.ipv4))
         #expect(interface == "v0")
+    }
+
+    @Test("Whose failure it is is known with the route, not with the next list")
+    func party() async throws {
+        let routes = Latch()
+        let (fixture, program) = try await self.loaded(routes: routes)
+        defer { program.signal(SIGKILL) }
+        try ThreeHosts.filter(
+            fixture.hosts.gateway, "table inet t { chain f { type filter hook forward priority 0; drop; }; }")
+        let isStalled = await eventually { fixture.statistics.traffic[.outgoing]?.stalled[.unanswered] == 3 }
+        #expect(isStalled)
+        #expect(!fixture.events.contains { if case .stalled = $0 { true } else { false } })
+        routes.open()
+        let isReported = await eventually {
+            fixture.events.contains { if case .groupSilent = $0 { true } else { false } }
+        }
+        #expect(isReported)
+        let parties = await fixture.observer.report().remotes.filter { $0.stalledCount > 0 }.map(\.party)
+        #expect(parties == [.upstream, .upstream, .upstream])
     }
 
     @Test("A program that does not read closes its window, which is its own failure")
