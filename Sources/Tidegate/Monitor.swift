@@ -85,10 +85,17 @@ public final class Monitor: Sendable {
         self.web = web
         self.resolver = resolver
         self.reachability = reachability
+        let observer = try own.map { own in
+            try ConnectionObserver(
+                configuration, bus: bus, reachability: reachability, own: own, time: time,
+                kernel: NetlinkOptions(onThreadStart: onThreadStart))
+        }
+        self.observer = observer
         self.diagnostics = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,
             internetCheck: configuration.reachability.internetCheck, time: time,
-            dependencies: PathDiagnostics.Dependencies(time: time, onThreadStart: onThreadStart))
+            dependencies: PathDiagnostics.Dependencies(
+                time: time, onThreadStart: onThreadStart, connections: observer))
         let host = HostDiagnostics(
             self.diagnostics, bus: bus, walksToInternet: walksToInternet, time: time)
         targets.start(self.diagnostics, host)
@@ -97,11 +104,6 @@ public final class Monitor: Sendable {
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
             observer: configuration.observer, tracer: configuration.tracer, own: own, diagnosis: { host.evidence($0) })
-        self.observer = try own.map { own in
-            try ConnectionObserver(
-                configuration, bus: bus, reachability: reachability, own: own, time: time,
-                kernel: NetlinkOptions(onThreadStart: onThreadStart))
-        }
     }
 
     /// Diagnoses this host again and again, if the configuration wants that.
@@ -118,9 +120,19 @@ public final class Monitor: Sendable {
     /// The HTTP checker that monitors use, for checks without a monitor.
     ///
     /// Its thread starts with the first check and ends with the checker. `caFile` is a PEM file of authorities that
-    /// replaces the system's.
-    package static func httpChecker(trusting caFile: String? = nil) -> any HTTPChecker {
-        TransferHTTPChecker(caFile: caFile)
+    /// replaces the system's; its connections are noted in `own`.
+    package static func httpChecker(trusting caFile: String? = nil, own: OwnSockets? = nil) -> any HTTPChecker {
+        TransferHTTPChecker(caFile: caFile, own: own)
+    }
+
+    /// An observer of other programs' connections that knows a reachability monitor's paths, for diagnoses without a
+    /// monitor; nil if the system gives no thread.
+    package static func connectionObservation(
+        of reachability: ReachabilityMonitor, bus: EventBus, own: OwnSockets, time: any TimeSource
+    ) -> (any ConnectionObservation)? {
+        try? ConnectionObserver(
+            MonitorConfiguration(), bus: bus, reachability: reachability, own: own, time: time, kernel: NetlinkOptions()
+        )
     }
 
     /// The resolver that monitors use, for checks without a monitor.

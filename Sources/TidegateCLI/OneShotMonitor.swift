@@ -45,9 +45,12 @@ struct OneShotMonitor: Sendable {
     /// The internet rung requests the URLs of `internetCheck`; certificates are verified against `caFile`, or against
     /// the system's authorities if it is nil.
     func diagnostics(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> PathDiagnostics {
-        PathDiagnostics(
-            monitor: self.reachability, resolver: self.resolver, web: Monitor.httpChecker(trusting: caFile),
-            internetCheck: internetCheck, time: self.time)
+        let own = OwnSockets()
+        return PathDiagnostics(
+            monitor: self.reachability, resolver: self.resolver, web: Monitor.httpChecker(trusting: caFile, own: own),
+            internetCheck: internetCheck, time: self.time,
+            connections: Monitor.connectionObservation(
+                of: self.reachability, bus: self.bus, own: own, time: self.time))
     }
 
     private static func configuration(_ targets: [Target]) -> ReachabilityConfiguration {

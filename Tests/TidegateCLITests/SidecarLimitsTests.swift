@@ -95,7 +95,7 @@ struct SidecarLimitsTests {
                 "tasks: [{name: a, url: \"\(server.url("/a"))\", every: 1s}]\n",
             descriptors: 90)
         #expect(await eventually { !server.requests.isEmpty })
-        let port = try #require(daemon.port)
+        let port = try #require(await eventualValue { daemon.port })
         let crowd = HostileClient(HostileClient.tricks[0], port: port, connections: 200)
         let isHeld = await eventually(within: .seconds(60)) {
             daemon.log.contains("reason=\"no file descriptor is free\"")

@@ -14,7 +14,8 @@ final class LadderFixture: Sendable {
 
     init(
         _ hosts: VethPairFixture, names: [String: [IPAddress]] = [:], nameservers: [String] = ["10.0.0.1"],
-        internetCheck: InternetCheckPolicy = .off, web: ScriptedHTTPChecker = ScriptedHTTPChecker()
+        internetCheck: InternetCheckPolicy = .off, web: ScriptedHTTPChecker = ScriptedHTTPChecker(),
+        connections: ConnectionsReport? = nil
     ) {
         self.hosts = hosts
         self.fixture = MonitorFixture(hosts.here, names: names)
@@ -23,7 +24,8 @@ final class LadderFixture: Sendable {
         settings.nameservers = nameservers.compactMap { IPAddress($0) }
         let fixed = settings
         let dependencies = PathDiagnostics.Dependencies(
-            time: TestTime(), onThreadStart: { hosts.here.enter() }, settings: { fixed })
+            time: TestTime(), onThreadStart: { hosts.here.enter() }, settings: { fixed },
+            connections: connections.map { ScriptedObservation($0) })
         self.diagnostics = PathDiagnostics(
             monitor: self.fixture.monitor, resolver: self.fixture.resolver, web: web, internetCheck: internetCheck,
             time: TestTime(), dependencies: dependencies)

@@ -46,6 +46,7 @@ struct VethPairFixture {
 /// A monitor inside a namespace, with everything that it publishes.
 final class MonitorFixture: Sendable {
     let sink = RecordingSink()
+    let bus: EventBus
     let monitor: ReachabilityMonitor
     let resolver: ScriptedResolver
 
@@ -58,6 +59,7 @@ final class MonitorFixture: Sendable {
         tune: (inout NetlinkOptions) -> Void = { _ in }
     ) {
         let bus = EventBus(time: TestTime())
+        self.bus = bus
         bus.attach(self.sink)
         self.resolver = ScriptedResolver(names)
         var options = NetlinkOptions(

@@ -76,6 +76,19 @@ struct RungGatewayTests {
         #expect(proven.status == .ok && proven.evidence.last == "traffic flows")
     }
 
+    @Test("Answers to other programs prove that a gateway forwards, and are named where it answers itself, too")
+    func otherPrograms() {
+        var connections = ConnectionFindings()
+        #expect(GatewayRung.report(Self.path, Self.findings(.failed), connections: connections).status == .bad)
+        (connections.answering, connections.remote) = (2, IPAddress(ipv4: 0x0808_0808))
+        let failed = GatewayRung.report(Self.path, Self.findings(.failed), connections: connections)
+        #expect(failed.status == .ok && failed.reason == nil && failed.basis == .implied)
+        #expect(failed.evidence.last == "2 remotes behind it answer other programs")
+        connections.answering = 1
+        let reachable = GatewayRung.report(Self.path, Self.findings(.reachable), connections: connections)
+        #expect(reachable.status == .ok && reachable.evidence.last == "1 remote behind it answers other programs")
+    }
+
     @Test("A gateway that nobody answers for is absent once the kernel has asked twice, and not before")
     func unanswered() {
         var findings = Self.findings(.incomplete, .silent)

@@ -13,12 +13,20 @@ struct GroupWatch {
     private var unreported: [Remote: StallFinding] = [:]
     private var reported: Set<Remote> = []
     private var silent: Set<NextHop> = []
+    /// When live connections were listed last: who answered is known as of then; nil before the first list.
+    private(set) var listed: MonotonicTime?
 
     /// True if nothing hangs, as far as is known.
     var isIdle: Bool { self.unreported.isEmpty && self.reported.isEmpty && self.silent.isEmpty }
 
+    /// Whether connections to some remote began to hang of which no event has told yet.
+    var hasUnreported: Bool { !self.unreported.isEmpty }
+
     /// Whether several remotes behind a next hop hang, and none answers.
     func isSilent(_ nextHop: NextHop) -> Bool { self.silent.contains(nextHop) }
+
+    /// Live connections have been listed.
+    mutating func didList(at now: MonotonicTime) { self.listed = now }
 
     /// A connection to a remote began to hang.
     mutating func stalled(_ remote: Remote, _ finding: StallFinding) -> [ObservationEffect] {
@@ -33,15 +41,16 @@ struct GroupWatch {
         return self.reported.remove(remote) != nil
     }
 
-    /// Looks at all groups.
+    /// Looks at all groups, as of the last list.
     mutating func assess(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Assessment {
         var assessment = Assessment()
+        let moment = self.listed ?? now
         let groups = Dictionary(grouping: remotes.entries.keys) { routes.nextHop(to: $0.address) }
         var stillSilent: Set<NextHop> = []
         for (nextHop, members) in groups {
             // What is not looked up yet comes with the next look.
             guard let nextHop else { continue }
-            let finding = RemoteGroup.finding(Self.members(members, of: remotes), at: now)
+            let finding = RemoteGroup.finding(Self.members(members, of: remotes), at: moment)
             if case .silent(let count) = finding {
                 stillSilent.insert(nextHop)
                 if !self.silent.contains(nextHop) {

@@ -39,8 +39,16 @@ package struct ObservationModeMachine: Sendable {
     private var listsRefusal: String?
     private var hasCounters = true
     private var storm = Storm.calm(loud: 0, lossy: 0)
+    /// The mode of the last event.
+    private(set) var reported = ObservationMode.off
 
     package init() {}
+
+    /// The mode is reported now; true if it is another one than before.
+    mutating func report() -> Bool {
+        defer { self.reported = self.mode }
+        return self.mode != self.reported
+    }
 
     /// Takes what happened.
     package mutating func handle(_ input: Input) -> Effect? {

@@ -11,7 +11,7 @@ struct ObservationRate {
     }
 
     // From here on messages are read together.
-    private static let busyRate = 2000
+    private static let busyRate = 100
 
     private var messages = 0
     private var drops: UInt32 = 0

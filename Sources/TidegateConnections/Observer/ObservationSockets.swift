@@ -23,6 +23,7 @@ struct ObservationSockets {
     private var endings: SocketEndingChannel?
     private var dumps: SocketDumpChannel?
     private var failure: String?
+    private var ownListeners = OwnListeners()
 
     init(_ configuration: ConnectionsConfiguration, _ options: NetlinkOptions) {
         self.configuration = configuration
@@ -94,6 +95,9 @@ struct ObservationSockets {
         self.dumps = dumps
         return dumps
     }
+
+    /// The inodes of this program's own sockets among some listeners.
+    mutating func ownInodes(of reports: [SocketReport]) -> Set<UInt32> { self.ownListeners.inodes(of: reports) }
 
     /// Has no more messages come.
     mutating func leave() { try? self.endings?.leave() }

@@ -132,9 +132,10 @@ extension ObservationState {
     ) -> FailureAttribution.Surroundings {
         var surroundings = FailureAttribution.Surroundings(verdict: self.routes.route(to: address)?.verdict)
         guard needsOthers, let nextHop = self.routes.nextHop(to: address) else { return surroundings }
+        let asOf = self.groups.listed ?? now
         for (remote, entry) in self.remotes.entries
         where remote.address != address && self.routes.nextHop(to: remote.address) == nextHop {
-            guard let answered = entry.answered, now - answered < .milliseconds(1500) else { continue }
+            guard let answered = entry.answered, asOf - answered < .milliseconds(1500) else { continue }
             surroundings.isAnyOtherAnswering = true
             return surroundings
         }

@@ -97,6 +97,7 @@ extension ObservationState {
     {
         self.recorder.dump(kind, took: duration)
         guard kind != .listeners else { return [] }
+        if kind == .established { self.groups.didList(at: now.monotonic) }
         if kind == .established, self.table.list > 1 {
             // Messages about their ends were lost, or they ended while the groups were left.
             _ = self.table.removeAll(notSeenSince: self.table.list - 1)
@@ -131,6 +132,7 @@ extension ObservationState {
 
     /// Sets whose failure it is that connections hang, as far as routes to their remotes are known.
     mutating func setParties(at now: MonotonicTime) -> [ObservationEffect] {
+        guard !self.routes.isWaiting(at: now) else { return [] }
         let assessed = self.groups.assess(self.remotes, self.routes, at: now)
         for (remote, party) in assessed.parties {
             guard let entry = self.remotes.entries[remote] else { continue }

@@ -67,6 +67,9 @@ struct ObservationState {
     /// Whether any connection hangs.
     var isAnythingStalled: Bool { self.remotes.entries.contains { $0.value.isStalled } }
 
+    /// Whether connections began to hang of which no event has told whose failure it is.
+    var hasUnreportedStalls: Bool { self.groups.hasUnreported }
+
     /// What the configured targets are now.
     mutating func set(_ targets: [ObservedTarget]) { self.targets = TargetIndex(targets) }
 

@@ -26,8 +26,10 @@ final class ObservationThread: LoopHandler {
         case connecting, established, listeners, second, batch
     }
 
-    // Of messages that come in a burst, many are read with one wake-up.
+    // Many messages are read with one wake-up, as far as the buffer holds those of a burst meanwhile.
     private static let batchDelay = Duration.milliseconds(5)
+    private static let longBatchDelay = Duration.milliseconds(20)
+    private static let largeBuffer = 2 << 20
     // They are few, and say which way a connection goes: one that came before its listener was known went the wrong way.
     private static let listenerInterval = Duration.seconds(1)
 
@@ -36,9 +38,9 @@ final class ObservationThread: LoopHandler {
     private var sockets: ObservationSockets
     private var state: ObservationState
     private var mode = ObservationModeMachine()
-    private var reported = ObservationMode.off
     private var reconciliation: Reconciliation?
     private var rate = ObservationRate()
+    private var lists = ListSchedule()
 
     init(
         _ loop: Loop, _ configuration: ConnectionsConfiguration, own: OwnSockets, _ options: NetlinkOptions,
@@ -63,10 +65,10 @@ final class ObservationThread: LoopHandler {
         self.list(.connecting)
         self.rate.second(self.sockets.dropCount, TCPCounters.read())
         self.publishMode()
-        self.schedule(.connecting, after: self.state.configuration.connectingInterval)
-        self.schedule(.established, after: self.state.configuration.establishedInterval)
-        self.schedule(.listeners, after: Self.listenerInterval)
-        self.schedule(.second, after: .seconds(1))
+        self.start(.connecting, after: self.state.configuration.connectingInterval)
+        self.start(.established, after: self.state.configuration.establishedInterval)
+        self.start(.listeners, after: Self.listenerInterval)
+        self.start(.second, after: .seconds(1))
     }
 
     private func open() {
@@ -75,7 +77,7 @@ final class ObservationThread: LoopHandler {
         if let descriptor = self.sockets.endingsDescriptor { try? self.loop.watch(descriptor, for: .read) }
     }
 
-    private func schedule(_ timer: Timer, after delay: Duration) {
+    private func start(_ timer: Timer, after delay: Duration) {
         _ = self.loop.schedule(after: delay, token: timer.rawValue)
     }
 
@@ -100,6 +102,7 @@ final class ObservationThread: LoopHandler {
             self.execute(self.state.routed(address, route, at: self.now.monotonic))
         case .pathChanged: self.state.pathChanged(at: self.now.monotonic)
         case .report(let waiter):
+            self.refresh()
             waiter.resume(
                 returning: ConnectionsReport(
                     self.state, self.mode.mode, self.mode.reason, at: self.now.monotonic))
@@ -111,25 +114,28 @@ final class ObservationThread: LoopHandler {
         // More will follow: they are read together, which costs half as much for each.
         guard self.rate.isBusy else { return self.readEndings() }
         try? self.loop.unwatch(descriptor)
-        self.schedule(.batch, after: Self.batchDelay)
+        let isLarge = self.sockets.receiveBufferBytes >= Self.largeBuffer
+        self.start(.batch, after: isLarge ? Self.longBatchDelay : Self.batchDelay)
     }
 
     func timerFired(_ token: UInt64) {
         switch Timer(rawValue: token) {
         case .connecting:
-            self.list(.connecting)
-            self.schedule(.connecting, after: self.state.configuration.connectingInterval)
+            if self.lists.needsConnecting { self.list(.connecting) }
+            // Whose failure it is depends on who else answers, which only the other list shows.
+            if self.state.hasUnreportedStalls { self.refresh() }
+            self.start(.connecting, after: self.state.configuration.connectingInterval)
         case .established:
             self.state.set(self.dependencies.targets())
             let duration = self.list(.established)
             self.reconcile()
-            self.schedule(.established, after: self.pause(after: duration))
+            self.start(.established, after: self.pause(after: duration))
         case .listeners:
             self.listListeners()
-            self.schedule(.listeners, after: Self.listenerInterval)
+            self.start(.listeners, after: Self.listenerInterval)
         case .second:
             self.second()
-            self.schedule(.second, after: .seconds(1))
+            self.start(.second, after: .seconds(1))
         case .batch:
             if let descriptor = self.sockets.endingsDescriptor { try? self.loop.watch(descriptor, for: .read) }
             self.readEndings()
@@ -137,12 +143,15 @@ final class ObservationThread: LoopHandler {
         }
     }
 
-    // A list may take at most 1 % of a processor. While something hangs, it is looked at every second.
+    // Lists live connections, unless that was done a moment ago or takes long.
+    private func refresh() {
+        if self.mode.mode.hasLists, self.lists.isDue(at: self.loop.clock.monotonic()) { self.list(.established) }
+    }
+
     private func pause(after duration: Duration) -> Duration {
-        let isShort = duration < .milliseconds(5)
-        let wanted =
-            self.state.isAnythingStalled && isShort ? .seconds(1) : self.state.configuration.establishedInterval
-        return max(wanted, duration * 100)
+        ListSchedule.pause(
+            after: duration, every: self.state.configuration.establishedInterval,
+            isAnythingStalled: self.state.isAnythingStalled)
     }
 
     private func readEndings() {
@@ -159,15 +168,23 @@ final class ObservationThread: LoopHandler {
     @discardableResult
     private func list(_ kind: ConnectionStatistics.Dump) -> Duration {
         guard !(kind == .established && self.state.table.isFull) else { return .zero }
-        let isFirst = self.state.table.list == 0 || kind == .connecting && self.reported == .off
+        let isFirst = self.state.table.list == 0 || kind == .connecting && self.mode.reported == .off
         let start = self.loop.clock.monotonic()
         let now = self.now
         var effects: [ObservationEffect] = []
+        var count = 0
         self.state.begin(kind)
         let refusal = self.sockets.list(kind == .connecting ? .connecting : .live) { report in
+            count += 1
             effects += self.state.add(report, isFirst: isFirst, at: now)
         }
-        let duration = self.loop.clock.monotonic() - start
+        let end = self.loop.clock.monotonic()
+        let duration = end - start
+        if kind == .established {
+            self.lists.didListEstablished(at: end, took: duration)
+        } else {
+            self.lists.didListConnecting(refusal == nil ? count : 1)
+        }
         effects += self.state.end(kind, took: duration, at: now)
         self.listed(refusal)
         self.execute(effects)
@@ -178,7 +195,7 @@ final class ObservationThread: LoopHandler {
         let start = self.loop.clock.monotonic()
         var reports: [SocketReport] = []
         let refusal = self.sockets.list(.listeners) { reports.append($0) }
-        let own = OwnInodes.read()
+        let own = self.sockets.ownInodes(of: reports)
         self.state.replaceListeners(reports, at: self.now.monotonic) { own.contains($0) }
         _ = self.state.end(.listeners, took: self.loop.clock.monotonic() - start, at: self.now)
         self.listed(refusal)
@@ -200,6 +217,7 @@ final class ObservationThread: LoopHandler {
 
     private func second() {
         let counters = TCPCounters.read()
+        self.lists.count(counters)
         _ = self.mode.handle(.counters(isReadable: counters != nil))
         self.readEndings()
         self.execute(self.state.second(counters, at: self.now))
@@ -222,10 +240,9 @@ final class ObservationThread: LoopHandler {
     }
 
     private func publishMode() {
-        let mode = self.mode.mode
-        guard mode != self.reported else { return }
-        self.dependencies.publish(.modeChanged(from: self.reported, to: mode, reason: self.mode.reason))
-        self.reported = mode
+        let (mode, before) = (self.mode.mode, self.mode.reported)
+        guard self.mode.report() else { return }
+        self.dependencies.publish(.modeChanged(from: before, to: mode, reason: self.mode.reason))
         self.state.recorder.set(
             mode, tracked: self.state.table.count, receiveBufferBytes: self.sockets.receiveBufferBytes)
         self.dependencies.keep(self.state.recorder.statistics)

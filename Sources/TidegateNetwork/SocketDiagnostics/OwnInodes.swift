@@ -21,3 +21,19 @@ package enum OwnInodes {
         return inodes
     }
 }
+
+/// Which listening sockets are this process's own; its descriptors are only looked at when there are others than before.
+package struct OwnListeners {
+    private var listed: Set<UInt32> = []
+    private var own: Set<UInt32> = []
+
+    /// Nothing was listed yet.
+    package init() {}
+
+    /// The inodes of this process's own sockets among some listeners.
+    package mutating func inodes(of reports: [SocketReport]) -> Set<UInt32> {
+        let listed = Set(reports.map(\.inode))
+        if listed != self.listed { (self.listed, self.own) = (listed, OwnInodes.read().intersection(listed)) }
+        return self.own
+    }
+}

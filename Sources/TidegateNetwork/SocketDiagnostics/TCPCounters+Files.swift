@@ -12,45 +12,43 @@ extension TCPCounters {
 
     /// From the texts of the two files; nil if the first one has no line of TCP.
     package init?(snmp: String, netstat: String) {
-        let (snmp, netstat) = (CounterLines(snmp), CounterLines(netstat))
-        guard snmp["Tcp", "ActiveOpens"] != nil else { return nil }
+        let (tcp, icmp) = (CounterLine("Tcp:", in: snmp), CounterLine("Icmp:", in: snmp))
+        let more = CounterLine("TcpExt:", in: netstat)
+        guard let activeOpens = tcp["ActiveOpens"] else { return nil }
         self.init()
-        self.activeOpens = snmp["Tcp", "ActiveOpens"] ?? 0
-        self.passiveOpens = snmp["Tcp", "PassiveOpens"] ?? 0
-        self.attemptFails = snmp["Tcp", "AttemptFails"] ?? 0
-        self.establishedResets = snmp["Tcp", "EstabResets"] ?? 0
-        self.sentResets = snmp["Tcp", "OutRsts"] ?? 0
-        self.retransmittedSegments = snmp["Tcp", "RetransSegs"] ?? 0
-        self.synRetransmits = netstat["TcpExt", "TCPSynRetrans"] ?? 0
-        self.timeoutAborts = netstat["TcpExt", "TCPAbortOnTimeout"] ?? 0
-        self.closeAborts = netstat["TcpExt", "TCPAbortOnClose"] ?? 0
-        self.listenOverflows = netstat["TcpExt", "ListenOverflows"] ?? 0
-        self.unreachableMessages = snmp["Icmp", "InDestUnreachs"] ?? 0
+        self.activeOpens = activeOpens
+        self.passiveOpens = tcp["PassiveOpens"] ?? 0
+        self.attemptFails = tcp["AttemptFails"] ?? 0
+        self.establishedResets = tcp["EstabResets"] ?? 0
+        self.sentResets = tcp["OutRsts"] ?? 0
+        self.retransmittedSegments = tcp["RetransSegs"] ?? 0
+        self.synRetransmits = more["TCPSynRetrans"] ?? 0
+        self.timeoutAborts = more["TCPAbortOnTimeout"] ?? 0
+        self.closeAborts = more["TCPAbortOnClose"] ?? 0
+        self.listenOverflows = more["ListenOverflows"] ?? 0
+        self.unreachableMessages = icmp["InDestUnreachs"] ?? 0
     }
 }
 
-/// Pairs of lines, the names and then the numbers, as /proc/net/snmp has them.
-private struct CounterLines {
-    private var values: [String: [Substring: UInt64]] = [:]
+/// A pair of lines of one protocol, the names and then the numbers, as /proc/net/snmp has them.
+///
+/// Both files are read every second and have some 200 names: they are compared as bytes, and only where one is wanted.
+private struct CounterLine {
+    private var names: [Substring.UTF8View] = []
+    private var numbers: [Substring.UTF8View] = []
 
-    init(_ text: String) {
-        var names: [Substring] = []
-        for line in text.split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            guard let head = fields.first, head.last == ":" else { continue }
-            // Kernels add names; numbers stand in the same order.
-            guard fields.count > 1, fields[1].utf8.first.map({ $0 == 0x2D || (0x30...0x39).contains($0) }) ?? false,
-                names.first == head
-            else {
-                names = fields
-                continue
-            }
-            let pairs = zip(names.dropFirst(), fields.dropFirst()).compactMap { name, number in
-                UInt64(number).map { (name, $0) }
-            }
-            self.values[String(head.dropLast()), default: [:]].merge(pairs) { $1 }
-        }
+    init(_ head: String, in text: String) {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: head.utf8) }
+        guard lines.count == 2 else { return }
+        // Kernels add names; numbers stand in the same order.
+        self.names = lines[0].split(separator: UInt8(ascii: " "))
+        self.numbers = lines[1].split(separator: UInt8(ascii: " "))
     }
 
-    subscript(_ protocolName: String, _ name: Substring) -> UInt64? { self.values[protocolName]?[name] }
+    subscript(_ name: String) -> UInt64? {
+        let name = name.utf8
+        let position = self.names.firstIndex { $0.count == name.count && $0.elementsEqual(name) }
+        guard let position, position < self.numbers.count else { return nil }
+        return UInt64(Substring(self.numbers[position]))
+    }
 }

@@ -92,6 +92,7 @@ struct CauseFinder {
         let gateway = path.verdict.path?.gateway
         var witnesses = [path.walk, path.sentinelWalk].compactMap { $0?.witness(past: gateway) }
         if let passive = path.passive { witnesses.append(Witness(.attempt, .beyond(passive.remote))) }
+        if let witness = path.connections?.witness { witnesses.append(witness) }
         if let observations = path.internet {
             let reach: Witness.Reach =
                 ConnectivityEvaluator.connectivity(observations) == .full ? .beyond(nil) : .nothing

@@ -173,8 +173,19 @@ package final class HostDiagnostics: Sendable {
                 self.input.yield(.failed)
             }
         case .connection(let connection):
-            if case .groupSilent = connection { self.input.yield(.failed) }
+            if connection.asksWhoseFailure { self.input.yield(.failed) }
         case .link, .netlink, .session, .daemon: break
+        }
+    }
+}
+
+extension ConnectionEvent {
+    // That everything behind a gateway is silent, or that the connections to one remote hang beside nothing that answers.
+    fileprivate var asksWhoseFailure: Bool {
+        switch self {
+        case .groupSilent: true
+        case .stalled(let stall): stall.party == .unknown
+        case .recovered, .failed, .modeChanged, .dropped: false
         }
     }
 }

@@ -40,7 +40,7 @@ struct LadderComposer {
                 guard report.rung == .internet, report.status == .unknown else { return report }
                 var report = report
                 (report.status, report.basis) = (.ok, path.walk == nil ? .implied : .measured)
-                if path.walk == nil { report.evidence.append("a name server beyond the gateway answers") }
+                if path.walk == nil { report.evidence.append(self.proof(finder.witnesses)) }
                 report.evidence.removeAll { $0 == InternetRung.notConfigured }
                 return report
             }
@@ -50,6 +50,13 @@ struct LadderComposer {
         guard path.walk != nil else { return Explanation.Ladder(family: self.family, rungs: rungs) }
         let cause = finder.silence(.target)
         return self.ladder(rungs, cause, CauseFinder.rung(of: cause, shownBy: .internet))
+    }
+
+    private func proof(_ witnesses: [Witness]) -> String {
+        let kinds = witnesses.filter(\.isBeyondGateway).map(\.kind)
+        if kinds.contains(.resolver) { return "a name server beyond the gateway answers" }
+        return kinds.contains(.connection)
+            ? "servers beyond the gateway answer other programs" : "a server beyond the gateway answered this program"
     }
 
     private func rungs(_ path: PathFindings) -> [RungReport] {
@@ -102,7 +109,7 @@ struct LadderComposer {
         guard path.verdict.level >= .routed, let networkPath = path.verdict.path else {
             return LadderDescriptions.notChecked(.gateway)
         }
-        let report = GatewayRung.report(networkPath, path.gateway, passive: path.passive)
+        let report = GatewayRung.report(networkPath, path.gateway, passive: path.passive, connections: path.connections)
         // A connection, or an error of a host behind it, proves that the gateway forwards.
         if web.first?.status == .ok {
             return GatewayRung.provenWorking(report, by: "a connection through it succeeded")
@@ -160,6 +167,9 @@ struct LadderComposer {
         if let refusal = path.neighbourRefusal, !rungs.isEmpty {
             rungs[0] = RungReport(rung: .tcp, status: .bad, reason: .hostUnreachable, evidence: [])
             rungs[0].values.refusal = refusal
+        }
+        if !rungs.isEmpty {
+            rungs[0].evidence += (path.connections?.toTarget ?? []).flatMap(LadderDescriptions.connections)
         }
         let others = path.web.filter { $0.key != address }.sorted { $0.key.description < $1.key.description }
         if let stage = self.findings.target.lastStage, !rungs.isEmpty {

@@ -105,6 +105,8 @@ struct PathFindings: Sendable {
     var web: [IPAddress: HTTPCheck.Result] = [:]
     /// What recent requests over this path showed, and how long ago.
     var passive: PassiveFindings?
+    /// What connections of other programs showed in the end; nil if they are not observed.
+    var connections: ConnectionFindings?
     /// The hop walk to the subject; nil if it was not silent.
     var walk: HopWalkResult?
     /// A public address that the same gateway leads to; nil if none was looked for.

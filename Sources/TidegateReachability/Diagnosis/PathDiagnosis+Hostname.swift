@@ -94,7 +94,7 @@ extension PathDiagnosis {
     private func walked(to servers: [ResolverFindings]) async -> Meanwhile {
         guard await self.pause(for: SilenceTiming.patience),
             let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server,
-            let walk = await self.walk(to: server, self.diagnostics.dependencies.dnsPort)
+            let walk = await self.walk(to: server, self.diagnostics.dependencies.resolvers.port)
         else { return Meanwhile() }
         return Meanwhile(walks: [server: walk])
     }
@@ -116,7 +116,8 @@ extension PathDiagnosis {
     /// The resolvers with the kernel's verdicts on the paths to them; no packet is sent.
     func routes(to servers: [IPAddress]) async -> [ResolverFindings] {
         _ = await self.diagnostics.monitor.firstStatus(within: min(self.rest, .seconds(2)))
-        let report = await self.diagnostics.monitor.routeReport(RouteQuery(questions: servers.map(self.question)))
+        let report = await self.diagnostics.monitor.routeReport(
+            RouteQuery(questions: servers.map(self.diagnostics.dependencies.resolvers.question)))
         return servers.map { ResolverFindings(server: $0, verdict: report.routes[$0]?.verdict ?? .unknown) }
     }
 
@@ -131,7 +132,7 @@ extension PathDiagnosis {
                 if let outcome = server.answers.values.first, !outcome.isAnswer {
                     server.answers[type] = outcome
                 } else {
-                    server.answers[type] = await self.diagnostics.dependencies.query(
+                    server.answers[type] = await self.diagnostics.dependencies.resolvers.query(
                         name, type, server.server, within: limit)
                 }
             }
@@ -143,7 +144,7 @@ extension PathDiagnosis {
     func queryControlName(_ servers: [ResolverFindings], within limit: Duration) async -> [ResolverFindings] {
         await self.each(servers) { server in
             var server = server
-            server.control = await self.diagnostics.dependencies.query(
+            server.control = await self.diagnostics.dependencies.resolvers.query(
                 PathDiagnosis.controlName, .a, server.server, within: limit)
             return server
         }

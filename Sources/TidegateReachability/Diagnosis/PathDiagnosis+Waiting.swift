@@ -61,6 +61,8 @@ extension PathDiagnosis {
         }
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop
         path.internet = await internet
+        // Last, so that they answered after the target did not.
+        path.connections = await self.diagnostics.traffic.connections(path)
         return path
     }
 
@@ -75,9 +77,8 @@ extension PathDiagnosis {
         guard await self.pause(for: patience), path.verdict.level >= .routed,
             path.verdict.path?.gateway != nil || path.leadsToGateway
         else { return .walks(target: path.walk, sentinel: path.sentinelWalk) }
-        let subject = path.subject.address
-        let isAllowed = self.walksToInternet || path.subject != .sentinel(subject)
-        async let walk = path.walk == nil && isAllowed ? self.walk(to: subject, path.port) : path.walk
+        let isAllowed = self.walksToInternet || path.subject != .sentinel(path.subject.address)
+        async let walk = path.walk == nil && isAllowed ? self.walk(to: path.subject.address, path.port) : path.walk
         async let sentinel = self.sentinelWalk(path)
         return .walks(target: await walk, sentinel: await sentinel)
     }

@@ -11,7 +11,6 @@ struct PathDiagnosis: Sendable {
 
     // How many addresses of a family are tried at once; the first one's path is explained.
     static let mostAddresses = 3
-    private static let udpDNS = RouteQuestion.udp
 
     /// A diagnosis that records what it finds on `progress`, if it has one.
     init(_ diagnostics: PathDiagnostics, within limit: Duration, progress: DiagnosisProgress? = nil) {
@@ -79,7 +78,7 @@ struct PathDiagnosis: Sendable {
         let servers =
             addresses.isEmpty ? self.diagnostics.dependencies.settings().finalServers.filter { !$0.isLoopback } : []
         let report = await self.diagnostics.monitor.routeReport(
-            RouteQuery(questions: servers.map(self.question), families: families))
+            RouteQuery(questions: servers.map(self.diagnostics.dependencies.resolvers.question), families: families))
         return families.compactMap { family in
             let own = addresses.filter { $0.family == family }
             if let first = own.first { return Subject(family: family, subject: .target(first), addresses: own) }
@@ -95,10 +94,6 @@ struct PathDiagnosis: Sendable {
 
     func sentinel(_ family: AddressFamily) -> IPAddress? {
         ReachabilityConfiguration.defaultSentinels[family]?.first
-    }
-
-    func question(_ server: IPAddress) -> RouteQuestion {
-        RouteQuestion(server, port: self.diagnostics.dependencies.dnsPort, ipProtocol: PathDiagnosis.udpDNS)
     }
 
     func report(
@@ -124,8 +119,11 @@ struct PathDiagnosis: Sendable {
         }
         let isUnknown = path.verdict.level == .unknown
         guard path.verdict.level >= .routed || isUnknown else { return path }
+        path = await self.diagnostics.traffic.checkingRequests(path)
         path.port =
-            if case .resolver = path.subject { self.diagnostics.dependencies.dnsPort } else { target.target.port }
+            if case .resolver = path.subject { self.diagnostics.dependencies.resolvers.port } else {
+                target.target.port
+            }
         path.walk = name?.walks[path.subject.address]
         path.sentinelWalk = path.sentinel.flatMap { name?.walks[$0] }
         let probed = path.verdict.path?.gateway.flatMap { name?.gateways[$0] }
@@ -144,7 +142,7 @@ struct PathDiagnosis: Sendable {
         var other = self.pathFindings(.target(address), report)
         if other.verdict.path?.gateway == path.verdict.path?.gateway { other.gateway = path.gateway }
         (other.addresses, other.unrouted) = (path.addresses, path.unrouted)
-        (other.internet, other.web) = (path.internet, path.web)
+        (other.internet, other.web, other.connections) = (path.internet, path.web, path.connections)
         return other
     }
 
@@ -173,7 +171,7 @@ struct PathDiagnosis: Sendable {
         let report = await self.diagnostics.monitor.routeReport(
             RouteQuery(questions: [], families: [family], watchesGateways: watching))
         guard let sentinel = report.sentinels[family] else { return nil }
-        return self.pathFindings(.sentinel(sentinel), report)
+        return await self.diagnostics.traffic.checkingRequests(self.pathFindings(.sentinel(sentinel), report))
     }
 
     // MARK: The internet

@@ -7,24 +7,26 @@ extension PathDiagnostics {
     package struct Dependencies: Sendable {
         private let probe: LazyThread<UDPProbe>
         private let hopWalk: LazyThread<HopWalk>
-        let dns: DNSClient
+        let resolvers: ResolverClient
         let settings: @Sendable () -> ResolverSettings
         let hosts: @Sendable () -> HostsFile
-        /// The port of resolvers.
-        let dnsPort: UInt16
+        /// Knows the connections of other programs; nil if they are not observed.
+        let connections: (any ConnectionObservation)?
 
         /// Dependencies with threads of their own; `onThreadStart` runs first on each of them.
         package init(
             time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {},
             settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system,
-            hosts: @escaping @Sendable () -> HostsFile = HostsFile.system, dnsPort: UInt16 = 53
+            hosts: @escaping @Sendable () -> HostsFile = HostsFile.system, dnsPort: UInt16 = 53,
+            connections: (any ConnectionObservation)? = nil
         ) {
             self.probe = LazyThread { try? UDPProbe(onThreadStart: onThreadStart) }
             self.hopWalk = LazyThread { try? HopWalk(onThreadStart: onThreadStart) }
-            self.dns = DNSClient(time: time, onThreadStart: onThreadStart)
+            self.resolvers = ResolverClient(
+                client: DNSClient(time: time, onThreadStart: onThreadStart), port: dnsPort)
             self.settings = settings
             self.hosts = hosts
-            self.dnsPort = dnsPort
+            self.connections = connections
         }
 
         /// Sends a UDP probe to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
@@ -42,15 +44,27 @@ extension PathDiagnostics {
             walk.walk(to: address, port: port, within: limit) { promise.fulfil($0) }
             return await promise.value()
         }
+    }
+}
 
-        /// Sends one query to one resolver.
-        func query(_ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration) async
-            -> DNSOutcome
-        {
-            let question = DNSQuestion(name: name, type: type, server: server, port: self.dnsPort, limit: limit)
-            return await withCheckedContinuation { waiter in
-                self.dns.ask(question) { waiter.resume(returning: $0) }
-            }
+/// Asks resolvers one by one.
+struct ResolverClient: Sendable {
+    let client: DNSClient
+    /// The port of all of them.
+    let port: UInt16
+
+    /// What is asked of the kernel about the path to a resolver.
+    func question(_ server: IPAddress) -> RouteQuestion {
+        RouteQuestion(server, port: self.port, ipProtocol: RouteQuestion.udp)
+    }
+
+    /// Sends one query to one resolver.
+    func query(_ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration) async
+        -> DNSOutcome
+    {
+        let question = DNSQuestion(name: name, type: type, server: server, port: self.port, limit: limit)
+        return await withCheckedContinuation { waiter in
+            self.client.ask(question) { waiter.resume(returning: $0) }
         }
     }
 }

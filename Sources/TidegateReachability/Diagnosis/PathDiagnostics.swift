@@ -19,14 +19,17 @@ package final class PathDiagnostics: Sendable {
 
     /// Diagnostics by what a monitor knows.
     ///
-    /// - Parameter internetCheck: The internet rung is checked if this has URLs, enabled or not.
+    /// - Parameters:
+    ///   - internetCheck: The internet rung is checked if this has URLs, enabled or not.
+    ///   - connections: Knows the connections of other programs, which are evidence.
     package convenience init(
         monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
-        internetCheck: InternetCheckPolicy = .off, time: any TimeSource
+        internetCheck: InternetCheckPolicy = .off, time: any TimeSource,
+        connections: (any ConnectionObservation)? = nil
     ) {
         self.init(
             monitor: monitor, resolver: resolver, web: web, internetCheck: internetCheck, time: time,
-            dependencies: Dependencies(time: time))
+            dependencies: Dependencies(time: time, connections: connections))
     }
 
     /// Diagnostics whose packets are sent as a test wants.
@@ -66,6 +69,9 @@ package final class PathDiagnostics: Sendable {
     func answeredAgo(_ path: PathFindings) -> Duration? {
         GatewayMemory.Place(path.verdict.path).flatMap { self.gateways.answeredAgo($0, at: self.time.monotonic()) }
     }
+
+    /// What other traffic shows.
+    var traffic: TrafficEvidence { TrafficEvidence(diagnostics: self) }
 
     private func remember(_ findings: LadderFindings) {
         for path in findings.paths.values {

@@ -5,9 +5,11 @@ internal import TidegateNetwork
 enum GatewayRung {
     /// The gateway's rung, from its neighbour entry and the UDP probe.
     ///
-    /// It is also ok if a request over this path succeeded lately (`passive`): a gateway may forward without answering.
+    /// It is also ok if a request over this path succeeded lately (`passive`), or if other programs' connections over it
+    /// are answered: a gateway may forward without answering.
     static func report(
-        _ path: NetworkPath, _ findings: GatewayFindings, passive: PassiveFindings? = nil
+        _ path: NetworkPath, _ findings: GatewayFindings, passive: PassiveFindings? = nil,
+        connections: ConnectionFindings? = nil
     ) -> RungReport {
         guard let gateway = path.gateway else {
             return RungReport(
@@ -23,6 +25,11 @@ enum GatewayRung {
         if case .answered(let duration)? = findings.answer { report.values.duration = duration }
         if status == .ok, let age = findings.answeredAgo, !findings.hasAnswered { report.values.age = age }
         if status == .ok, findings.answer == nil { report.values.age = findings.neighbour?.confirmedAge }
+        if let connections, connections.answering > 0 {
+            let text = LadderDescriptions.answering(connections)
+            guard status == .ok else { return self.provenWorking(report, by: text) }
+            report.evidence.append(text)
+        }
         guard status != .ok, let passive else { return report }
         let success = LadderDescriptions.passive(passive, ago: passive.answered)
         return self.provenWorking(report, by: "\(success), through this gateway", age: passive.answered)

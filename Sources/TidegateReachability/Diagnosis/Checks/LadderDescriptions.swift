@@ -17,6 +17,36 @@ enum LadderDescriptions {
         "a request to \(findings.remote) succeeded \(self.time(ago)) ago"
     }
 
+    /// What connections of other programs show of a gateway.
+    static func answering(_ findings: ConnectionFindings) -> String {
+        let remotes = findings.answering
+        return "\(remotes) remote\(remotes == 1 ? "" : "s") behind it answer\(remotes == 1 ? "s" : "") other programs"
+    }
+
+    /// What connections of other programs to a remote show of it.
+    static func connections(_ report: RemoteReport) -> [String] {
+        var lines: [String] = []
+        let count = report.stalledCount
+        if count > 0 {
+            let silence = report.answered.map { ", silent for \(self.time($0))" } ?? ""
+            let next = report.nextTry.map { "; the kernel tries again in \(self.time($0))" } ?? ""
+            lines.append(
+                "\(count) connection\(count == 1 ? "" : "s") of other programs to \(report.remote) "
+                    + "hang\(count == 1 ? "s" : "")\(silence)\(next)")
+        } else if report.established > 0, let answered = report.answered {
+            let others = report.established
+            lines.append(
+                "other programs have \(others) connection\(others == 1 ? "" : "s") to \(report.remote), "
+                    + "which answered \(self.time(answered)) ago")
+        }
+        let failures = ConnectionOutcome.allCases.filter { $0.isFailure && report.outcomes[$0] ?? 0 > 0 }
+        if !failures.isEmpty {
+            let counts = failures.map { "\($0.description) \(report.outcomes[$0] ?? 0)" }.joined(separator: ", ")
+            lines.append("other programs' connections to \(report.remote) in the last 5 minutes: \(counts)")
+        }
+        return lines
+    }
+
     /// Who sent which ICMP error.
     static func refusal(_ refusal: ICMPError, own: IPAddress?, gateway: IPAddress?) -> String {
         let role = refusal.isFrom(own) ? "this host" : refusal.isFrom(gateway) ? "the gateway" : nil

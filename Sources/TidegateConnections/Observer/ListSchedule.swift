@@ -1,0 +1,47 @@
+internal import TidegateCore
+
+/// Decides when live connections are worth being listed: the kernel walks its whole table for each list, however few
+/// connections there are.
+struct ListSchedule {
+    // A list that takes longer is not made only because somebody asks, nor every second.
+    private static let longestOnDemand = Duration.milliseconds(5)
+    // A list that is no older is good enough for whoever asks.
+    private static let shortestAge = Duration.milliseconds(500)
+    // At most 1 % of a processor.
+    private static let share = 100
+
+    private var last: (end: MonotonicTime, duration: Duration)?
+    // Connections that programs of this host opened, as the kernel counts them; nil if it does not say.
+    private var opened: UInt64?
+    private var openedBeforeList: UInt64?
+    private var hasConnecting = true
+
+    /// Whether a connection may be opening: the last list showed some, or the kernel has opened more since.
+    var needsConnecting: Bool {
+        self.hasConnecting || self.opened == nil || self.opened != self.openedBeforeList
+    }
+
+    /// What the kernel counts now; nil if it does not say.
+    mutating func count(_ counters: TCPCounters?) { self.opened = counters?.activeOpens }
+
+    /// A list of the connections that are opening has ended, which showed so many.
+    mutating func didListConnecting(_ count: Int) {
+        self.hasConnecting = count > 0
+        self.openedBeforeList = self.opened
+    }
+
+    /// A list of the established connections has ended.
+    mutating func didListEstablished(at end: MonotonicTime, took duration: Duration) { self.last = (end, duration) }
+
+    /// Whether whoever asks should have a new list of the established connections.
+    func isDue(at now: MonotonicTime) -> Bool {
+        guard let last = self.last else { return true }
+        return last.duration < Self.longestOnDemand && now - last.end >= Self.shortestAge
+    }
+
+    /// How long to wait after a list that took `duration`; while something hangs, it is looked at every second.
+    static func pause(after duration: Duration, every interval: Duration, isAnythingStalled: Bool) -> Duration {
+        let wanted = isAnythingStalled && duration < Self.longestOnDemand ? min(interval, .seconds(1)) : interval
+        return max(wanted, duration * Self.share)
+    }
+}

@@ -1,0 +1,48 @@
+internal import TidegateCore
+
+/// What other traffic shows about a path, as far as it took the same next hop.
+struct TrafficEvidence: Sendable {
+    let diagnostics: PathDiagnostics
+
+    // So many are looked up at once; more would say the same.
+    private static let mostRemotes = 16
+
+    /// The findings with what requests of this program showed only if they took the same next hop: an answer of a host
+    /// on the link says nothing of the gateway.
+    func checkingRequests(_ findings: PathFindings) async -> PathFindings {
+        guard let passive = findings.passive else { return findings }
+        var checked = findings
+        if await self.sharing(findings, among: [passive.remote]).isEmpty { checked.passive = nil }
+        return checked
+    }
+
+    /// What connections of other programs show now; nil if they are not observed.
+    func connections(_ findings: PathFindings) async -> ConnectionFindings? {
+        guard let observation = self.diagnostics.dependencies.connections else { return nil }
+        let remotes = PathRemotes(await observation.report(), for: findings.subject.address)
+        let answering = await self.sharing(findings, among: Array(remotes.answering.prefix(Self.mostRemotes)))
+        var found = ConnectionFindings()
+        (found.answering, found.remote) = (answering.count, answering.first)
+        if answering.isEmpty {
+            let silent = await self.sharing(findings, among: Array(remotes.silent.prefix(Self.mostRemotes)))
+            found.isAnySilent = !silent.isEmpty
+        }
+        found.isEndAnswering = remotes.isSubjectAnswering
+        if case .target = findings.subject {
+            found.toTarget = remotes.opened(or: findings.addresses, port: findings.port)
+        }
+        return found
+    }
+
+    // Those of the addresses to which the kernel would send over the same next hop.
+    private func sharing(_ findings: PathFindings, among addresses: [IPAddress]) async -> [IPAddress] {
+        guard let own = findings.verdict.path, !addresses.isEmpty else { return [] }
+        let context = self.diagnostics.monitor.lookupContext
+        let report = await self.diagnostics.monitor.routeReport(
+            RouteQuery(questions: addresses.map { context.question($0, port: nil) }))
+        return addresses.filter { address in
+            guard let path = report.routes[address]?.verdict.path else { return false }
+            return path.gateway == own.gateway && path.interface == own.interface
+        }
+    }
+}

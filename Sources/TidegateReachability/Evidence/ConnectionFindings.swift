@@ -1,0 +1,75 @@
+internal import TidegateCore
+
+/// What connections of other programs show about a path.
+struct ConnectionFindings: Sendable, Hashable {
+    /// How many remotes behind the same next hop answered a moment ago, the path's own end not among them.
+    var answering = 0
+    /// The one of them that answered last.
+    var remote: IPAddress?
+    /// Whether connections to other remotes behind the same next hop hang.
+    var isAnySilent = false
+    /// Whether the path's own end answered a moment ago, at whatever port.
+    var isEndAnswering = false
+    /// The connections to the path's own end and port.
+    var toTarget: [RemoteReport] = []
+
+    /// What others than this program show of the path; nil if they show nothing.
+    var witness: Witness? {
+        if self.isEndAnswering { return Witness(.connection, .destination) }
+        if let remote = self.remote { return Witness(.connection, .beyond(remote)) }
+        return self.isAnySilent ? Witness(.connection, .nothing) : nil
+    }
+}
+
+/// The remotes of a report that can say something about the path to one address.
+struct PathRemotes: Sendable, Hashable {
+    // An answer that is older says nothing of a silence that is a second old.
+    private static let freshness = Duration.milliseconds(1500)
+
+    private let reports: [RemoteReport]
+    private let subject: IPAddress
+
+    /// Those of a report that are of the same family; of a public address's path only public remotes say anything.
+    init(_ report: ConnectionsReport, for subject: IPAddress) {
+        self.subject = subject.withoutZone
+        self.reports = report.remotes.filter { remote in
+            let address = remote.remote.address
+            return address.family == subject.family && (address.isGlobal || !subject.isGlobal)
+        }
+    }
+
+    /// The other ends that answered a moment ago, the last one first.
+    var answering: [IPAddress] {
+        let answering = self.reports.filter { !self.isSubject($0) && self.answersNow($0) }
+        return self.unique(answering.sorted { ($0.answered ?? .zero) < ($1.answered ?? .zero) })
+    }
+
+    /// The other ends to which connections hang, and which do not answer otherwise.
+    var silent: [IPAddress] {
+        let answering = Set(self.answering)
+        let hanging = self.reports.filter { remote in
+            !self.isSubject(remote) && remote.stalled.contains { $0.key != .window && $0.value > 0 }
+        }
+        return self.unique(hanging).filter { !answering.contains($0) }
+    }
+
+    /// Whether the address itself answered a moment ago.
+    var isSubjectAnswering: Bool { self.reports.contains { self.isSubject($0) && self.answersNow($0) } }
+
+    /// The connections that programs of this host opened to it and to `others`; to all ports if `port` is nil.
+    func opened(or others: [IPAddress], port: UInt16?) -> [RemoteReport] {
+        let wanted = Set(others.map(\.withoutZone) + [self.subject])
+        return self.reports.filter { remote in
+            remote.remote.direction == .outgoing && wanted.contains(remote.remote.address.withoutZone)
+                && (port == nil || remote.remote.port == nil || remote.remote.port == port)
+        }
+    }
+
+    private func isSubject(_ report: RemoteReport) -> Bool { report.remote.address.withoutZone == self.subject }
+
+    private func answersNow(_ report: RemoteReport) -> Bool { report.answered.map { $0 < Self.freshness } ?? false }
+
+    private func unique(_ reports: [RemoteReport]) -> [IPAddress] {
+        reports.map(\.remote.address).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+}

@@ -1,0 +1,104 @@
+internal import Testing
+internal import TidegateCore
+internal import TidegateReachability
+internal import TidegateTestKit
+
+/// What other traffic shows about a path, by the kernel's own routes.
+@Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
+struct TrafficEvidenceScenarioTests {
+    private static let silence = ScriptedHTTPChecker { _ in HTTPCheck.Result(reached: nil, failure: .timedOut) }
+
+    private static func report(_ remotes: [(text: String, answered: Duration, stalled: Int)]) throws
+        -> ConnectionsReport
+    {
+        let reports = try remotes.map { remote in
+            var report = RemoteReport(Remote(try address(remote.text), port: 443, .outgoing))
+            (report.answered, report.established) = (remote.answered, 1)
+            if remote.stalled > 0 { report.stalled[.unanswered] = remote.stalled }
+            return report
+        }
+        return ConnectionsReport(mode: .event, remotes: reports)
+    }
+
+    private static func quiet() throws -> VethPairFixture {
+        let hosts = try VethPairFixture()
+        // The router forwards nothing and answers only who asks for its link-layer address.
+        try hosts.there.run([
+            "nft", "table inet quiet { chain in { type filter hook input priority 0; policy drop; }; }",
+        ])
+        return hosts
+    }
+
+    @Test("A target that is silent while others behind the same gateway answer other programs is not the provider's")
+    func otherRemotes() async throws {
+        let report = try Self.report([("198.51.100.9", .milliseconds(100), 0), ("198.51.100.10", .seconds(1), 0)])
+        let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)
+        let explanation = try await ladder.explain("198.51.100.2:443")
+        let gateway = try #require(explanation.report(.gateway))
+        #expect(gateway.status == .ok && gateway.text.contains("2 remotes behind it answer other programs"))
+        #expect(explanation.firstFailure?.rung == .tcp)
+        #expect(explanation.party == .path, "\(explanation)")
+    }
+
+    @Test("A target whose host answers other programs fails by itself, and its connections are described")
+    func sameHost() async throws {
+        let report = try Self.report([("198.51.100.2", .milliseconds(100), 0)])
+        let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)
+        let explanation = try await ladder.explain("198.51.100.2:443")
+        #expect(explanation.party == .theirs, "\(explanation)")
+        let tcp = try #require(explanation.report(.tcp))
+        #expect(
+            tcp.text.contains("other programs have 1 connection to 198.51.100.2:443, which answered 100 ms ago"),
+            "\(tcp.text)")
+    }
+
+    @Test("Remotes on the link itself say nothing of what is behind the gateway")
+    func onLink() async throws {
+        let report = try Self.report([("10.0.0.7", .milliseconds(100), 0)])
+        let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)
+        let explanation = try await ladder.explain("10.9.9.9:443")
+        let gateway = try #require(explanation.report(.gateway))
+        #expect(!gateway.text.contains("other programs"), "\(gateway.text)")
+        #expect(![.theirs, .path].contains(explanation.party), "\(explanation)")
+    }
+
+    @Test("Connections that hang are described with the kernel's next try")
+    func hanging() async throws {
+        var report = try Self.report([("198.51.100.2", .seconds(4), 3)])
+        report.remotes[0].nextTry = .milliseconds(1300)
+        report.remotes[0].outcomes = [.refused: 7]
+        let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)
+        let text = try #require(try await ladder.explain("198.51.100.2:443").report(.tcp)).text
+        #expect(
+            text.contains(
+                "3 connections of other programs to 198.51.100.2:443 hang, silent for 4 s; the kernel tries again in 1 s"
+            ),
+            "\(text)")
+        #expect(text.contains("connections to 198.51.100.2:443 in the last 5 minutes: refused 7"), "\(text)")
+    }
+
+    @Test("A request that succeeded on the link itself proves nothing of the gateway")
+    func ownRequest() async throws {
+        let ladder = LadderFixture(try Self.quiet(), web: Self.silence)
+        _ = await ladder.fixture.first()
+        for (remote, isProof) in [("10.0.0.7", false), ("10.9.0.7", true)] {
+            ladder.fixture.succeed(from: try address("10.0.0.2"), to: try address(remote))
+            let explanation = try await ladder.explain("10.9.9.9:443")
+            let gateway = try #require(explanation.report(.gateway))
+            #expect(gateway.text.contains("a request to \(remote) succeeded") == false || isProof, "\(gateway.text)")
+            #expect((explanation.party == .path) == isProof, "\(explanation)")
+        }
+    }
+}
+
+extension MonitorFixture {
+    /// An attempt of a task succeeded.
+    fileprivate func succeed(from local: IPAddress, to remote: IPAddress) {
+        var generator = SystemRandomNumberGenerator()
+        let time = TestTime()
+        let summary = AttemptSummary(
+            number: 1, method: "GET", status: 200, duration: .zero, phases: .init(), remote: remote, local: local)
+        let id = TaskID(at: time.wall(), using: &generator)
+        self.bus.publish(.task(TaskEvent(id: id, taskKind: .data, kind: .attemptSucceeded(summary))))
+    }
+}
