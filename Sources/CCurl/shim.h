@@ -14,6 +14,12 @@ static inline CURLcode tg_easy_set_string(CURL *easy, CURLoption option, const c
     return curl_easy_setopt(easy, option, value);
 }
 
+/// Copies the bytes.
+static inline CURLcode tg_easy_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_COPY};
+    return curl_easy_setopt(easy, option, &blob);
+}
+
 static inline CURLcode tg_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
     return curl_easy_setopt(easy, option, value);
 }

@@ -115,6 +115,8 @@ package struct AttemptRequest: Sendable {
         package var proxyHeaders: [HTTPField] = []
         /// Whether ``AttemptOutcome/certificateChain`` is wanted.
         package var wantsCertificateChain = false
+        /// Where connections leave this host; nil for the kernel's choice.
+        package var source: TransferSource?
     }
 }
 
@@ -177,6 +179,8 @@ package struct TLSOptions: Sendable, Hashable {
     package var clientKey: String?
     /// Judges the certificates in place of the verification; nil if that decides.
     package var evaluator: TrustEvaluator?
+    /// What stands in for the files.
+    package var inline = InlinePEM()
     /// The lowest and the highest version of TLS that is spoken.
     package var versions = TLSVersion.v1_2...TLSVersion.v1_3
 
@@ -192,6 +196,35 @@ package struct TLSOptions: Sendable, Hashable {
         self.clientKey = clientKey
         self.evaluator = evaluator
     }
+}
+
+/// Where a connection leaves this host (CURLOPT_INTERFACE).
+package enum TransferSource: Sendable, Hashable {
+    /// From an address of this host.
+    case address(IPAddress)
+    /// By an interface only.
+    case interface(String)
+
+    /// As libcurl takes it: the prefix keeps a name from being resolved.
+    var text: String {
+        switch self {
+        case .address(let address): "host!\(address)"
+        case .interface(let name): "if!\(name)"
+        }
+    }
+}
+
+/// Texts in PEM that are used in place of files; nil leaves it to the file.
+package struct InlinePEM: Sendable, Hashable {
+    /// The authorities that are trusted instead of the system's.
+    package var authorities: String?
+    /// The certificate that is shown to a server that asks for one.
+    package var certificate: String?
+    /// Its key, without a passphrase.
+    package var key: String?
+
+    /// Files only.
+    package init() {}
 }
 
 /// Judges servers; called on the transfer thread, which does nothing else meanwhile.

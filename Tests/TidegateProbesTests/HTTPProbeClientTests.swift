@@ -73,6 +73,25 @@ struct HTTPProbeClientTests {
         #expect(refusing.requests.count == 2)
     }
 
+    @Test("Requests come from the module's address, or by its interface")
+    func source() async throws {
+        let server = try await ScriptedServer([.readLine, .send("HTTP/1.1 204 No Content\r\n\r\n"), .hang])
+        func probe(_ change: (inout ProbeSource) -> Void) async throws -> ProbeReport {
+            try await ProbeFixture(.with { change(&$0.source) }).probe("http://tide.test:\(server.port)/")
+        }
+        #expect(try await probe { $0.address = IPAddress("127.0.0.9") }.value("probe_success") == 1)
+        #expect(server.peers == ["127.0.0.9"])
+        let lo = try await probe { $0.interface = "lo" }
+        #expect(lo.value("probe_success") == 1, "\(lo.failure as Any)")
+        let foreign = try await probe { $0.address = IPAddress("192.0.2.1") }
+        #expect(foreign.failure?.reason == "connect_failed" && foreign.failure?.party == .mine)
+        #expect(foreign.failure?.text == "this host does not have the source address 192.0.2.1")
+        let absent = try await probe { $0.interface = "nosuch0" }
+        #expect(absent.failure?.text == "there is no interface nosuch0" && absent.failure?.party == .mine)
+        let family = try await probe { $0.address = IPAddress("::1") }
+        #expect(family.failure?.party == .mine, "\(family.failure as Any)")
+    }
+
     @Test("Fields for the proxy go with CONNECT, and the target does not see them")
     func proxyHeaders() async throws {
         let proxy = try LiveServer { request in

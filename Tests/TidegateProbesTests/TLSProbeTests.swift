@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
@@ -45,6 +46,49 @@ struct TLSProbeTests {
         #expect(named.value("probe_success") == 1, "\(named.failure as Any)")
         let wrongName = try await ProbeFixture(.with { $0.tls.caFile = authority.certificate }).probe(target)
         #expect(wrongName.failure?.reason == "tls_failed")
+    }
+
+    @Test("Certificates and a key in the module itself do what files would")
+    func inline() async throws {
+        let authority = try await TestAuthority()
+        let client = try await authority.sign(["client.test"])
+        let server = try await TestTLSServer(
+            try await authority.sign(["tide.test"]),
+            arguments: ["-Verify", "1", "-verify_return_error", "-CAfile", authority.certificate])
+        let target = "https://tide.test:\(server.port)/"
+        func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+        let (ca, certificate, key) = (
+            try text(authority.certificate), try text(client.certificate), try text(client.key)
+        )
+        let report = try await ProbeFixture(
+            .with { ($0.tls.ca, $0.tls.certificate, $0.tls.key) = (ca, certificate, key) }
+        ).probe(target)
+        #expect(report.value("probe_success") == 1, "\(report.failure as Any)")
+        let stranger = try await TestAuthority()
+        let other = try text(stranger.certificate)
+        let untrusted = try await ProbeFixture(
+            .with { ($0.tls.ca, $0.tls.certificate, $0.tls.key) = (other, certificate, key) }
+        ).probe(target)
+        #expect(untrusted.failure?.reason == "tls_failed" && untrusted.failure?.party == .theirs)
+        let unreadable = try await ProbeFixture(.with { $0.tls.ca = "-----BEGIN CERTIFICATE-----\n" }).probe(target)
+        #expect(unreadable.failure?.reason == "file_error" && unreadable.failure?.party == .mine)
+        #expect(unreadable.failure?.text == "tls_config.ca has no certificate in PEM")
+        let foreign = try text(try await authority.sign(["x.test"]).key)
+        let mismatched = try await ProbeFixture(
+            .with { ($0.tls.ca, $0.tls.certificate, $0.tls.key) = (ca, certificate, foreign) }
+        ).probe(target)
+        #expect(mismatched.failure?.party == .mine, "\(mismatched.failure as Any)")
+    }
+
+    @Test("A server that refuses a certificate after the handshake, as TLS 1.3 allows, is told as such")
+    func refusedCertificate() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(
+            try await authority.sign(["tide.test"]),
+            arguments: ["-Verify", "1", "-verify_return_error", "-CAfile", authority.certificate])
+        let report = try await ProbeFixture(.with { $0.tls.caFile = authority.certificate })
+            .probe("https://tide.test:\(server.port)/")
+        #expect(report.value("probe_success") == 0 && report.failure?.party == .mine, "\(report.failure as Any)")
     }
 
     @Test("A host that is an address is not connected to in place of the target")

@@ -4,9 +4,13 @@ internal import TidegateNetwork
 /// The live connections by the numbers of their sockets.
 ///
 /// The entries stand side by side, and a removed one is replaced by the last: a connection takes its entry and one slot
-/// of the index.
+/// of the index. They stand in blocks, because one array would be copied, and have room for twice as many, whenever it
+/// grows.
 struct ConnectionTable {
-    private(set) var connections: [TrackedConnection] = []
+    private static let blockSize = 1024
+
+    private var blocks: [[TrackedConnection]] = []
+    private(set) var count = 0
     private var places: [UInt64: UInt32] = [:]
     private let limit: Int
     /// The number of the present list of all connections, from 1; 0 before the first.
@@ -14,30 +18,34 @@ struct ConnectionTable {
 
     init(limit: Int) { self.limit = limit }
 
-    var count: Int { self.connections.count }
     /// True if no more connections are taken in.
-    var isFull: Bool { self.connections.count >= self.limit }
+    var isFull: Bool { self.count >= self.limit }
 
     /// A list of all connections begins.
     mutating func beginList() { self.list &+= 1 }
 
     /// Calls `body` with a connection, to change it; nil if it is not known.
     mutating func update<Result>(_ cookie: UInt64, _ body: (inout TrackedConnection) -> Result) -> Result? {
-        guard let place = self.places[cookie] else { return nil }
-        return body(&self.connections[Int(place)])
+        guard let place = self.places[cookie].map(Int.init) else { return nil }
+        return body(&self.blocks[place / Self.blockSize][place % Self.blockSize])
     }
 
     /// The present list showed a connection.
     mutating func markSeen(_ cookie: UInt64) {
-        guard let place = self.places[cookie] else { return }
-        self.connections[Int(place)].list = self.list
+        let list = self.list
+        _ = self.update(cookie) { $0.list = list }
     }
 
     /// Takes in a connection that is not known yet; false if there are too many.
     mutating func insert(_ connection: TrackedConnection) -> Bool {
         guard !self.isFull, self.places[connection.cookie] == nil else { return false }
-        self.places[connection.cookie] = UInt32(self.connections.count)
-        self.connections.append(connection)
+        self.places[connection.cookie] = UInt32(self.count)
+        if self.count == self.blocks.count * Self.blockSize {
+            self.blocks.append([])
+            self.blocks[self.blocks.count - 1].reserveCapacity(Self.blockSize)
+        }
+        self.blocks[self.count / Self.blockSize].append(connection)
+        self.count += 1
         return true
     }
 
@@ -45,16 +53,25 @@ struct ConnectionTable {
     @discardableResult
     mutating func remove(_ cookie: UInt64) -> TrackedConnection? {
         guard let place = self.places.removeValue(forKey: cookie).map(Int.init) else { return nil }
-        let connection = self.connections[place]
-        guard let last = self.connections.popLast(), last.cookie != cookie else { return connection }
-        self.connections[place] = last
+        let connection = self.blocks[place / Self.blockSize][place % Self.blockSize]
+        let last = self.removeLast()
+        guard last.cookie != cookie else { return connection }
+        self.blocks[place / Self.blockSize][place % Self.blockSize] = last
         self.places[last.cookie] = UInt32(place)
         return connection
     }
 
+    private mutating func removeLast() -> TrackedConnection {
+        let block = (self.count - 1) / Self.blockSize
+        let last = self.blocks[block].removeLast()
+        if self.blocks[block].isEmpty { self.blocks.removeLast() }
+        self.count -= 1
+        return last
+    }
+
     /// Removes the connections that neither of the last two lists showed: messages about their ends were lost.
     mutating func removeAll(notSeenSince list: UInt32) -> [TrackedConnection] {
-        let gone = self.connections.filter { $0.list < list }
+        let gone = self.blocks.flatMap { block in block.filter { $0.list < list } }
         for connection in gone { self.remove(connection.cookie) }
         return gone
     }

@@ -24,8 +24,8 @@ struct TrackedConnection {
     private var counters = CountedTraffic()
     /// The number of the last list that showed it.
     var list: UInt32
-    private let remotePort: UInt16
-    private let localPort: UInt16
+    // The remote's if a program of this host opened the connection, else this host's.
+    private let port: UInt16
     var flags: Flags
     private var stallCode: UInt8 = 0
 
@@ -36,8 +36,7 @@ struct TrackedConnection {
         self.controlGroup = report.controlGroup ?? 0
         self.user = report.user
         self.list = list
-        self.remotePort = report.remote.port
-        self.localPort = report.local.port
+        self.port = direction == .outgoing ? report.remote.port : report.local.port
         self.flags = direction == .incoming ? .incoming : []
         if address.family == .ipv6 { self.flags.insert(.ipv6) }
     }
@@ -56,9 +55,7 @@ struct TrackedConnection {
 
     /// The remote, as people are told of it.
     var remote: Remote {
-        let direction = self.direction
-        return Remote(
-            self.address, port: direction == .outgoing ? self.remotePort : self.localPort, direction)
+        Remote(self.address, port: self.port, self.direction)
     }
 
     /// Who created its socket.

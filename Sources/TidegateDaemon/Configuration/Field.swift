@@ -123,8 +123,11 @@ struct Field<Section>: Sendable {
 
     /// A key of the format that this version does not support yet.
     static func notAvailable(_ key: String) -> Field {
-        Field(key: key, isRequired: false, text: nil) { _, node, problems in
-            problems.add("not available in this version", at: node)
-        }
+        .refused(key, "not available in this version")
+    }
+
+    /// A key of the format that is refused, and why.
+    static func refused(_ key: String, _ reason: String) -> Field {
+        Field(key: key, isRequired: false, text: nil) { _, node, problems in problems.add(reason, at: node) }
     }
 }

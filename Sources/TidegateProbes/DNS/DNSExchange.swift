@@ -13,8 +13,6 @@ struct DNSExchange: Sendable {
         case closed
         /// What came is no reply to the question.
         case malformed
-        /// The interface does not exist.
-        case noInterface(String)
     }
 
     /// How far an exchange came.
@@ -86,8 +84,7 @@ struct DNSExchange: Sendable {
         on loop: any EventLoop, within limit: TimeAmount, _ promise: EventLoopPromise<DNSReply>, _ progress: Progress
     ) throws -> EventLoopFuture<any Channel> {
         let remote = try SocketAddress(ipAddress: "\(self.address)", port: Int(self.port))
-        let local = try self.source.address.map { try SocketAddress(ipAddress: "\($0)", port: 0) }
-        let option = try self.interfaceOption
+        let (local, option) = (try self.source.socketAddress, try self.source.interfaceOption)
         let initialize: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             self.own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {
@@ -123,17 +120,5 @@ struct DNSExchange: Sendable {
         guard let tls = self.tls else { return }
         // The certificate's problem says more than the end of the handshake.
         try tls.start(in: pipeline).whenFailure { promise.fail(tls.problem.map(StreamError.certificate) ?? $0) }
-    }
-
-    // SO_BINDTOIFINDEX (socket(7), Linux 5.1), which takes a number.
-    private var interfaceOption: (key: ChannelOptions.Types.SocketOption, value: Int)? {
-        get throws {
-            guard let name = self.source.interface else { return nil }
-            guard let index = NetworkInterface.index(of: name) else { throw Failure.noInterface(name) }
-            return (
-                ChannelOptions.Types.SocketOption(level: .socket, name: NIOBSDSocket.Option(rawValue: 62)),
-                index
-            )
-        }
     }
 }

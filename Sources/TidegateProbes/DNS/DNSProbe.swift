@@ -122,8 +122,8 @@ struct DNSProbe: TargetProbe {
             self.fail(.reset, evidence, &findings)
         case DNSExchange.Failure.malformed:
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
-        case DNSExchange.Failure.noInterface(let name):
-            findings.fail(.connectFailed, .mine, "there is no interface \(name)")
+        case let error as ProbeSource.NoInterface:
+            findings.fail(.connectFailed, .mine, "there is no interface \(error.name)")
         case let error as IOError: self.fail(error, evidence, &findings)
         default:
             let failure = StreamFailure(error, during: progress.stage)

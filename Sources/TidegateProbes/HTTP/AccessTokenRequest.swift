@@ -97,7 +97,7 @@ struct AccessTokenRequest: Sendable {
             id: AttemptID(rawValue: 0), url: self.url, method: "POST", headers: headers,
             body: .bytes(Array(try Self.form(parameters).utf8)), addresses: addresses,
             sink: .memory(limit: Self.maxBytes), connectTimeout: .seconds(3600),
-            tls: self.options.tls.transferOptions(showsCertificate: true), proxy: proxy,
+            tls: try self.options.tls.transferOptions(showsCertificate: true), proxy: proxy,
             userAgent: "Tidegate/\(self.context.environment.version)", usesFreshConnection: true)
         request.takesAnyStatus = true
         return request

@@ -30,9 +30,10 @@ struct HTTPProbe: TargetProbe {
 
     /// The URL, if it is not behind a proxy.
     func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
-        guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil else {
-            return nil
-        }
+        // A diagnosis of another way out would say nothing of this one.
+        guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil,
+            self.options.source.interface == nil
+        else { return nil }
         return .address(address, port: url.target.port ?? (url.scheme == .https ? 443 : 80))
     }
 
@@ -55,7 +56,8 @@ struct HTTPProbe: TargetProbe {
         of host: String, isProxied: Bool, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
         let address = await self.context.address(
-            of: host, preferring: self.options.family, isProxied: isProxied, &findings)
+            of: host, preferring: self.options.source.narrowing(self.options.family), from: self.options.source,
+            isProxied: isProxied, &findings)
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
         return address
     }

@@ -124,9 +124,17 @@ struct HTTPProbeExchanges {
         let host = proxy?.target.host ?? hop.url.target.host
         let start = environment.time.monotonic()
         let result = await environment.addresses(of: host, within: self.probe.context.remaining)
-        guard case .success(let addresses) = result, let first = addresses.first else {
+        guard case .success(let all) = result else {
             guard case .failure(let failure) = result else { return nil }
             environment.fail(host, failure, &findings)
+            return nil
+        }
+        let source = self.probe.options.source
+        let addresses = all.filter { source.address == nil || $0.family == source.address?.family }
+        guard let first = addresses.first else {
+            let text =
+                "\(host) has no address of the family of source_ip_address \(source.address.map { "\($0)" } ?? "")"
+            findings.fail(.connectFailed, .mine, text)
             return nil
         }
         if let refusal = self.refusal(of: hop.url.target, at: proxy == nil ? addresses : nil) {
@@ -136,7 +144,8 @@ struct HTTPProbeExchanges {
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
         let route = await environment.network.route(first)
         findings.address = first
-        guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
+        // The routes say nothing of packets that may take one interface only.
+        guard source.interface != nil || route.verdict.level == .unknown || route.verdict.level >= .routed else {
             let reason = route.verdict.reason ?? .noRoute
             findings.gate(reason, "no path to \(first): \(reason.description(ofLink: route.link))")
             return nil
@@ -194,12 +203,13 @@ struct HTTPProbeExchanges {
             sink: options.examinesBody ? .memory(limit: options.maxExaminedBytes) : .discard,
             // The probe's own limit ends it.
             connectTimeout: .seconds(3600), allowsHTTP2: options.allowsHTTP2,
-            tls: options.tls.transferOptions(showsCertificate: hop.keepsCredentials), proxy: destination.proxy,
+            tls: try options.tls.transferOptions(showsCertificate: hop.keepsCredentials), proxy: destination.proxy,
             credentials: hop.keepsCredentials ? hop.url.credentials : nil,
             userAgent: headers.first(named: .userAgent) ?? "Tidegate/\(self.probe.environment.version)",
             acceptsCompression: options.coding == .br, usesFreshConnection: true,
             maxBodyBytes: options.maxBodyBytes.map(Int64.init))
         request.takesAnyStatus = true
+        request.source = options.source.transferSource
         request.bodyCoding = options.coding
         request.proxyHeaders = try options.proxyHeaders.map { header throws(TextError) in try header.field() }
         request.wantsCertificateChain = true

@@ -62,6 +62,16 @@ struct HTTPProbeRecorder {
         _ failure: TaskFailure, _ exchange: HTTPProbeExchanges.Exchange, _ findings: inout ProbeFindings
     ) {
         let outcome = exchange.outcome
+        if failure == .connectFailed, let text = self.probe.options.source.missing(after: outcome.socketError) {
+            return findings.fail(.connectFailed, .mine, text)
+        }
+        if failure == .connectFailed, [.networkUnreachable, .hostUnreachable].contains(outcome.socketError),
+            outcome.refusal == nil,
+            let name = self.probe.options.source.interface
+        {
+            let host = findings.address.map { "\($0)" } ?? "the server"
+            return findings.gate(.noRoute, "no path to \(host) by \(name): no route")
+        }
         let attribution = FaultClassifier.attribution(of: self.evidence(failure, exchange))
         // Of connections libcurl's own text says no more than the evidence.
         let text = attribution?.rung == .tcp ? attribution?.evidence.first ?? outcome.text : outcome.text

@@ -13,6 +13,8 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     package var followsRedirects = true
     package var allowsHTTP2 = true
     package var family = FamilyPreference()
+    /// Where connections leave this host: an address or an interface.
+    package var source = ProbeSource()
     package var tls = ProbeTLSOptions()
     package var authorization: ProbeAuthorization?
     /// How an access token is asked for; nil asks for none.
@@ -78,6 +80,12 @@ package struct ProbeTLSOptions: Sendable, Hashable {
     package var caFile: String?
     package var certificateFile: String?
     package var keyFile: String?
+    /// Authorities in PEM, in place of a file.
+    package var ca: String?
+    /// The certificate that is shown, in PEM, in place of a file.
+    package var certificate: String?
+    /// Its key, in PEM, in place of a file; a secret.
+    package var key: String?
     /// The name that the certificate has to be for; nil for the target's.
     package var serverName: String?
     package var isInsecure = false

@@ -1,4 +1,4 @@
-package import TidegateCore
+internal import TidegateCore
 package import TidegateRegex
 
 /// What the probers `tcp` and `unix` say to a server, and what they take for a success.
@@ -9,8 +9,8 @@ package struct StreamProbeOptions: Sendable, Hashable {
     package var usesTLS = false
     package var tls = ProbeTLSOptions()
     package var family = FamilyPreference()
-    /// The local address; nil leaves it to the kernel.
-    package var source: IPAddress?
+    /// Where the connection leaves this host; of no meaning for a Unix socket.
+    package var source = ProbeSource()
 
     /// blackbox_exporter's defaults.
     package init() {}

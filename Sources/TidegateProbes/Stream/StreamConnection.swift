@@ -13,13 +13,17 @@ struct StreamConnection: Sendable {
 
     /// Connects; the socket is noted in `own`.
     static func connect(
-        to address: SocketAddress, from source: SocketAddress? = nil, within limit: Duration, tls: TLSClient? = nil,
+        to address: SocketAddress, from source: ProbeSource = ProbeSource(), within limit: Duration,
+        tls: TLSClient? = nil,
         noting own: OwnSockets? = nil
     ) async throws -> StreamConnection {
         // The threads of the process that is NIO's are shared: a probe mostly waits.
         var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(limit.timeAmount).channelOption(.allowRemoteHalfClosure, value: true)
-        if let source { bootstrap = bootstrap.bind(to: source) }
+        if let local = try source.socketAddress { bootstrap = bootstrap.bind(to: local) }
+        if let option = try source.interfaceOption {
+            bootstrap = bootstrap.channelOption(option.key, value: option.value)
+        }
         return try await bootstrap.connect(to: address) { channel in
             own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {

@@ -14,10 +14,8 @@ struct StreamSession {
 
     private var time: any TimeSource { self.context.environment.time }
 
-    /// Connects to what `destination` says, from its second address if there is one; says what the module says.
-    func run(
-        _ findings: inout ProbeFindings, _ destination: () throws -> (SocketAddress, SocketAddress?)
-    ) async {
+    /// Connects to what `destination` says; says what the module says.
+    func run(_ findings: inout ProbeFindings, _ destination: () throws -> SocketAddress) async {
         var client: TLSClient?
         do throws(TextError) {
             if self.options.usesTLS { client = try TLSClient(self.options.tls, host: self.host) }
@@ -27,9 +25,8 @@ struct StreamSession {
         let start = self.time.monotonic()
         let connection: StreamConnection
         do {
-            let (address, source) = try destination()
             connection = try await StreamConnection.connect(
-                to: address, from: source, within: self.context.remaining, tls: client,
+                to: try destination(), from: self.options.source, within: self.context.remaining, tls: client,
                 noting: self.context.environment.own)
         } catch {
             return await self.fail(error, during: .connect, &findings)
@@ -62,10 +59,16 @@ struct StreamSession {
         if case StreamError.lineTooLong = error {
             return findings.fail(.tooLarge, .theirs, "a line has more than 64 KiB")
         }
+        if let error = error as? ProbeSource.NoInterface {
+            return findings.fail(.connectFailed, .mine, "there is no interface \(error.name)")
+        }
         let isOver = self.context.remaining == .zero
         let failure = StreamFailure(isOver ? StreamError.timedOut : error, during: stage)
         guard let address = self.address else {
             return findings.fail(ProbeFailureReason(failure.failure), failure.localParty, failure.text)
+        }
+        if failure.isUnroutable, stage == .connect, let name = self.options.source.interface {
+            return findings.gate(.noRoute, "no path to \(address.address) by \(name): no route")
         }
         await self.context.record(failure, at: address, &findings)
     }

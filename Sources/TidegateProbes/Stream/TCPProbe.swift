@@ -20,25 +20,24 @@ struct TCPProbe: TargetProbe {
         } catch {
             return findings.fail(.invalidTarget, .mine, "\(error)")
         }
-        guard let address = await self.context.address(of: target.host, preferring: self.options.family, &findings)
-        else { return }
+        let address = await self.context.address(
+            of: target.host, preferring: self.options.family, from: self.options.source, &findings)
+        guard let address else { return }
         findings.add(.tcpDuration, address.lookupTime.inSeconds, labels: ["resolve"])
-        if let source = self.options.source, source.family != address.address.family {
+        if let source = self.options.source.address, source.family != address.address.family {
             return findings.fail(
                 .connectFailed, .mine, "source_ip_address \(source) is of another family than \(address.address)")
         }
         let session = StreamSession(
             options: self.options, context: self.context, metric: .tcpDuration, host: target.host, address: address)
         await session.run(&findings) {
-            // Numbers only: nothing is looked up.
-            (
-                try SocketAddress.makeAddressResolvingHost("\(address.address)", port: Int(port)),
-                try self.options.source.map { try SocketAddress.makeAddressResolvingHost("\($0)", port: 0) }
-            )
+            // A number only: nothing is looked up.
+            try SocketAddress.makeAddressResolvingHost("\(address.address)", port: Int(port))
         }
     }
 
+    /// The port; a diagnosis of another way out would say nothing of this one.
     func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
-        .address(address, port: (try? Target(text))?.port)
+        self.options.source.interface != nil ? nil : .address(address, port: (try? Target(text))?.port)
     }
 }

@@ -30,27 +30,21 @@ final class TLSClient: Sendable {
         // The verifier decides, by names and addresses, too; without verification it would not be asked.
         configuration.certificateVerification = .noHostnameVerification
         configuration.trustRoots = .certificates([])
-        var authorities: [UInt8]?
-        if let path = options.caFile {
-            let text = try ProbeFile.read(path)
-            guard CertificateVerifier.hasCertificates(text) else {
-                throw TextError("\(path) has no certificate in PEM")
-            }
-            authorities = text
-        }
-        if let certificate = options.certificateFile, let key = options.keyFile {
-            let (chain, secret) = (try ProbeFile.read(certificate), try ProbeFile.read(key))
+        let authorities = try options.authorities()
+        if let identity = try options.identity() {
             do {
-                configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(chain).map { .certificate($0) }
-                configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: secret, format: .pem))
+                configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(identity.certificate)
+                    .map { .certificate($0) }
+                configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: identity.key, format: .pem))
             } catch {
-                throw TextError("\(certificate) and \(key) are no certificate and key in PEM")
+                let names = (options.certificateFile ?? "tls_config.cert", options.keyFile ?? "tls_config.key")
+                throw TextError("\(names.0) and \(names.1) are no certificate and key in PEM")
             }
         }
         do {
             self.context = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw TextError("tls_config cannot be used; does key_file belong to cert_file?")
+            throw TextError("tls_config cannot be used; does the key belong to the certificate?")
         }
         self.name = host.flatMap { IPAddress($0) == nil && !$0.isEmpty ? $0 : nil }
         self.verifier = CertificateVerifier(authorities: authorities, host: host, isInsecure: options.isInsecure)

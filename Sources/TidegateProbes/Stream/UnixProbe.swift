@@ -18,7 +18,7 @@ struct UnixProbe: TargetProbe {
         }
         let session = StreamSession(
             options: self.options, context: self.context, metric: .unixDuration, host: nil, address: nil)
-        await session.run(&findings) { (address, nil) }
+        await session.run(&findings) { address }
     }
 
     func subject(of target: String, at address: IPAddress) -> ProbeSubject? { nil }

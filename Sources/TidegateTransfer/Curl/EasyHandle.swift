@@ -49,6 +49,13 @@ struct EasyHandle: ~Copyable {
         try self.check(tg_easy_set_pointer(self.raw, option, value), option)
     }
 
+    /// Text of which libcurl keeps a copy.
+    func set(_ option: CURLoption, blob text: String) throws(CurlError) {
+        var text = text
+        let code = text.withUTF8 { tg_easy_set_blob(self.raw, option, $0.baseAddress, $0.count) }
+        try self.check(code, option)
+    }
+
     /// The list must live until the transfer is over.
     func set(_ option: CURLoption, _ list: borrowing CurlList) throws(CurlError) {
         try self.check(tg_easy_set_list(self.raw, option, list.raw), option)

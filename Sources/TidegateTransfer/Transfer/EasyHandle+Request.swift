@@ -42,6 +42,7 @@ extension EasyHandle {
         try self.set(CURLOPT_PROXY, request.proxy?.textWithCredentials ?? "")
         try self.set(CURLOPT_NOPROXY, "")
         if request.proxy != nil { try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
+        if let source = request.source { try self.set(CURLOPT_INTERFACE, source.text) }
         let milliseconds = request.connectTimeout.wholeNanoseconds / 1_000_000
         try self.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, milliseconds)))
         try self.set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -65,13 +66,7 @@ extension EasyHandle {
             tg_easy_set_ssl_context(self.raw, prepareTLS, context), "CURLOPT_SSL_CTX_FUNCTION")
         // A resumed session shows no chain, and whoever verified it had other pins.
         try self.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
-        if let file = tls.caFile {
-            try self.set(CURLOPT_CAINFO, file)
-            // Else the system's directory of certificates would be trusted, too.
-            try self.set(CURLOPT_CAPATH, pointer: nil)
-            try self.set(CURLOPT_PROXY_CAINFO, file)
-            try self.set(CURLOPT_PROXY_CAPATH, pointer: nil)
-        }
+        try self.setAuthorities(tls)
         if tls.isInsecure {
             try self.set(CURLOPT_SSL_VERIFYPEER, 0)
             try self.set(CURLOPT_SSL_VERIFYHOST, 0)
@@ -84,9 +79,37 @@ extension EasyHandle {
         if !tls.verifiesName || tls.evaluator != nil { try self.set(CURLOPT_SSL_VERIFYHOST, 0) }
         // Only what a hook has judged shares connections with its like: a flag that OpenSSL ignores keeps them apart.
         if tls.evaluator != nil { try self.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_AUTO_CLIENT_CERT)) }
-        guard let certificate = tls.clientCertificate else { return }
-        try self.set(CURLOPT_SSLCERT, certificate)
-        try self.set(CURLOPT_SSLKEY, tls.clientKey ?? certificate)
+        try self.setClientCertificate(tls)
+    }
+
+    private func setAuthorities(_ tls: TLSOptions) throws(CurlError) {
+        if let text = tls.inline.authorities {
+            try self.set(CURLOPT_CAINFO_BLOB, blob: text)
+            try self.set(CURLOPT_PROXY_CAINFO_BLOB, blob: text)
+        } else if let file = tls.caFile {
+            try self.set(CURLOPT_CAINFO, file)
+            try self.set(CURLOPT_PROXY_CAINFO, file)
+        } else {
+            return
+        }
+        // Else the system's directory of certificates would be trusted, too.
+        try self.set(CURLOPT_CAPATH, pointer: nil)
+        try self.set(CURLOPT_PROXY_CAPATH, pointer: nil)
+    }
+
+    private func setClientCertificate(_ tls: TLSOptions) throws(CurlError) {
+        if let text = tls.inline.certificate {
+            try self.set(CURLOPT_SSLCERT_BLOB, blob: text)
+        } else if let certificate = tls.clientCertificate {
+            try self.set(CURLOPT_SSLCERT, certificate)
+        } else {
+            return
+        }
+        if let text = tls.inline.key ?? (tls.clientKey == nil ? tls.inline.certificate : nil) {
+            try self.set(CURLOPT_SSLKEY_BLOB, blob: text)
+        } else if let file = tls.clientKey ?? tls.clientCertificate {
+            try self.set(CURLOPT_SSLKEY, file)
+        }
         // Without one, libcrypto would ask for the passphrase of an encrypted key on the terminal.
         try self.set(CURLOPT_KEYPASSWD, "")
     }

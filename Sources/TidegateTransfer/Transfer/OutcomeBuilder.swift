@@ -93,7 +93,10 @@ struct OutcomeBuilder {
         var summary = certificates?.details.chain.first
         // Who named an authority for this request knows who signs; a chain that was not verified proves nothing.
         let isVerified = transfer.connection.starts > 0
-        if isVerified, summary != nil, let tls = transfer.request?.tls, tls.caFile == nil, !tls.isInsecure {
+        if isVerified, summary != nil, let tls = transfer.request?.tls, tls.caFile == nil,
+            tls.inline.authorities == nil,
+            !tls.isInsecure
+        {
             summary?.localAuthority = LocalAuthorities().signer(of: certificates?.chain ?? [])
         }
         return summary

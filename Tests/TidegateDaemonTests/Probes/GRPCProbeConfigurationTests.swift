@@ -54,7 +54,10 @@ import TidegateProbes
                 "{metadata: {a: ä}}",
                 ".metadata.a: the value of a has a character that metadata cannot carry"
             ),
-            ("{tls_config: {cert_file: /a}}", ".tls_config: cert_file and key_file have to be given together"),
+            (
+                "{tls_config: {cert_file: /a}}",
+                ".tls_config: cert or cert_file has to be given together with key or key_file"
+            ),
         ])
     func mistakes(_ keys: String, _ message: String) {
         let error = #expect(throws: ConfigurationError.self) {

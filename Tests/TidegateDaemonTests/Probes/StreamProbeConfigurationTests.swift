@@ -21,6 +21,7 @@ import TidegateRegex
               preferred_ip_protocol: ip4
               ip_protocol_fallback: false
               source_ip_address: 192.0.2.1
+              source_interface: eth1
               query_response:
                 - expect: "^SSH-(.*)"
                   send: "OK ${1}"
@@ -32,7 +33,9 @@ import TidegateRegex
             """)
         let tcp = module.tcp
         #expect(module.prober == .tcp && tcp.family == FamilyPreference(.ipv4, allowsFallback: false))
-        #expect(tcp.source == IPAddress("192.0.2.1") && tcp.usesTLS && tcp.dialogue.count == 2)
+        #expect(
+            tcp.source.address == IPAddress("192.0.2.1") && tcp.source.interface == "eth1" && tcp.usesTLS
+                && tcp.dialogue.count == 2)
         #expect(tcp.dialogue[0].expect?.pattern == "^SSH-(.*)" && tcp.dialogue[0].send == "OK ${1}")
         #expect(tcp.dialogue[0].startsTLS && tcp.dialogue[0].labels.map(\.name) == ["version"])
         #expect(tcp.dialogue[1].expectedBytes == Array("+PONG".utf8) && tcp.dialogue[1].expect == nil)

@@ -177,6 +177,46 @@ struct TCPProbeTLSTests {
         #expect(none.failure?.text == "the server refused the handshake: handshake failure")
     }
 
+    @Test("In TLS 1.3 a server refuses a certificate after the handshake, which fails the probe as before it")
+    func refusedLater() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(
+            try await authority.sign(["tide.test"]),
+            arguments: ["-tls1_3", "-Verify", "1", "-verify_return_error", "-CAfile", authority.certificate])
+        let report = try await StreamProbe.tcp("tide.test:\(server.port)") {
+            $0.usesTLS = true
+            $0.tls.caFile = authority.certificate
+            $0.dialogue = [.send("GET / HTTP/1.0\r\n"), try .expect("HTTP")]
+        }
+        #expect(report.failure?.reason == "tls_failed" && report.failure?.party == .mine, "\(report.failure as Any)")
+        #expect(report.failure?.text == "the server refused the handshake: certificate required")
+    }
+
+    @Test("Certificates and a key in the module itself do what files would")
+    func inline() async throws {
+        let authority = try await TestAuthority()
+        let client = try await authority.sign(["client.test"])
+        let server = try await TestTLSServer(
+            try await authority.sign(["tide.test"]),
+            arguments: ["-Verify", "1", "-verify_return_error", "-CAfile", authority.certificate])
+        func text(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+        func probe(_ change: (inout ProbeTLSOptions) throws -> Void) async throws -> ProbeReport {
+            try await StreamProbe.tcp("tide.test:\(server.port)") {
+                $0.usesTLS = true
+                $0.tls.ca = try text(authority.certificate)
+                $0.tls.certificate = try text(client.certificate)
+                $0.tls.key = try text(client.key)
+                try change(&$0.tls)
+            }
+        }
+        let shown = try await probe { _ in }
+        #expect(shown.value("probe_success") == 1, "\(shown.failure as Any)")
+        let none = try await probe { $0.ca = "no certificate" }
+        #expect(none.failure?.text == "tls_config.ca has no certificate in PEM" && none.failure?.party == .mine)
+        let broken = try await probe { $0.key = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n" }
+        #expect(broken.failure?.text == "tls_config.cert and tls_config.key are no certificate and key in PEM")
+    }
+
     @Test(
         "What is not TLS fails the handshake",
         arguments: [

@@ -110,7 +110,7 @@ struct TCPProbeTests {
         let server = try await ScriptedServer([.send("hello\n")])
         func probe(_ source: String) async throws -> ProbeReport {
             try await StreamProbe.tcp("127.0.0.1:\(server.port)") {
-                $0.source = IPAddress(source)
+                $0.source.address = IPAddress(source)
                 $0.dialogue = [try .expect("hello")]
             }
         }
@@ -119,6 +119,21 @@ struct TCPProbeTests {
         let absent = try await probe("192.0.2.1")
         #expect(absent.failure?.reason == "connect_failed" && absent.failure?.party == .mine)
         #expect(try await probe("::1").failure?.text == "source_ip_address ::1 is of another family than 127.0.0.1")
+    }
+
+    @Test("Connections take the module's interface, whatever the routes say of others")
+    func interface() async throws {
+        let server = try await ScriptedServer([.send("hello\n")])
+        func probe(_ name: String, to host: String = "127.0.0.1") async throws -> ProbeReport {
+            try await StreamProbe.tcp("\(host):\(server.port)") { $0.source.interface = name }
+        }
+        #expect(try await probe("lo").value("probe_success") == 1)
+        let absent = try await probe("nosuch0")
+        #expect(absent.failure?.text == "there is no interface nosuch0" && absent.failure?.party == .mine)
+        // Nothing but this host's own addresses is behind that interface.
+        let unrouted = try await probe("lo", to: "[2001:db8::1]")
+        #expect(unrouted.value("probe_gated") == 1, "\(unrouted.failure as Any)")
+        #expect(unrouted.failure?.text == "no path to 2001:db8::1 by lo: no route" && unrouted.failure?.party == .mine)
     }
 
     @Test(

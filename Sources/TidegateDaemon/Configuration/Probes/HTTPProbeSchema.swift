@@ -11,6 +11,8 @@ enum HTTPProbeSchema {
     private static let request: [Field<HTTPProbeOptions>] = [
         .value("preferred_ip_protocol", \.family.family, .ipProtocol),
         .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
+        .value("source_ip_address", \.source.address, .sourceAddress),
+        .value("source_interface", \.source.interface, .interface),
         .value("skip_resolve_phase_with_proxy", \.skipsResolveWithProxy, .boolean),
         .value("no_follow_redirects", \.doesNotFollowRedirects, .boolean),
         .value("follow_redirects", \.followsRedirects, .boolean),
@@ -50,6 +52,7 @@ enum HTTPProbeSchema {
             ["body", "body_file"], HTTPClientSchema.exclusive,
             ["no_follow_redirects", "follow_redirects"], ["proxy_url", "proxy_from_environment"],
             ["no_proxy", "proxy_from_environment"],
+            ["source_ip_address", "source_interface"],
         ] {
             HTTPClientSchema.refuse(together: keys, at: node, problems: &problems)
         }

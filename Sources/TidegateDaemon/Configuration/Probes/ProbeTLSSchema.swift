@@ -3,14 +3,15 @@ internal import TidegateProbes
 
 /// The keys of a module's `tls_config`.
 enum ProbeTLSSchema {
-    static let fields: [Field<ProbeTLSOptions>] = [
-        .value("ca_file", \.caFile, .path), .value("cert_file", \.certificateFile, .path),
-        .value("key_file", \.keyFile, .path), .value("server_name", \.serverName, .host),
-        .value("insecure_skip_verify", \.isInsecure, .boolean),
-        .value("min_version", \.minVersion, .tlsVersion), .value("max_version", \.maxVersion, .tlsVersion),
-        .notAvailable("ca"), .notAvailable("cert"), .notAvailable("key"), .notAvailable("ca_ref"),
-        .notAvailable("cert_ref"), .notAvailable("key_ref"),
-    ]
+    static let fields: [Field<ProbeTLSOptions>] =
+        [
+            .value("ca", \.ca, .pem), .value("ca_file", \.caFile, .path),
+            .value("cert", \.certificate, .pem), .value("cert_file", \.certificateFile, .path),
+            .value("key", \.key, .pem), .value("key_file", \.keyFile, .path),
+            .value("server_name", \.serverName, .serverName),
+            .value("insecure_skip_verify", \.isInsecure, .boolean),
+            .value("min_version", \.minVersion, .tlsVersion), .value("max_version", \.maxVersion, .tlsVersion),
+        ] + ["ca", "cert", "key"].map { .refused("\($0)_ref", "needs a secret manager; give \($0) or \($0)_file") }
 
     /// The same where the server's name cannot be an address.
     @Sendable
@@ -23,8 +24,12 @@ enum ProbeTLSSchema {
 
     @Sendable
     static func check(_ options: ProbeTLSOptions, at node: ConfigurationNode, problems: inout ProblemList) {
-        if (options.certificateFile == nil) != (options.keyFile == nil) {
-            problems.add("cert_file and key_file have to be given together", at: node)
+        for key in ["ca", "cert", "key"] {
+            HTTPClientSchema.refuse(together: [key, "\(key)_file"], at: node, problems: &problems)
+        }
+        let hasCertificate = options.certificate != nil || options.certificateFile != nil
+        if hasCertificate != (options.key != nil || options.keyFile != nil) {
+            problems.add("cert or cert_file has to be given together with key or key_file", at: node)
         }
         if let lowest = options.minVersion, let highest = options.maxVersion, lowest > highest {
             problems.add("min_version is above max_version", at: node)

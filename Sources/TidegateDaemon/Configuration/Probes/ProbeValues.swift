@@ -146,6 +146,28 @@ extension ValueParser<String?> {
     }
 }
 
+extension ValueParser<String?> {
+    /// A name in a certificate, without the dot at the end of the root's; an empty text is none.
+    static let serverName = ValueParser.text("a host") { text throws(TextError) in
+        guard !text.isEmpty else { return nil }
+        let name = text.hasSuffix(".") ? String(text.dropLast()) : text
+        let port: UInt16?
+        do throws(TargetError) { port = try Target(name).port } catch { throw TextError("\(error)") }
+        guard port == nil else { throw TextError("\"\(text)\" has a port, which belongs into the target") }
+        return name
+    }
+
+    /// Certificates or a key in PEM; an empty text is none.
+    ///
+    /// The text may be a key: no message quotes it.
+    static let pem = ValueParser { node throws(TextError) in
+        guard case .scalar(let text) = node.content else { throw TextError("expected a text in PEM") }
+        guard !text.isEmpty else { return nil }
+        guard text.contains("-----BEGIN ") else { throw TextError("the text is not in PEM (-----BEGIN ...)") }
+        return text
+    }
+}
+
 extension ValueParser<DNSProbeOptions.Transport> {
     static let dnsTransport = ValueParser.text("udp or tcp") { text throws(TextError) in
         // blackbox_exporter takes an empty text for its default.

@@ -7,7 +7,8 @@ enum StreamProbeSchema {
         [
             .value("preferred_ip_protocol", \.family.family, .ipProtocol),
             .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
-            .value("source_ip_address", \.source, .sourceAddress),
+            .value("source_ip_address", \.source.address, .sourceAddress),
+            .value("source_interface", \.source.interface, .interface),
         ] + Self.stream
 
     /// What does not depend on how the server is reached.
