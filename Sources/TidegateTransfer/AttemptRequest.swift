@@ -115,8 +115,13 @@ package struct AttemptRequest: Sendable {
         package var proxyHeaders: [HTTPField] = []
         /// Whether ``AttemptOutcome/certificateChain`` is wanted.
         package var wantsCertificateChain = false
-        /// Where connections leave this host; nil for the kernel's choice.
-        package var source: TransferSource?
+        /// The server that is connected to, with its port, in place of the one that the URL names; nil for that one.
+        ///
+        /// Handshake, certificate and fields are for the URL's. A proxy is asked for this one. Kept connections are not
+        /// told apart by it: with it comes ``usesFreshConnection``.
+        package var connectsTo: Target?
+        /// Where connections leave this host; with ``usesFreshConnection``, for the same reason.
+        package var source = AttemptSource()
     }
 }
 
@@ -129,6 +134,20 @@ extension AttemptRequest {
         let equals = self.addresses.filter { $0.family == address?.family }
         guard equals.count > 1, address != equals.last else { return nil }
         return Int32(clamping: max(1, self.connectTimeout.wholeNanoseconds / 1_000_000 / Int64(equals.count + 1)))
+    }
+}
+
+/// Where connections leave this host.
+package struct AttemptSource: Sendable, Hashable {
+    /// The address that they come from; nil leaves that to the kernel.
+    package var address: IPAddress?
+    /// The only interface that their packets may leave by (SO_BINDTODEVICE, socket(7)); nil leaves that to the routes.
+    package var interface: String?
+
+    /// The kernel's choice.
+    package init(address: IPAddress? = nil, interface: String? = nil) {
+        self.address = address
+        self.interface = interface
     }
 }
 
@@ -195,22 +214,6 @@ package struct TLSOptions: Sendable, Hashable {
         self.clientCertificate = clientCertificate
         self.clientKey = clientKey
         self.evaluator = evaluator
-    }
-}
-
-/// Where a connection leaves this host (CURLOPT_INTERFACE).
-package enum TransferSource: Sendable, Hashable {
-    /// From an address of this host.
-    case address(IPAddress)
-    /// By an interface only.
-    case interface(String)
-
-    /// As libcurl takes it: the prefix keeps a name from being resolved.
-    var text: String {
-        switch self {
-        case .address(let address): "host!\(address)"
-        case .interface(let name): "if!\(name)"
-        }
     }
 }
 

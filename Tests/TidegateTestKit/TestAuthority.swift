@@ -150,9 +150,7 @@ package final class TestTLSServer: Sendable {
     ///
     /// `arguments` are more of openssl-s_server(1).
     package init(_ identity: TestAuthority.Identity, arguments: [String] = []) async throws {
-        let free = try LiveServer { _ in .respond() }
-        free.stop()
-        self.port = free.port
+        self.port = UInt16(try FreePort.find())
         self.program = try Program(
             [
                 "openssl", "s_server", "-accept", "127.0.0.1:\(self.port)", "-cert", identity.certificate, "-key",

@@ -34,7 +34,7 @@ struct ProbeAddressFinder: Sendable {
         case .success(let addresses):
             let candidates = self.inOrder(addresses)
             guard !candidates.isEmpty else {
-                let family = self.preference.family
+                let family = self.preference.family.name
                 findings.fail(.resolveFailed, .mine, "\(host) has no \(family) address, and the module allows no other")
                 return nil
             }

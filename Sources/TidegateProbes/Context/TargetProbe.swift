@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateNetwork
 
 /// A way to ask a target: what a prober does, with a module's options.
 protocol TargetProbe: Sendable {
@@ -7,6 +8,13 @@ protocol TargetProbe: Sendable {
     /// What the rungs below are asked about when nothing that was seen says whose failure it was: the `address` that
     /// was probed, because the name may lead elsewhere by now; nil for nothing.
     func subject(of target: String, at address: IPAddress) -> ProbeSubject?
+    /// Where its packets leave this host.
+    var source: ProbeSource { get }
+}
+
+extension TargetProbe {
+    /// The kernel's choice.
+    var source: ProbeSource { ProbeSource() }
 }
 
 /// What probes of every kind are made with.
@@ -26,7 +34,7 @@ struct ProbeContext: Sendable {
     ) async -> ProbeAddress? {
         // The routes say nothing of packets that may take one interface only, or that go to a proxy.
         let finder = ProbeAddressFinder(
-            environment: self.environment, preference: preference, asksRoutes: source.interface == nil && !isProxied)
+            environment: self.environment, preference: preference, asksRoutes: !source.isBound && !isProxied)
         guard let address = await finder.address(of: host, until: self.deadline, &findings) else { return nil }
         findings.address = address.address
         guard let refusal = self.policy.refusal(of: host, at: address.address) else { return address }
@@ -34,9 +42,12 @@ struct ProbeContext: Sendable {
         return nil
     }
 
-    /// What is known about a failure on the way to an address.
-    func evidence(_ failure: TaskFailure, at address: ProbeAddress, stage: Stage? = nil) -> FailureEvidence {
-        let found = self.environment.network.diagnosis(address.address.family)
+    /// What is known about a failure on the way from `source` to an address.
+    func evidence(
+        _ failure: TaskFailure, at address: ProbeAddress, from source: ProbeSource, stage: Stage? = nil
+    ) -> FailureEvidence {
+        // Of another way out a diagnosis says nothing.
+        let found = source.isBound ? nil : self.environment.network.diagnosis(address.address.family)
         return FailureEvidence(
             failure: failure, stage: stage, peer: address.address, before: address.verdict, after: address.verdict,
             gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
@@ -48,5 +59,22 @@ extension ProbeSubject {
     static func address(_ address: IPAddress, port: UInt16?) -> ProbeSubject {
         // A diagnosis would look for the name in the certificate of that port.
         .target(Target(address: address, port: port == 443 ? nil : port))
+    }
+}
+
+extension ProbeSource {
+    /// Records what kept a connection from leaving; false if that has nothing to do with the source.
+    func explains(_ error: SocketError?, at address: IPAddress, _ findings: inout ProbeFindings) -> Bool {
+        switch error {
+        case .addressNotAvailable:
+            guard let source = self.address else { return false }
+            findings.fail(.connectFailed, .mine, "this host does not have the source address \(source)")
+        case .networkUnreachable:
+            // A router may say the same.
+            guard let name = self.interface, !NetworkInterface.routes(to: address, by: name) else { return false }
+            findings.gate(.noRoute, "no path to \(address) by \(name): no route")
+        default: return false
+        }
+        return true
     }
 }

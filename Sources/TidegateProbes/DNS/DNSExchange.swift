@@ -84,7 +84,8 @@ struct DNSExchange: Sendable {
         on loop: any EventLoop, within limit: TimeAmount, _ promise: EventLoopPromise<DNSReply>, _ progress: Progress
     ) throws -> EventLoopFuture<any Channel> {
         let remote = try SocketAddress(ipAddress: "\(self.address)", port: Int(self.port))
-        let (local, option) = (try self.source.socketAddress, try self.source.interfaceOption)
+        let local = try self.source.socketAddress
+        let option = try self.source.interfaceOption
         let initialize: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             self.own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {

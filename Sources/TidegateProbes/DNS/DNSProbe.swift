@@ -13,6 +13,8 @@ struct DNSProbe: TargetProbe {
     let options: DNSProbeOptions
     let context: ProbeContext
 
+    var source: ProbeSource { self.options.source }
+
     func run(_ text: String, _ findings: inout ProbeFindings) async {
         findings.declare(.dnsAnswers, .dnsAuthorities, .dnsAdditionals, .dnsSucceeded)
         findings.declare(.lookupTime, .addressFamily, .addressHash)
@@ -106,7 +108,7 @@ struct DNSProbe: TargetProbe {
     private func fail(
         _ error: any Error, _ progress: DNSExchange.Progress, _ address: ProbeAddress, _ findings: inout ProbeFindings
     ) {
-        var evidence = self.context.evidence(.connectFailed, at: address, stage: progress.stage)
+        var evidence = self.context.evidence(.connectFailed, at: address, from: self.source, stage: progress.stage)
         let host = "\(address.address)"
         switch error {
         case DNSExchange.Failure.timedOut where progress.hasJunk:
@@ -122,8 +124,8 @@ struct DNSProbe: TargetProbe {
             self.fail(.reset, evidence, &findings)
         case DNSExchange.Failure.malformed:
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
-        case let error as ProbeSource.NoInterface:
-            findings.fail(.connectFailed, .mine, "there is no interface \(error.name)")
+        case ProbeSourceError.noInterface(let name):
+            findings.fail(.connectFailed, .mine, "there is no interface \(name)")
         case let error as IOError: self.fail(error, evidence, &findings)
         default:
             let failure = StreamFailure(error, during: progress.stage)

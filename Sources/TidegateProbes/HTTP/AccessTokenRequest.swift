@@ -19,6 +19,8 @@ struct AccessTokenRequest: Sendable {
     let options: OAuth2Options
     let url: HTTPURL
     let context: ProbeContext
+    /// Where it leaves this host.
+    var source = ProbeSource()
 
     /// The field Authorization.
     ///
@@ -60,11 +62,15 @@ struct AccessTokenRequest: Sendable {
         let host = proxy?.target.host ?? self.url.target.host
         let addresses: [IPAddress]
         switch await environment.addresses(of: host, within: self.context.remaining) {
-        case .success(let found): addresses = found
+        case .success(let found): addresses = self.source.usable(found)
         case .failure(let failure):
             throw AccessTokenError(
                 reason: failure == .timedOut ? .timedOut : .resolveFailed,
                 text: "\(host) gave no address: \(failure.reason)")
+        }
+        guard !addresses.isEmpty else {
+            throw AccessTokenError(
+                reason: .resolveFailed, text: "\(host) has no address of the family of source_ip_address")
         }
         do throws(TextError) {
             let request = try self.request(with: credentials, secret, to: addresses, through: proxy)
@@ -100,6 +106,8 @@ struct AccessTokenRequest: Sendable {
             tls: try self.options.tls.transferOptions(showsCertificate: true), proxy: proxy,
             userAgent: "Tidegate/\(self.context.environment.version)", usesFreshConnection: true)
         request.takesAnyStatus = true
+        request.source = AttemptSource(self.source)
+        if let name = self.options.tls.serverName { try request.expect(server: name) }
         return request
     }
 

@@ -8,6 +8,7 @@ struct HTTPProbe: TargetProbe {
     let context: ProbeContext
 
     var environment: ProbeEnvironment { self.context.environment }
+    var source: ProbeSource { self.options.source }
 
     func run(_ text: String, _ findings: inout ProbeFindings) async {
         findings.declare(
@@ -30,11 +31,11 @@ struct HTTPProbe: TargetProbe {
 
     /// The URL, if it is not behind a proxy.
     func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+        guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil else {
+            return nil
+        }
         // A diagnosis of another way out would say nothing of this one.
-        guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil,
-            self.options.source.interface == nil
-        else { return nil }
-        return .address(address, port: url.target.port ?? (url.scheme == .https ? 443 : 80))
+        return self.source.isBound ? nil : .address(address, port: url.target.port)
     }
 
     // A scheme may be left out.
@@ -55,9 +56,10 @@ struct HTTPProbe: TargetProbe {
     func address(
         of host: String, isProxied: Bool, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
+        // Of a proxy's address it is another question.
+        let preference = isProxied ? self.options.family : self.source.narrowing(self.options.family)
         let address = await self.context.address(
-            of: host, preferring: self.options.source.narrowing(self.options.family), from: self.options.source,
-            isProxied: isProxied, &findings)
+            of: host, preferring: preference, from: self.source, isProxied: isProxied, &findings)
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
         return address
     }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import TidegateCore
+internal import TidegateNetwork
 internal import TidegateSession
 internal import TidegateTransfer
 
@@ -51,6 +52,9 @@ struct HTTPProbeExchanges {
     /// Makes the requests; what keeps one from being made is in `findings`.
     mutating func run(_ findings: inout ProbeFindings) async {
         let options = self.probe.options
+        if let name = options.source.interface, NetworkInterface.index(of: name) == nil {
+            return findings.fail(.connectFailed, .mine, "there is no interface \(name)")
+        }
         var known: ProbeAddress?
         let isProxied = options.proxy.proxy(for: self.first) != nil
         if !isProxied || !options.skipsResolveWithProxy {
@@ -62,8 +66,9 @@ struct HTTPProbeExchanges {
         }
         if let oauth2 = options.oauth2, let url = oauth2.tokenURL {
             do throws(AccessTokenError) {
-                self.token = try await AccessTokenRequest(options: oauth2, url: url, context: self.probe.context)
-                    .field()
+                self.token = try await AccessTokenRequest(
+                    options: oauth2, url: url, context: self.probe.context, source: options.source
+                ).field()
                 findings.note("Received an access token")
             } catch {
                 return findings.fail(error.reason, .unknown, error.text)
@@ -124,17 +129,17 @@ struct HTTPProbeExchanges {
         let host = proxy?.target.host ?? hop.url.target.host
         let start = environment.time.monotonic()
         let result = await environment.addresses(of: host, within: self.probe.context.remaining)
-        guard case .success(let all) = result else {
+        guard case .success(let found) = result else {
             guard case .failure(let failure) = result else { return nil }
             environment.fail(host, failure, &findings)
             return nil
         }
-        let source = self.probe.options.source
-        let addresses = all.filter { source.address == nil || $0.family == source.address?.family }
+        let source = self.probe.source
+        let addresses = source.usable(found)
         guard let first = addresses.first else {
-            let text =
-                "\(host) has no address of the family of source_ip_address \(source.address.map { "\($0)" } ?? "")"
-            findings.fail(.connectFailed, .mine, text)
+            let family = source.address.map { "\($0.family.name) " } ?? ""
+            findings.fail(
+                .resolveFailed, .mine, "\(host) has no \(family)address, and source_ip_address allows no other")
             return nil
         }
         if let refusal = self.refusal(of: hop.url.target, at: proxy == nil ? addresses : nil) {
@@ -142,10 +147,9 @@ struct HTTPProbeExchanges {
             return nil
         }
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
-        let route = await environment.network.route(first)
         findings.address = first
-        // The routes say nothing of packets that may take one interface only.
-        guard source.interface != nil || route.verdict.level == .unknown || route.verdict.level >= .routed else {
+        let route = source.isBound ? AddressRoute(verdict: .unknown) : await environment.network.route(first)
+        guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
             let reason = route.verdict.reason ?? .noRoute
             findings.gate(reason, "no path to \(first): \(reason.description(ofLink: route.link))")
             return nil
@@ -188,17 +192,10 @@ struct HTTPProbeExchanges {
 
     private func request(_ hop: Hop, _ destination: Destination) throws(TextError) -> AttemptRequest {
         let options = self.probe.options
-        var headers = try self.headers(of: hop)
-        var url = hop.url
-        if url.origin == self.first.origin, url.scheme == .https, destination.proxy == nil,
-            let name = try options.serverName(port: url.target.port), name.host != url.target.host
-        {
-            // libcurl takes the name for the handshake from the URL.
-            if options.hostHeader == nil { headers.append(try HTTPField(line: "Host: \(url.origin.authority)")) }
-            url = url.at(name)
-        }
+        let headers = try self.headers(of: hop)
         var request = AttemptRequest(
-            id: AttemptID(rawValue: 0), url: url, method: hop.method, headers: headers.filter { $0.name != .userAgent },
+            id: AttemptID(rawValue: 0), url: hop.url, method: hop.method,
+            headers: headers.filter { $0.name != .userAgent },
             body: hop.keepsBody ? self.body : .none, addresses: destination.addresses,
             sink: options.examinesBody ? .memory(limit: options.maxExaminedBytes) : .discard,
             // The probe's own limit ends it.
@@ -209,10 +206,14 @@ struct HTTPProbeExchanges {
             acceptsCompression: options.coding == .br, usesFreshConnection: true,
             maxBodyBytes: options.maxBodyBytes.map(Int64.init))
         request.takesAnyStatus = true
-        request.source = options.source.transferSource
         request.bodyCoding = options.coding
         request.proxyHeaders = try options.proxyHeaders.map { header throws(TextError) in try header.field() }
         request.wantsCertificateChain = true
+        request.source = AttemptSource(self.probe.source)
+        // Another server has another name.
+        if hop.url.isOfServer(of: self.first), let name = options.tls.serverName ?? options.hostHeader {
+            try request.expect(server: name)
+        }
         return request
     }
 
@@ -252,19 +253,14 @@ extension HTTPProbeOptions {
     private static let mostExaminedBytes = 16 * 1024 * 1024
 
     fileprivate var maxExaminedBytes: Int { self.maxBodyBytes ?? Self.mostExaminedBytes }
+}
 
-    /// The name that the server is asked for and its certificate has to be for; nil for the URL's.
-    ///
-    /// An address is no name of a handshake (RFC 6066 3), and would be connected to.
-    fileprivate func serverName(port: UInt16?) throws(TextError) -> Target? {
-        guard let name = self.tls.serverName ?? self.hostHeader else { return nil }
-        do throws(TargetError) {
-            let host = try Target(name)
-            guard host.address == nil else { return nil }
-            return try Target(port.map { "\(host.host):\($0)" } ?? host.host)
-        } catch {
-            throw TextError("the server's name \"\(name)\" is none: \(error)")
-        }
+extension HTTPURL {
+    /// True if it leads to the server of another one, perhaps by the other scheme with the port of that.
+    fileprivate func isOfServer(of other: HTTPURL) -> Bool {
+        guard self.target.host == other.target.host else { return false }
+        return self.target == other.target
+            || self.target.port == self.scheme.port && other.target.port == other.scheme.port
     }
 }
 

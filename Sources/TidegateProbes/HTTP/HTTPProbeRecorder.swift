@@ -62,15 +62,9 @@ struct HTTPProbeRecorder {
         _ failure: TaskFailure, _ exchange: HTTPProbeExchanges.Exchange, _ findings: inout ProbeFindings
     ) {
         let outcome = exchange.outcome
-        if failure == .connectFailed, let text = self.probe.options.source.missing(after: outcome.socketError) {
-            return findings.fail(.connectFailed, .mine, text)
-        }
-        if failure == .connectFailed, [.networkUnreachable, .hostUnreachable].contains(outcome.socketError),
-            outcome.refusal == nil,
-            let name = self.probe.options.source.interface
-        {
-            let host = findings.address.map { "\($0)" } ?? "the server"
-            return findings.gate(.noRoute, "no path to \(host) by \(name): no route")
+        let source = self.probe.source
+        if !outcome.isConnected, let peer = outcome.peer, source.explains(outcome.socketError, at: peer, &findings) {
+            return
         }
         let attribution = FaultClassifier.attribution(of: self.evidence(failure, exchange))
         // Of connections libcurl's own text says no more than the evidence.
@@ -84,8 +78,9 @@ struct HTTPProbeRecorder {
     private func evidence(_ failure: TaskFailure, _ exchange: HTTPProbeExchanges.Exchange) -> FailureEvidence {
         let (outcome, verdict) = (exchange.outcome, exchange.verdict)
         let connect = outcome.failedConnect
-        let found = self.probe.environment.network.diagnosis(
-            outcome.peer?.family ?? verdict.path?.source?.family ?? .ipv4)
+        let family = outcome.peer?.family ?? verdict.path?.source?.family ?? .ipv4
+        // Of another way out a diagnosis says nothing.
+        let found = self.probe.source.isBound ? nil : self.probe.environment.network.diagnosis(family)
         var evidence = FailureEvidence(
             failure: failure, stage: outcome.stage, status: outcome.head?.status, socketError: outcome.socketError,
             refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,

@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import TidegateCore
-internal import TidegateTransfer
 
 /// Files that are read for every probe, so that a changed one counts at once.
 enum ProbeFile {
@@ -70,55 +69,5 @@ extension ProbeAuthorization {
             throw TextError("the module's authorization has a character that no header field can carry")
         }
         return HTTPField(name: .authorization, value: value)
-    }
-}
-
-extension ProbeTLSOptions {
-    /// The options of a request.
-    ///
-    /// - Throws: Authorities in the module that are none.
-    func transferOptions(showsCertificate: Bool) throws(TextError) -> TLSOptions {
-        var options = TLSOptions(
-            caFile: self.caFile, isInsecure: self.isInsecure,
-            clientCertificate: showsCertificate ? self.certificateFile : nil,
-            clientKey: showsCertificate ? self.keyFile : nil)
-        options.inline.authorities = try self.ca.map { text throws(TextError) in
-            try Self.authorities(in: Array(text.utf8), of: "tls_config.ca")
-            return text
-        }
-        if showsCertificate { (options.inline.certificate, options.inline.key) = (self.certificate, self.key) }
-        options.versions = self.versions
-        return options
-    }
-
-    /// The authorities that are trusted, in PEM; nil for the system's.
-    ///
-    /// - Throws: A file that cannot be read, or a text without a certificate.
-    func authorities() throws(TextError) -> [UInt8]? {
-        if let ca = self.ca { return try Self.authorities(in: Array(ca.utf8), of: "tls_config.ca") }
-        guard let path = self.caFile else { return nil }
-        return try Self.authorities(in: try ProbeFile.read(path), of: path)
-    }
-
-    /// The certificate that is shown and its key, in PEM; nil for none.
-    ///
-    /// - Throws: A file that cannot be read.
-    func identity() throws(TextError) -> (certificate: [UInt8], key: [UInt8])? {
-        guard let certificate = try Self.bytes(self.certificate, orOf: self.certificateFile),
-            let key = try Self.bytes(self.key, orOf: self.keyFile)
-        else { return nil }
-        return (certificate, key)
-    }
-
-    private static func bytes(_ text: String?, orOf path: String?) throws(TextError) -> [UInt8]? {
-        if let text { return Array(text.utf8) }
-        guard let path else { return nil }
-        return try ProbeFile.read(path)
-    }
-
-    @discardableResult
-    private static func authorities(in text: [UInt8], of name: String) throws(TextError) -> [UInt8] {
-        guard CertificateVerifier.hasCertificates(text) else { throw TextError("\(name) has no certificate in PEM") }
-        return text
     }
 }

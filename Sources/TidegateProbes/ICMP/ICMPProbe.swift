@@ -15,6 +15,8 @@ struct ICMPProbe: TargetProbe {
     let options: ICMPProbeOptions
     let context: ProbeContext
 
+    var source: ProbeSource { self.options.source }
+
     func run(_ text: String, _ findings: inout ProbeFindings) async {
         // No phase rtt yet: the time of a reply that does not come is not 0.
         for phase in [Phase.resolve, .setup] { self.set(phase, .zero, &findings) }
@@ -61,7 +63,7 @@ struct ICMPProbe: TargetProbe {
     }
 
     private func record(_ outcome: EchoClient.Outcome, _ address: ProbeAddress, _ findings: inout ProbeFindings) {
-        var evidence = self.context.evidence(.connectFailed, at: address, stage: .connect)
+        var evidence = self.context.evidence(.connectFailed, at: address, from: self.source, stage: .connect)
         evidence.local = outcome.local
         switch outcome.result {
         case .answered(let hopLimit, let duration):

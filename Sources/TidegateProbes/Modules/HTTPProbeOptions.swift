@@ -13,7 +13,6 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     package var followsRedirects = true
     package var allowsHTTP2 = true
     package var family = FamilyPreference()
-    /// Where connections leave this host: an address or an interface.
     package var source = ProbeSource()
     package var tls = ProbeTLSOptions()
     package var authorization: ProbeAuthorization?

@@ -29,4 +29,12 @@ package struct ProbeSource: Sendable, Hashable {
     func narrowing(_ preference: FamilyPreference) -> FamilyPreference {
         self.address.map { FamilyPreference($0.family, allowsFallback: false) } ?? preference
     }
+
+    /// Those of several addresses that packets can go to.
+    func usable(_ addresses: [IPAddress]) -> [IPAddress] {
+        self.address.map { own in addresses.filter { $0.family == own.family } } ?? addresses
+    }
+
+    /// True if the routes say nothing of packets that may leave by one interface only.
+    var isBound: Bool { self.interface != nil }
 }

@@ -1,4 +1,3 @@
-internal import TidegateCore
 package import TidegateRegex
 
 /// What the probers `tcp` and `unix` say to a server, and what they take for a success.
@@ -9,7 +8,6 @@ package struct StreamProbeOptions: Sendable, Hashable {
     package var usesTLS = false
     package var tls = ProbeTLSOptions()
     package var family = FamilyPreference()
-    /// Where the connection leaves this host; of no meaning for a Unix socket.
     package var source = ProbeSource()
 
     /// blackbox_exporter's defaults.

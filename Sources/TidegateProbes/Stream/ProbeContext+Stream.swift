@@ -1,12 +1,17 @@
 internal import TidegateCore
 
 extension ProbeContext {
-    /// Records a failure of a connection to an address, and whose it was.
-    func record(_ failure: StreamFailure, at address: ProbeAddress, _ findings: inout ProbeFindings) async {
+    /// Records a failure of a connection from `source` to an address, and whose it was.
+    func record(
+        _ failure: StreamFailure, at address: ProbeAddress, from source: ProbeSource = ProbeSource(),
+        _ findings: inout ProbeFindings
+    ) async {
+        if failure.stage == .connect, source.explains(failure.socketError, at: address.address, &findings) { return }
         let network = self.environment.network
-        let found = network.diagnosis(address.address.family)
+        // Of another way out a diagnosis says nothing.
+        let found = source.isBound ? nil : network.diagnosis(address.address.family)
         // The kernel may have changed its mind meanwhile.
-        let after = await network.route(address.address).verdict
+        let after = source.isBound ? address.verdict : await network.route(address.address).verdict
         var evidence = FailureEvidence(
             failure: failure.failure, stage: failure.stage, socketError: failure.socketError, peer: address.address,
             text: failure.text, before: address.verdict, after: after, gateway: found?.gateway ?? .unknown,

@@ -20,10 +20,10 @@ struct StreamConnection: Sendable {
         // The threads of the process that is NIO's are shared: a probe mostly waits.
         var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(limit.timeAmount).channelOption(.allowRemoteHalfClosure, value: true)
-        if let local = try source.socketAddress { bootstrap = bootstrap.bind(to: local) }
         if let option = try source.interfaceOption {
             bootstrap = bootstrap.channelOption(option.key, value: option.value)
         }
+        if let local = try source.socketAddress { bootstrap = bootstrap.bind(to: local) }
         return try await bootstrap.connect(to: address) { channel in
             own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {

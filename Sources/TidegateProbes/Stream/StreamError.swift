@@ -29,8 +29,6 @@ struct StreamFailure {
     let text: String
     /// True if the server refused this host's certificate, or was shown none.
     var lacksClientCertificate = false
-    /// True if the kernel had no route.
-    var isUnroutable = false
 
     init(_ error: any Error, during stage: Stage) {
         self.stage = stage
@@ -45,7 +43,6 @@ struct StreamFailure {
             self.socketError = .reset
         case let error as IOError:
             self.socketError = SocketError(errorNumber: error.errnoCode)
-            self.isUnroutable = [ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode)
             self.failure = stage == .connect ? .connectFailed : .reset
             self.text = unsafe String(cString: strerror(error.errnoCode))
         case NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):

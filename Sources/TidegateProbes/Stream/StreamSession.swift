@@ -28,6 +28,8 @@ struct StreamSession {
             connection = try await StreamConnection.connect(
                 to: try destination(), from: self.options.source, within: self.context.remaining, tls: client,
                 noting: self.context.environment.own)
+        } catch ProbeSourceError.noInterface(let name) {
+            return findings.fail(.connectFailed, .mine, "there is no interface \(name)")
         } catch {
             return await self.fail(error, during: .connect, &findings)
         }
@@ -59,18 +61,12 @@ struct StreamSession {
         if case StreamError.lineTooLong = error {
             return findings.fail(.tooLarge, .theirs, "a line has more than 64 KiB")
         }
-        if let error = error as? ProbeSource.NoInterface {
-            return findings.fail(.connectFailed, .mine, "there is no interface \(error.name)")
-        }
         let isOver = self.context.remaining == .zero
         let failure = StreamFailure(isOver ? StreamError.timedOut : error, during: stage)
         guard let address = self.address else {
             return findings.fail(ProbeFailureReason(failure.failure), failure.localParty, failure.text)
         }
-        if failure.isUnroutable, stage == .connect, let name = self.options.source.interface {
-            return findings.gate(.noRoute, "no path to \(address.address) by \(name): no route")
-        }
-        await self.context.record(failure, at: address, &findings)
+        await self.context.record(failure, at: address, from: self.options.source, &findings)
     }
 }
 

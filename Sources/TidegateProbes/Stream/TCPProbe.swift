@@ -6,6 +6,8 @@ struct TCPProbe: TargetProbe {
     let options: StreamProbeOptions
     let context: ProbeContext
 
+    var source: ProbeSource { self.options.source }
+
     func run(_ text: String, _ findings: inout ProbeFindings) async {
         findings.declare(
             .failedDueToRegex, .failedDueToBytes, .lookupTime, .addressFamily, .addressHash)
@@ -20,14 +22,12 @@ struct TCPProbe: TargetProbe {
         } catch {
             return findings.fail(.invalidTarget, .mine, "\(error)")
         }
-        let address = await self.context.address(
-            of: target.host, preferring: self.options.family, from: self.options.source, &findings)
-        guard let address else { return }
+        let preference = self.source.narrowing(self.options.family)
+        guard
+            let address = await self.context.address(
+                of: target.host, preferring: preference, from: self.source, &findings)
+        else { return }
         findings.add(.tcpDuration, address.lookupTime.inSeconds, labels: ["resolve"])
-        if let source = self.options.source.address, source.family != address.address.family {
-            return findings.fail(
-                .connectFailed, .mine, "source_ip_address \(source) is of another family than \(address.address)")
-        }
         let session = StreamSession(
             options: self.options, context: self.context, metric: .tcpDuration, host: target.host, address: address)
         await session.run(&findings) {
@@ -36,8 +36,8 @@ struct TCPProbe: TargetProbe {
         }
     }
 
-    /// The port; a diagnosis of another way out would say nothing of this one.
+    /// The port, if it may be asked about; a diagnosis of another way out would say nothing of this one.
     func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
-        self.options.source.interface != nil ? nil : .address(address, port: (try? Target(text))?.port)
+        self.source.isBound ? nil : .address(address, port: (try? Target(text))?.port)
     }
 }

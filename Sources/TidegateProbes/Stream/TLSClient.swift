@@ -37,14 +37,13 @@ final class TLSClient: Sendable {
                     .map { .certificate($0) }
                 configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: identity.key, format: .pem))
             } catch {
-                let names = (options.certificateFile ?? "tls_config.cert", options.keyFile ?? "tls_config.key")
-                throw TextError("\(names.0) and \(names.1) are no certificate and key in PEM")
+                throw TextError("the client certificate of tls_config, or its key, is of a kind that cannot be used")
             }
         }
         do {
             self.context = try NIOSSLContext(configuration: configuration)
         } catch {
-            throw TextError("tls_config cannot be used; does the key belong to the certificate?")
+            throw TextError("the certificates of tls_config cannot be used")
         }
         self.name = host.flatMap { IPAddress($0) == nil && !$0.isEmpty ? $0 : nil }
         self.verifier = CertificateVerifier(authorities: authorities, host: host, isInsecure: options.isInsecure)

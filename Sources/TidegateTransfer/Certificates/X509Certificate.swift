@@ -80,17 +80,10 @@ final class X509Certificate {
         return X509_check_host(self.certificate, host, host.utf8.count, flags, nil) == 1
     }
 
-    /// True if a private key in PEM belongs to it; nil if `text` has no key that can be read without a passphrase.
-    func isOwned(byKeyInPEM text: [UInt8]) -> Bool? {
+    /// True if a private key belongs to it.
+    func isOwned(by key: borrowing PrivateKey) -> Bool {
         defer { ERR_clear_error() }
-        return text.withUnsafeBytes { bytes in
-            guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
-            defer { BIO_free(source) }
-            // Without a function of our own libcrypto would ask on the terminal.
-            guard let key = PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil) else { return nil }
-            defer { EVP_PKEY_free(key) }
-            return X509_check_private_key(self.certificate, key) == 1
-        }
+        return X509_check_private_key(self.certificate, key.raw) == 1
     }
 
     // MARK: - Verification

@@ -199,6 +199,12 @@ extension CurlTransfer {
             if DescriptorShortage.isReason(errno) { self.connection.lackedDescriptor = true }
             return -1
         }
+        if let source = self.request?.source, case let code = source.apply(to: descriptor), code != 0 {
+            // libcurl goes on to the next address.
+            close(descriptor)
+            self.connection.noteFailure(FailedConnect(address: peer, errorNumber: code, isImmediate: true))
+            return -1
+        }
         let share = self.request?.connectShare(of: peer)
         var timeout = share ?? CurlLimits.userTimeout
         // Without it the kernel's own, longer timeout holds: slower, not wrong.

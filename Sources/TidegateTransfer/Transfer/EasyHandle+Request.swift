@@ -42,7 +42,6 @@ extension EasyHandle {
         try self.set(CURLOPT_PROXY, request.proxy?.textWithCredentials ?? "")
         try self.set(CURLOPT_NOPROXY, "")
         if request.proxy != nil { try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
-        if let source = request.source { try self.set(CURLOPT_INTERFACE, source.text) }
         let milliseconds = request.connectTimeout.wholeNanoseconds / 1_000_000
         try self.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, milliseconds)))
         try self.set(CURLOPT_TCP_KEEPALIVE, 1)

@@ -116,10 +116,10 @@ struct OutcomeBuilder {
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
         if self.code == CURLE_SSL_CACERT_BADFILE { return self.authorityError }
         if self.code == CURLE_SSL_CLIENTCERT {
-            return self.transfer.request?.tls.clientCertificate.map {
-                "the server refused the client certificate \($0)"
+            guard let tls = self.transfer.request?.tls, tls.showsCertificate else {
+                return "the server requires a client certificate, and there is none for it"
             }
-                ?? "the server requires a client certificate, and there is none for it"
+            return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
         }
         if self.code == CURLE_SSL_CERTPROBLEM, let tls = self.transfer.request?.tls, let text = tls.clientError {
             return text
@@ -177,23 +177,20 @@ extension OutcomeBuilder {
 }
 
 extension TLSOptions {
+    fileprivate var showsCertificate: Bool { self.clientCertificate != nil || self.inline.certificate != nil }
+
     // libcurl says it in the words of OpenSSL's error queue.
     fileprivate var clientError: String? {
-        guard let file = self.clientCertificate else { return nil }
+        // Texts are looked at before they come here.
+        guard self.inline == InlinePEM(), let file = self.clientCertificate else { return nil }
         let keyFile = self.clientKey ?? file
         for (kind, file) in [("certificate", file), ("key", keyFile)] where access(file, R_OK) != 0 {
             return "the client \(kind) \(file) cannot be used: \(String(cString: strerror(errno)))"
         }
-        let certificates = X509Certificate.all(inPEM: Array(FileManager.default.contents(atPath: file) ?? Data()))
-        guard let own = certificates.first else {
-            return "the client certificate \(file) cannot be used: no certificate in PEM form in it"
-        }
-        switch own.isOwned(byKeyInPEM: Array(FileManager.default.contents(atPath: keyFile) ?? Data())) {
-        case nil:
-            return "the client key \(keyFile) cannot be used: no key in PEM form without a passphrase in it"
-        case false?: return "the client key \(keyFile) is not that of the certificate \(file)"
-        case true?: return nil
-        }
+        let identity = ClientIdentity(
+            certificate: Array(FileManager.default.contents(atPath: file) ?? Data()),
+            key: Array(FileManager.default.contents(atPath: keyFile) ?? Data()))
+        return identity.problem(certificateName: file, keyName: keyFile)
     }
 }
 

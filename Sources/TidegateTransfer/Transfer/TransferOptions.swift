@@ -13,6 +13,7 @@ struct TransferOptions: ~Copyable {
     private var fields = CurlList()
     private var resolve = CurlList()
     private var proxyFields = CurlList()
+    private var otherPeer = CurlList()
     /// Whether the handle was given lists that are not empty, for this attempt or the last.
     private var hasLists = false
     /// What is to be confirmed once the attempt has begun; nil if it carries no line of addresses.
@@ -27,7 +28,9 @@ struct TransferOptions: ~Copyable {
         if request.url !== self.url { try self.setURL(request, on: transfer.easy) }
         try self.setFields(request)
         // The addresses are those of the host we connect to: of the proxy, if there is one.
-        let peer = request.proxy.map { Origin(scheme: .http, target: $0.target) } ?? request.url.origin
+        let peer =
+            request.proxy.map { Origin(scheme: .http, target: $0.target) }
+            ?? request.connectsTo.map { Origin(scheme: request.url.scheme, target: $0) } ?? request.url.origin
         if let (line, lease) = pool.resolveLine(for: peer, request.addresses, at: now) {
             try self.resolve.append(line)
             self.lease = lease
@@ -35,6 +38,11 @@ struct TransferOptions: ~Copyable {
         for field in request.proxyHeaders { try self.proxyFields.append("\(field.name.rawName): \(field.value)") }
         // A request with a proxy sets everything, and so does the next one.
         if !self.proxyFields.isEmpty { try transfer.easy.set(CURLOPT_PROXYHEADER, self.proxyFields) }
+        // The same is true of one that connects elsewhere.
+        if let target = request.connectsTo {
+            try self.otherPeer.append("::\(target.encoded)")
+            try transfer.easy.set(CURLOPT_CONNECT_TO, self.otherPeer)
+        }
         guard self.hasLists || !self.fields.isEmpty || !self.resolve.isEmpty else { return }
         // Even if they are empty: the last attempt's lists are gone.
         self.hasLists = true
@@ -51,6 +59,7 @@ struct TransferOptions: ~Copyable {
         self.fields.clear()
         self.resolve.clear()
         self.proxyFields.clear()
+        self.otherPeer.clear()
         self.lease = nil
     }
 
@@ -146,5 +155,6 @@ struct ReusedOptions {
         request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
             && request.credentials == nil && request.bytesPerSecondLimit == nil
             && request.lastStage > .tls && !request.usesFreshConnection && !request.wantsCertificate
+            && request.connectsTo == nil && request.source == AttemptSource()
     }
 }

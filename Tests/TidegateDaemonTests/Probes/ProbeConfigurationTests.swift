@@ -208,8 +208,12 @@ import TidegateRegex
                 "b.yml:1: modules.m.http.body_size_limit: \"many\" is not a size such as 10MB"
             ),
             (
-                "{prober: http, http: {source_ip_address: 192.0.2.1, source_interface: eth1}}",
-                "b.yml:1: modules.m.http: source_ip_address and source_interface are mutually exclusive"
+                "{prober: http, http: {tls_config: {min_version: TLS13, max_version: TLS12}}}",
+                "b.yml:1: modules.m.http.tls_config: min_version is above max_version"
+            ),
+            (
+                "{prober: http, http: {tls_config: {cert_file: /a}}}",
+                "b.yml:1: modules.m.http.tls_config: cert or cert_file has to be given together with key or key_file"
             ),
             (
                 "{prober: http, http: {fail_if_body_json_matches_cel: \"true\"}}",

@@ -12,7 +12,7 @@ struct UnixProbeTests {
     private func probe(
         _ target: String, _ change: (inout StreamProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: .unix, timeout: .milliseconds(2000))
+        var module = ProbeModule(prober: .unix, timeout: .seconds(20))
         try change(&module.unix)
         return try await ProbeFixture(module: module).probe(target)
     }

@@ -38,7 +38,7 @@ enum HTTPProbeSchema {
 
     private static let client: [Field<HTTPProbeOptions>] =
         HTTPClientSchema.authorization() + [
-            .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.checkWithName),
+            .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
             .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
             .value("no_proxy", \.proxyExceptions, .text),
             .value("proxy_from_environment", \.takesProxyFromEnvironment, .boolean),
@@ -52,12 +52,8 @@ enum HTTPProbeSchema {
             ["body", "body_file"], HTTPClientSchema.exclusive,
             ["no_follow_redirects", "follow_redirects"], ["proxy_url", "proxy_from_environment"],
             ["no_proxy", "proxy_from_environment"],
-            ["source_ip_address", "source_interface"],
         ] {
             HTTPClientSchema.refuse(together: keys, at: node, problems: &problems)
-        }
-        if options.proxy != .direct, options.tls.serverName != nil {
-            problems.add("server_name with proxy_url is not available in this version", at: node)
         }
         guard let coding = options.coding,
             let accepted = options.headers.last(where: { $0.name == .acceptEncoding })?.value,

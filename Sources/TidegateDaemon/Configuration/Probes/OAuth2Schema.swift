@@ -13,7 +13,7 @@ enum OAuth2Schema {
         .mapping("endpoint_params") { options, entry throws(TextError) in
             options.parameters[entry.key] = try ValueParser<String>.text.parse(entry.value)
         },
-        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.checkWithName),
+        .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
         .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
         .value("no_proxy", \.proxyExceptions, .text),
         .notAvailable("client_secret_ref"), .notAvailable("proxy_from_environment"),
@@ -24,9 +24,6 @@ enum OAuth2Schema {
     static func check(_ options: OAuth2Options, at node: ConfigurationNode, problems: inout ProblemList) {
         if options.tokenURL == nil, node.value(of: "token_url") == nil {
             problems.add("missing key \"token_url\"", at: node)
-        }
-        if options.tls.serverName != nil {
-            problems.add("server_name is not available for oauth2 in this version", at: node)
         }
         let secrets = ["client_secret", "client_secret_file"].filter { node.value(of: $0)?.isGiven ?? false }
         if secrets.count > 1 {

@@ -5,20 +5,30 @@ internal import TidegateProbes
 enum ProbeTLSSchema {
     static let fields: [Field<ProbeTLSOptions>] =
         [
-            .value("ca", \.ca, .pem), .value("ca_file", \.caFile, .path),
-            .value("cert", \.certificate, .pem), .value("cert_file", \.certificateFile, .path),
-            .value("key", \.key, .pem), .value("key_file", \.keyFile, .path),
+            .value("ca", \.ca, Self.certificates), .value("ca_file", \.caFile, .path),
+            .value("cert", \.certificate, Self.certificates), .value("cert_file", \.certificateFile, .path),
+            .value("key", \.key, Self.key), .value("key_file", \.keyFile, .path),
             .value("server_name", \.serverName, .serverName),
             .value("insecure_skip_verify", \.isInsecure, .boolean),
             .value("min_version", \.minVersion, .tlsVersion), .value("max_version", \.maxVersion, .tlsVersion),
         ] + ["ca", "cert", "key"].map { .refused("\($0)_ref", "needs a secret manager; give \($0) or \($0)_file") }
 
-    /// The same where the server's name cannot be an address.
-    @Sendable
-    static func checkWithName(_ options: ProbeTLSOptions, at node: ConfigurationNode, problems: inout ProblemList) {
-        self.check(options, at: node, problems: &problems)
-        if let name = options.serverName, (try? Target(name))?.address != nil {
-            problems.add("server_name is an address; only names are available in this version", at: node)
+    private static let certificates = Self.pem("there is no certificate in PEM in the text") {
+        ProbeTLSOptions.hasCertificate($0)
+    }
+    private static let key = Self.pem("there is no key in PEM without a passphrase in the text") {
+        ProbeTLSOptions.hasKey($0)
+    }
+
+    // An empty text is none. It may be a key: no message quotes it.
+    private static func pem(
+        _ problem: String, _ isGood: @escaping @Sendable (String) -> Bool
+    ) -> ValueParser<String?> {
+        ValueParser { node throws(TextError) in
+            guard case .scalar(let text) = node.content else { throw TextError("expected a text in PEM") }
+            guard !text.isEmpty else { return nil }
+            guard isGood(text) else { throw TextError(problem) }
+            return text
         }
     }
 
@@ -31,6 +41,7 @@ enum ProbeTLSSchema {
         if hasCertificate != (options.key != nil || options.keyFile != nil) {
             problems.add("cert or cert_file has to be given together with key or key_file", at: node)
         }
+        if !options.hasMatchingTexts { problems.add("key is not that of the certificate in cert", at: node) }
         if let lowest = options.minVersion, let highest = options.maxVersion, lowest > highest {
             problems.add("min_version is above max_version", at: node)
         }

@@ -144,27 +144,15 @@ extension ValueParser<String?> {
         }
         return text
     }
-}
 
-extension ValueParser<String?> {
-    /// A name in a certificate, without the dot at the end of the root's; an empty text is none.
+    /// The name or the address that a certificate has to be for; an empty text is none.
     static let serverName = ValueParser.text("a host") { text throws(TextError) in
         guard !text.isEmpty else { return nil }
-        let name = text.hasSuffix(".") ? String(text.dropLast()) : text
-        let port: UInt16?
-        do throws(TargetError) { port = try Target(name).port } catch { throw TextError("\(error)") }
-        guard port == nil else { throw TextError("\"\(text)\" has a port, which belongs into the target") }
-        return name
-    }
-
-    /// Certificates or a key in PEM; an empty text is none.
-    ///
-    /// The text may be a key: no message quotes it.
-    static let pem = ValueParser { node throws(TextError) in
-        guard case .scalar(let text) = node.content else { throw TextError("expected a text in PEM") }
-        guard !text.isEmpty else { return nil }
-        guard text.contains("-----BEGIN ") else { throw TextError("the text is not in PEM (-----BEGIN ...)") }
-        return text
+        let target: Target
+        do throws(TargetError) { target = try Target(text) } catch { throw TextError("\(error)") }
+        guard target.port == nil else { throw TextError("\"\(text)\" has a port, which certificates are not for") }
+        // Without the dot of the root, which neither handshakes nor certificates have.
+        return target.host
     }
 }
 
