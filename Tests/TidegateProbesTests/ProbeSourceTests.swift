@@ -53,6 +53,8 @@ struct ProbeSourceTests {
         let report = try await Self.probe(prober, "both.test:\(server.port)", from: "::1", by: "lo")
         #expect(report.value("probe_success") == 1, "\(report.failure as Any)")
         #expect(server.peers == ["::1"])
+        let foreign = try await Self.probe(prober, "both.test:\(server.port)", from: "2001:db8::77")
+        #expect(foreign.failure?.text == "this host does not have the source address 2001:db8::77")
     }
 
     @Test("Packets leave by the interface, whatever the routes say", arguments: probers)
