@@ -68,7 +68,7 @@ public final class Monitor: Sendable {
         // Attached first, so that the counters equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
         let own = configuration.connections.isEnabled ? OwnSockets() : nil
-        let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time), time: time))
+        let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time, own: own), time: time))
         // One for both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker(
             caFile: configuration.session.tls.caFile, own: own, onThreadStart: onThreadStart)
@@ -95,7 +95,7 @@ public final class Monitor: Sendable {
             monitor: reachability, resolver: resolver, web: web,
             internetCheck: configuration.reachability.internetCheck, time: time,
             dependencies: PathDiagnostics.Dependencies(
-                time: time, onThreadStart: onThreadStart, connections: observer))
+                time: time, onThreadStart: onThreadStart, connections: observer, own: own))
         let host = HostDiagnostics(
             self.diagnostics, bus: bus, walksToInternet: walksToInternet, time: time)
         targets.start(self.diagnostics, host)

@@ -49,8 +49,10 @@ struct OneShotMonitor: Sendable {
         return PathDiagnostics(
             monitor: self.reachability, resolver: self.resolver, web: Monitor.httpChecker(trusting: caFile, own: own),
             internetCheck: internetCheck, time: self.time,
-            connections: Monitor.connectionObservation(
-                of: self.reachability, bus: self.bus, own: own, time: self.time))
+            dependencies: PathDiagnostics.Dependencies(
+                time: self.time,
+                connections: Monitor.connectionObservation(
+                    of: self.reachability, bus: self.bus, own: own, time: self.time), own: own))
     }
 
     private static func configuration(_ targets: [Target]) -> ReachabilityConfiguration {

@@ -1,7 +1,6 @@
 """What it costs to observe every TCP connection: the sidecar beside a bare C reader of the same messages, and beside ss."""
 
 import contextlib
-import json
 import re
 import statistics
 import subprocess
@@ -218,7 +217,7 @@ class stalls:
 
     def follow(self):
         for line in self.process.stdout:
-            if line.startswith("data:") and json.loads(line[5:]).get("event") == "connection.stalled":
+            if line.strip() == "event: connection.stalled":
                 self.seen.append(time.monotonic())
 
     def __enter__(self):

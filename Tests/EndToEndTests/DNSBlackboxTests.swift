@@ -21,6 +21,12 @@ struct DNSBlackboxTests {
         ("ds", Record(43, [0x12, 0x34, 8, 1] + [UInt8](repeating: 0xAB, count: 20)), "DS", "4660 8 1 (AB){20}"),
         ("sshfp", Record(44, [1, 1] + [UInt8](repeating: 0xCD, count: 20)), "SSHFP", "1 1 (CD){20}"),
         ("tlsa", Record(52, [3, 1, 1] + [UInt8](repeating: 0xEF, count: 32)), "TLSA", "3 1 1 (ef){32}"),
+        (
+            "nsec3",
+            Record(50, [1, 0, 0, 10, 2, 0xAB, 0xCD, 20] + [UInt8](repeating: 7, count: 20) + [0, 1, 0x60]), "NSEC3",
+            "1 0 10 ABCD 0S3GE1O70S3GE1O70S3GE1O70S3GE1O7 A NS"
+        ),
+        ("cds", Record(59, [0x12, 0x34, 8, 2] + [UInt8](repeating: 0xAB, count: 32)), "CDS", "4660 8 2 (AB){32}"),
         ("nsec", Record(47, DNSMessageBytes.name("n.test") + [0, 1, 0x60]), "NSEC", "n\\.test\\. A NS"),
     ]
 
@@ -40,6 +46,8 @@ struct DNSBlackboxTests {
           not: {prober: dns, dns: {query_name: full.tide.test, validate_answer_rrs: {fail_if_not_matches_regexp: ["2$"]}}}
           none: {prober: dns, dns: {query_name: full.tide.test, validate_answer_rrs: {fail_if_none_matches_regexp: ["MX"]}}}
           authority: {prober: dns, dns: {query_name: full.tide.test, validate_authority_rrs: {fail_if_none_matches_regexp: ["NS\\t"]}}}
+          chaos: {prober: dns, dns: {query_name: chaos.tide.test, query_type: TXT, query_class: CH,
+            validate_answer_rrs: {fail_if_not_matches_regexp: ['\\tCH\\tTXT\\t"unbound"$']}}}
           additional: {prober: dns, dns: {query_name: a.tide.test, validate_additional_rrs: {fail_if_not_matches_regexp: ["A"]}}}
 
         """
@@ -51,6 +59,7 @@ struct DNSBlackboxTests {
         }
         switch label {
         case "refused": return DNSMessageBytes(code: 5)
+        case "chaos": return DNSMessageBytes(answers: [Record(16, class: 3, [7] + Array("unbound".utf8))])
         case "servfail": return DNSMessageBytes(code: 2)
         default:
             return DNSMessageBytes(
@@ -72,7 +81,7 @@ struct DNSBlackboxTests {
         let comparison = try await BlackboxComparison(Self.modules + texts.joined())
         defer { comparison.stop() }
         let target = "127.0.0.1:\(server.port)"
-        let successes = ["plain", "tcp", "soa", "no_soa", "any", "expected", "all", "authority"]
+        let successes = ["plain", "tcp", "soa", "no_soa", "any", "expected", "all", "authority", "chaos"]
         for module in successes + Self.records.map({ "text_\($0.name)" }) {
             let found = try await comparison.compare(module, target)
             #expect(found["probe_success"] == "1", "\(module)")

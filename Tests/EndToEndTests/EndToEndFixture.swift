@@ -81,6 +81,11 @@ struct Samples {
 
     subscript(_ series: String) -> Double? { self.values[series] }
 
+    /// The series whose metrics' names begin so and whose values are not 0.
+    func nonzero(_ prefix: String) -> [String: Double] {
+        self.values.filter { $0.key.hasPrefix(prefix) && $0.value != 0 }
+    }
+
     /// The sum over a metric's series; only over those with a label, if one is given.
     func sum(_ metric: String, containing label: String = "") -> Double {
         self.values.filter { $0.key == metric || $0.key.hasPrefix("\(metric){") }

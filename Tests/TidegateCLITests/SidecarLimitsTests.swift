@@ -10,7 +10,7 @@ struct SidecarLimitsTests {
         let path = "/tmp/tidegate-limits-\(UUID().uuidString.prefix(8))"
         private let program: Program
 
-        init(configuration: String, descriptors: Int? = nil) async throws {
+        init(configuration: String, descriptors: Int? = nil, arguments: [String] = []) async throws {
             try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
             try configuration.write(toFile: "\(self.path)/c.yml", atomically: true, encoding: .utf8)
             let limit = descriptors.map { ["prlimit", "--nofile=\($0)"] } ?? []
@@ -19,7 +19,7 @@ struct SidecarLimitsTests {
                     BuiltProduct.path(of: "tidegate"), "serve", "--config.file", "\(self.path)/c.yml", "--log.level",
                     "debug", "--web.listen-address", "127.0.0.1:0", "--state.dir", "\(self.path)/state",
                     "--control.socket", "\(self.path)/sock",
-                ])
+                ] + arguments)
             self.program = program
             let isUp = await eventually(within: .seconds(20)) {
                 program.errorsSoFar.contains("msg=\"control socket listening\"")
@@ -58,6 +58,19 @@ struct SidecarLimitsTests {
             self.program.signal(SIGKILL)
             try? FileManager.default.removeItem(atPath: self.path)
         }
+    }
+
+    @Test(
+        "A probe ends the offset before its scrape does", arguments: [([], "4.5"), (["--timeout-offset", "2"], "3")])
+    func timeoutOffset(arguments: [String], limit: String) async throws {
+        let daemon = try await Daemon(configuration: "modules: {m: {prober: tcp}}\n", arguments: arguments)
+        let port = try #require(await eventualValue { daemon.port })
+        let answer = try await Program.expect([
+            "curl", "-s", "-H", "X-Prometheus-Scrape-Timeout-Seconds: 5",
+            "http://127.0.0.1:\(port)/probe?module=m&target=127.0.0.1:\(port)",
+        ])
+        #expect(answer.contains("\nprobe_timeout_seconds \(limit)\n"), "\(answer)")
+        _ = await daemon.stop()
     }
 
     @Test("The state directory is no place for a body, and no source of one")

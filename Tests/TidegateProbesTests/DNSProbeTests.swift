@@ -106,6 +106,51 @@ struct DNSProbeTests {
         #expect(silent.failure?.reason == "timed_out", "\(silent.failure as Any)")
     }
 
+    @Test("An answer as large as a message may be is read whole", arguments: DNSProbeOptions.Transport.allCases)
+    func largest(transport: DNSProbeOptions.Transport) async throws {
+        // 16 bytes each; a datagram has at most 65,507.
+        let server = try Self.server(DNSMessageBytes(answers: (0..<4090).map { DNSMessageBytes.a(UInt8($0 % 256)) }))
+        let report = try await Self.probe(server.port) { $0.transport = transport }
+        #expect(report.value("probe_dns_answer_rrs") == 4090, "\(report.failure as Any)")
+    }
+
+    @Test("An answer that ends before its length is no reply", arguments: [1, 2, 40])
+    func cut(count: Int) async throws {
+        let server = try ScriptedNameServer(
+            stream: { Array(Self.full.stream(to: $0).prefix(count)) }, datagrams: { _ in [] })
+        let report = try await Self.probe(server.port) { $0.transport = .tcp }
+        #expect(report.value("probe_success") == 0 && report.failure?.party == .theirs, "\(report.failure as Any)")
+        #expect(report.failure?.reason == "reset", "\(report.failure as Any)")
+    }
+
+    @Test("An answer to another question is not the server's answer")
+    func otherQuestion() async throws {
+        // The last byte of the class, and a letter of the name.
+        for position in [-1, 14] {
+            let server = try ScriptedNameServer { question in
+                var other = question
+                let end = 12 + DNSMessageBytes.name("www.tide.test").count + 4
+                other[position < 0 ? end + position : position] ^= 2
+                return [Self.full.reply(to: other)]
+            }
+            let report = try await Self.probe(server.port, timeout: .milliseconds(500))
+            #expect(report.value("probe_dns_answer_rrs") == 0, "\(position)")
+            #expect(report.failure?.reason == "protocol_error" && report.failure?.party == .theirs)
+        }
+    }
+
+    @Test("The family is the preferred one, IPv6 without a preference")
+    func family() async throws {
+        for (family, number) in [(AddressFamily.ipv4, 4.0), (.ipv6, 6), (nil, 6)] as [(AddressFamily?, Double)] {
+            var module = ProbeModule(prober: .dns, timeout: .seconds(20))
+            (module.dns.name, module.dns.transport) = ("www.tide.test", .tcp)
+            if let family { module.dns.family = FamilyPreference(family, allowsFallback: true) }
+            let fixture = ProbeFixture(
+                names: ["ns.test": [IPAddress(ipv4: 0x7F00_0001), try #require(IPAddress("::1"))]], module: module)
+            #expect(try await fixture.probe("ns.test:1").value("probe_ip_protocol") == number)
+        }
+    }
+
     @Test("Silence, a closed port and a broken stream fail for their own reasons")
     func failures() async throws {
         let mute = try ScriptedNameServer(stream: { _ in [] }, datagrams: { _ in [] })

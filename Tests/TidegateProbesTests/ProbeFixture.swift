@@ -1,4 +1,5 @@
 import HTTPTypes
+import Synchronization
 import TidegateCore
 import TidegateLoop
 import TidegateNetwork
@@ -11,6 +12,8 @@ import TidegateTransfer
 struct ProbeFixture {
     let runner: ProbeRunner
     let resolver: ScriptedResolver
+    /// What the rungs below were asked about.
+    let doubts = RecordedDoubts()
 
     static let loopback = IPAddress(ipv4: 0x7F00_0001)
 
@@ -21,6 +24,7 @@ struct ProbeFixture {
         path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
         host: Verdict = .unknown, cause: Cause? = nil, module: ProbeModule? = nil, echo: EchoClient = EchoClient()
     ) {
+        let doubts = self.doubts
         let resolver = ScriptedResolver(
             ["tide.test": [Self.loopback], "other.test": [Self.loopback]].merging(names) { $1 })
         self.resolver = resolver
@@ -33,7 +37,11 @@ struct ProbeFixture {
             environment: ProbeEnvironment(
                 resolver: resolver,
                 network: ProbeEnvironment.Network(
-                    route: { AddressRoute(verdict: path($0), link: "eth0") }, internet: { host }, cause: { _ in cause }),
+                    route: { AddressRoute(verdict: path($0), link: "eth0") }, internet: { host },
+                    cause: { doubt in
+                        doubts.add(doubt)
+                        return cause
+                    }),
                 attempts: AttemptClient(name: "tg-probe"), time: SystemClock(),
                 call: { delay, body in
                     Task {
@@ -46,6 +54,15 @@ struct ProbeFixture {
     func probe(_ target: String, hostname: String? = nil) async throws -> ProbeReport {
         try await self.runner.probe(ProbeQuestion(module: "m", target: target, hostname: hostname))
     }
+}
+
+/// Every doubt about whose a failure was.
+final class RecordedDoubts: Sendable {
+    private let list = Mutex<[ProbeDoubt]>([])
+
+    var all: [ProbeDoubt] { self.list.withLock { $0 } }
+
+    func add(_ doubt: ProbeDoubt) { self.list.withLock { $0.append(doubt) } }
 }
 
 extension ProbeReport {

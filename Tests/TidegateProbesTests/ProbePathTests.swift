@@ -141,6 +141,42 @@ struct ProbePathTests {
         #expect(elsewhere.value("probe_failure_info", "timed_out", "gateway") == 1)
     }
 
+    // A server that takes a request, begins to answer and falls silent.
+    private static func cut() throws -> LiveServer {
+        try LiveServer { _ in
+            LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 9"]) + [1]), .hang])
+        }
+    }
+
+    @Test("After a redirect the rungs below are asked about the port that it led to")
+    func redirected() async throws {
+        let cut = try Self.cut()
+        defer { cut.stop() }
+        let server = try LiveServer { _ in .respond(302, ["Location: http://other.test:\(cut.port)/"], text: "") }
+        defer { server.stop() }
+        let fixture = ProbeFixture(timeout: .milliseconds(500))
+        let report = try await fixture.probe(server.url())
+        #expect(report.failure?.reason == "timed_out", "\(report.failure as Any)")
+        #expect(
+            fixture.doubts.all.map(\.subject) == [.target(Target(address: ProbeFixture.loopback, port: cut.port))])
+    }
+
+    @Test("A failure of a scheduled probe asks the rungs below once, and one that explains itself never")
+    func askedOnce() async throws {
+        let cut = try Self.cut()
+        defer { cut.stop() }
+        let gateway = Cause.router(.silent(IPAddress(ipv4: 0x0A00_0001), link: "eth0", lastConfirmed: nil))
+        let fixture = ProbeFixture(timeout: .milliseconds(500), cause: gateway)
+        let probe = ScheduledProbe(name: "p", module: "m", target: cut.url(), every: .seconds(60))
+        let report = try #require(await fixture.runner.run(probe))
+        #expect(report.failure?.party == .gateway && fixture.doubts.all.count == 1)
+        #expect(fixture.doubts.all.first?.isScheduled == true)
+        let refusing = try LiveServer { _ in .respond(500, text: "no") }
+        defer { refusing.stop() }
+        let failed = try await fixture.probe(refusing.url())
+        #expect(failed.failure?.party == .theirs && fixture.doubts.all.count == 1)
+    }
+
     @Test("The log says what happened, and the module's secrets are in nothing that is shown")
     func log() async throws {
         let server = try LiveServer { _ in .respond(401, text: "no") }

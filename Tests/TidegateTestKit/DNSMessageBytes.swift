@@ -47,8 +47,8 @@ package struct DNSMessageBytes: Sendable {
     /// The reply to a question.
     package func reply(to question: [UInt8]) -> [UInt8] {
         let end = self.endOfQuestion(question)
-        let counts = [1, self.answers.count, self.authorities.count, self.additionals.count]
-        let header = question.prefix(2) + [0x80 | (question[2] & 1), self.code] + counts.flatMap { [0, UInt8($0)] }
+        let counts = [1, self.answers.count, self.authorities.count, self.additionals.count].map { UInt16($0) }
+        let header = question.prefix(2) + [0x80 | (question[2] & 1), self.code] + counts.flatMap(Self.pair)
         let records = (self.answers + self.authorities + self.additionals).flatMap { record in
             [0xC0, 12] + Self.pair(record.type) + Self.pair(record.recordClass) + Self.bytes(300)
                 + Self.pair(UInt16(record.data.count)) + record.data

@@ -15,9 +15,10 @@ final class HopSocket {
     private let transport: HopWalkMachine.Transport
     private let destination: IPAddress
 
-    /// Sends the packet.
+    /// Sends the packet; a socket of TCP is noted in `own`.
     init(
-        _ transport: HopWalkMachine.Transport, to address: IPAddress, port: UInt16, hopLimit: Int
+        _ transport: HopWalkMachine.Transport, to address: IPAddress, port: UInt16, hopLimit: Int,
+        noting own: OwnSockets?
     ) throws(Failure) {
         let family = address.family == .ipv4 ? AF_INET : AF_INET6
         let kind = transport == .tcp ? SOCK_STREAM.rawValue : SOCK_DGRAM.rawValue
@@ -25,6 +26,7 @@ final class HopSocket {
         self.transport = transport
         self.destination = address
         guard self.descriptor >= 0 else { throw Failure(code: errno) }
+        if transport == .tcp { own?.insert(tg_socket_cookie(self.descriptor)) }
         if let code = self.send(to: address, port, family, hopLimit) {
             self.close()
             throw Failure(code: code)

@@ -18,10 +18,12 @@ package final class HopWalk: Sendable {
     private let thread: LoopThread<HopWalkLoop>
 
     /// Starts the thread; `onThreadStart` runs on it first, so that tests can enter a namespace.
-    package init(onThreadStart: @escaping @Sendable () -> Void = {}) throws(LoopError) {
+    ///
+    /// TCP sockets are noted in `own`.
+    package init(own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}) throws(LoopError) {
         self.thread = try LoopThread(name: "tg-hop-walk") { loop in
             onThreadStart()
-            return HopWalkLoop(loop: loop)
+            return HopWalkLoop(loop: loop, own: own)
         }
     }
 
@@ -77,7 +79,12 @@ private final class HopWalkLoop: LoopHandler {
     private var owners: [Int32: (walk: UInt64, probe: HopWalkMachine.Probe)] = [:]
     private var lastID: UInt64 = 0
 
-    init(loop: Loop) { self.loop = loop }
+    private let own: OwnSockets?
+
+    init(loop: Loop, own: OwnSockets?) {
+        self.loop = loop
+        self.own = own
+    }
 
     func receive(_ request: Request) {
         self.lastID += 1
@@ -102,7 +109,8 @@ private final class HopWalkLoop: LoopHandler {
     private func open(
         _ probe: HopWalkMachine.Probe, for request: Request, owner: UInt64
     ) throws(HopSocket.Failure) -> HopSocket {
-        let socket = try HopSocket(probe.transport, to: request.address, port: request.port, hopLimit: probe.limit)
+        let socket = try HopSocket(
+            probe.transport, to: request.address, port: request.port, hopLimit: probe.limit, noting: self.own)
         socket.sentAt = self.loop.clock.monotonic()
         do throws(LoopError) {
             try self.loop.watch(socket.descriptor, for: probe.transport == .tcp ? .write : .read)

@@ -6,8 +6,8 @@ protocol TargetProbe: Sendable {
     /// Asks once; everything that is found, failures included, goes into `findings`.
     func run(_ target: String, _ findings: inout ProbeFindings) async
     /// What the rungs below are asked about when nothing that was seen says whose failure it was: the `address` that
-    /// was probed, because the name may lead elsewhere by now; nil for nothing.
-    func subject(of target: String, at address: IPAddress) -> ProbeSubject?
+    /// was probed, because the name may lead elsewhere by now, and the port that a redirect led to; nil for nothing.
+    func subject(of target: String, at address: IPAddress, redirectedTo port: UInt16?) -> ProbeSubject?
     /// Where its packets leave this host.
     var source: ProbeSource { get }
 }

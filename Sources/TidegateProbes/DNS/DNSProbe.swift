@@ -47,7 +47,7 @@ struct DNSProbe: TargetProbe {
     }
 
     /// The server, if it may be asked about; a diagnosis of another way out would say nothing of this one.
-    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+    func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         guard self.options.source.interface == nil else { return nil }
         // Over UDP there is no connection to try.
         guard self.options.transport == .tcp else { return .address(address, port: nil) }

@@ -16,6 +16,8 @@ struct GRPCCall: Sendable {
     let message: [UInt8]
     /// The handshake that comes first; nil for none.
     let tls: TLSClient?
+    /// Where the socket is noted; nil if nobody asks for it.
+    let own: OwnSockets?
 
     /// A call that was begun.
     struct Connection: Sendable {
@@ -30,7 +32,8 @@ struct GRPCCall: Sendable {
         try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(limit.timeAmount)
             .connect(to: address) { channel in
-                channel.eventLoop.makeCompletedFuture { try self.begin(on: channel, within: limit) }
+                self.own?.insert(channel)
+                return channel.eventLoop.makeCompletedFuture { try self.begin(on: channel, within: limit) }
             }
     }
 

@@ -28,7 +28,8 @@ struct GRPCProbe: TargetProbe {
         findings.set(.grpcDuration, findings.value(of: .lookupTime), labels: ["resolve"])
         guard let address else { return }
         let call = GRPCCall(
-            fields: self.fields(for: target), message: HealthMessage.request(service: self.options.service), tls: tls)
+            fields: self.fields(for: target), message: HealthMessage.request(service: self.options.service), tls: tls,
+            own: self.context.environment.own)
         for status in HealthMessage.ServingStatus.known {
             findings.set(.grpcHealth, 0, labels: [status.description])
         }
@@ -39,7 +40,7 @@ struct GRPCProbe: TargetProbe {
         await self.record(failure, at: address, &findings)
     }
 
-    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+    func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         .address(address, port: (try? Self.target(of: text)).map(self.port))
     }
 

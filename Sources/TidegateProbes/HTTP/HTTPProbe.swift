@@ -30,12 +30,12 @@ struct HTTPProbe: TargetProbe {
     }
 
     /// The URL, if it is not behind a proxy.
-    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+    func subject(of text: String, at address: IPAddress, redirectedTo port: UInt16?) -> ProbeSubject? {
         guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil else {
             return nil
         }
         // A diagnosis of another way out would say nothing of this one.
-        return self.source.isBound ? nil : .address(address, port: url.target.port)
+        return self.source.isBound ? nil : .address(address, port: port ?? url.connectPort)
     }
 
     // A scheme may be left out.
@@ -63,4 +63,9 @@ struct HTTPProbe: TargetProbe {
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
         return address
     }
+}
+
+extension HTTPURL {
+    /// The port that is connected to.
+    var connectPort: UInt16 { self.target.port ?? (self.scheme == .https ? 443 : 80) }
 }

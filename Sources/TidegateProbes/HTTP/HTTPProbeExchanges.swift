@@ -147,7 +147,7 @@ struct HTTPProbeExchanges {
             return nil
         }
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
-        findings.address = first
+        (findings.address, findings.redirectedPort) = (first, hop.url.connectPort)
         let route = source.isBound ? AddressRoute(verdict: .unknown) : await environment.network.route(first)
         guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
             let reason = route.verdict.reason ?? .noRoute

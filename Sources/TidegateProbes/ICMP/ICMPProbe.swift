@@ -36,7 +36,7 @@ struct ICMPProbe: TargetProbe {
     }
 
     /// The host, if it may be asked about; a diagnosis of another way out would say nothing of this one.
-    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+    func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         self.options.source.interface == nil ? .address(address, port: nil) : nil
     }
 

@@ -12,6 +12,8 @@ struct ProbeFindings {
     private(set) var isOutage = false
     /// The address that is connected to; nil before one is known.
     var address: IPAddress?
+    /// The port that a redirect led to; nil if none did.
+    var redirectedPort: UInt16?
     /// True if a name gave no address, though the name may well exist.
     private(set) var isUnresolved = false
     /// The addresses of the last connection; nil if there was none.

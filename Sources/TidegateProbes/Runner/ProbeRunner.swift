@@ -134,7 +134,10 @@ package final class ProbeRunner: ProbeService {
         // For a scheduled run nobody waits: then a path that was good a moment ago is looked at again, too.
         guard failure.party == .unknown || findings.isUnresolved || isScheduled && failure.party == .path,
             let subject = findings.isUnresolved
-                ? .internet : findings.address.flatMap({ probe.subject(of: target, at: $0) }),
+                ? .internet
+                : findings.address.flatMap({
+                    probe.subject(of: target, at: $0, redirectedTo: findings.redirectedPort)
+                }),
             let cause = await network.cause(
                 ProbeDoubt(subject: subject, address: findings.address, isScheduled: isScheduled))
         else { return }

@@ -18,7 +18,10 @@ extension ProbeContext {
             witnesses: found?.witnesses ?? [])
         evidence.lacksClientCertificate = failure.lacksClientCertificate
         let attribution = FaultClassifier.attribution(of: evidence)
-        let isAboutConnection = attribution?.rung == .tcp || failure.failure == .timedOut
+        // What lies below the connection is the reason that it failed for.
+        let isAboutConnection =
+            attribution.map { [.address, .route, .gateway, .tcp].contains($0.rung) } ?? false
+            || failure.failure == .timedOut
         findings.fail(
             ProbeFailureReason(failure.failure), attribution?.party ?? .unknown,
             (isAboutConnection ? attribution?.evidence.first : nil) ?? failure.text)

@@ -37,7 +37,7 @@ struct TCPProbe: TargetProbe {
     }
 
     /// The port, if it may be asked about; a diagnosis of another way out would say nothing of this one.
-    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+    func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         self.source.isBound ? nil : .address(address, port: (try? Target(text))?.port)
     }
 }

@@ -21,5 +21,5 @@ struct UnixProbe: TargetProbe {
         await session.run(&findings) { address }
     }
 
-    func subject(of target: String, at address: IPAddress) -> ProbeSubject? { nil }
+    func subject(of target: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? { nil }
 }

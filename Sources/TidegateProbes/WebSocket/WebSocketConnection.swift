@@ -13,14 +13,16 @@ struct WebSocketConnection: Sendable {
     /// The TLS handshake that comes first; nil for none.
     let encryption: EventLoopFuture<String?>?
 
-    /// Connects.
+    /// Connects; the socket is noted in `own`.
     static func connect(
-        to address: SocketAddress, within limit: Duration, tls: TLSClient?, _ handshake: WebSocketHandshake
+        to address: SocketAddress, within limit: Duration, tls: TLSClient?, _ handshake: WebSocketHandshake,
+        noting own: OwnSockets?
     ) async throws -> WebSocketConnection {
         let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .connectTimeout(limit.timeAmount)
         return try await bootstrap.connect(to: address) { channel in
-            channel.eventLoop.makeCompletedFuture {
+            own?.insert(channel)
+            return channel.eventLoop.makeCompletedFuture {
                 let (pipeline, reader) = (channel.pipeline.syncOperations, WebSocketReader())
                 let answer = try WebSocketUpgrade.add(handshake, to: pipeline)
                 try pipeline.addHandler(reader)

@@ -27,7 +27,7 @@ struct WebSocketProbe: TargetProbe {
         }
     }
 
-    func subject(of text: String, at address: IPAddress) -> ProbeSubject? {
+    func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         .address(address, port: (try? Self.url(text))?.target.port)
     }
 

@@ -29,7 +29,8 @@ struct WebSocketSession {
                 try await WebSocketConnection.connect(
                     to: try SocketAddress(
                         ipAddress: "\(self.address.address)", port: Int(self.url.target.port ?? self.url.scheme.port)),
-                    within: self.context.remaining, tls: client, handshake)
+                    within: self.context.remaining, tls: client, handshake,
+                    noting: self.context.environment.own)
             }
             self.record("connect", since: start, &findings)
             findings.note("Successfully dialed")

@@ -14,16 +14,18 @@ extension PathDiagnostics {
         let connections: (any ConnectionObservation)?
 
         /// Dependencies with threads of their own; `onThreadStart` runs first on each of them.
+        ///
+        /// Connections are noted in `own`.
         package init(
             time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {},
             settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system,
             hosts: @escaping @Sendable () -> HostsFile = HostsFile.system, dnsPort: UInt16 = 53,
-            connections: (any ConnectionObservation)? = nil
+            connections: (any ConnectionObservation)? = nil, own: OwnSockets? = nil
         ) {
             self.probe = LazyThread { try? UDPProbe(onThreadStart: onThreadStart) }
-            self.hopWalk = LazyThread { try? HopWalk(onThreadStart: onThreadStart) }
+            self.hopWalk = LazyThread { try? HopWalk(own: own, onThreadStart: onThreadStart) }
             self.resolvers = ResolverClient(
-                client: DNSClient(time: time, onThreadStart: onThreadStart), port: dnsPort)
+                client: DNSClient(time: time, own: own, onThreadStart: onThreadStart), port: dnsPort)
             self.settings = settings
             self.hosts = hosts
             self.connections = connections

@@ -19,17 +19,14 @@ package final class PathDiagnostics: Sendable {
 
     /// Diagnostics by what a monitor knows.
     ///
-    /// - Parameters:
-    ///   - internetCheck: The internet rung is checked if this has URLs, enabled or not.
-    ///   - connections: Knows the connections of other programs, which are evidence.
+    /// - Parameter internetCheck: The internet rung is checked if this has URLs, enabled or not.
     package convenience init(
         monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
-        internetCheck: InternetCheckPolicy = .off, time: any TimeSource,
-        connections: (any ConnectionObservation)? = nil
+        internetCheck: InternetCheckPolicy = .off, time: any TimeSource
     ) {
         self.init(
             monitor: monitor, resolver: resolver, web: web, internetCheck: internetCheck, time: time,
-            dependencies: Dependencies(time: time, connections: connections))
+            dependencies: Dependencies(time: time))
     }
 
     /// Diagnostics whose packets are sent as a test wants.

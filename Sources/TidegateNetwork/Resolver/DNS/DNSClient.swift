@@ -7,12 +7,18 @@ package import TidegateCore
 /// One thread, `tg-dns-client`, waits for all answers; it starts with the first question.
 package final class DNSClient: Sendable {
     private let time: any TimeSource
+    private let own: OwnSockets?
     private let onThreadStart: @Sendable () -> Void
     private let thread = Mutex<LoopThread<DNSClientLoop>?>(nil)
 
     /// A client without a thread yet; `onThreadStart` runs on it first, so that tests can enter a namespace.
-    package init(time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {}) {
+    ///
+    /// TCP sockets are noted in `own`.
+    package init(
+        time: any TimeSource, own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}
+    ) {
         self.time = time
+        self.own = own
         self.onThreadStart = onThreadStart
     }
 
@@ -29,12 +35,12 @@ package final class DNSClient: Sendable {
     }
 
     private func runningThread() -> LoopThread<DNSClientLoop>? {
-        let (time, onThreadStart) = (self.time, self.onThreadStart)
+        let (time, own, onThreadStart) = (self.time, self.own, self.onThreadStart)
         return self.thread.withLock { thread in
             if thread == nil {
                 thread = try? LoopThread(name: "tg-dns-client") { loop in
                     onThreadStart()
-                    return DNSClientLoop(loop: loop, time: time)
+                    return DNSClientLoop(loop: loop, time: time, own: own)
                 }
             }
             return thread

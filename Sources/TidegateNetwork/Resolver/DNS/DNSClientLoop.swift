@@ -40,8 +40,11 @@ final class DNSClientLoop: LoopHandler {
     private var generator = SystemRandomNumberGenerator()
     private var buffer = [UInt8](repeating: 0, count: DNSClientLoop.datagramSize)
 
-    init(loop: Loop, time: any TimeSource) {
+    private let own: OwnSockets?
+
+    init(loop: Loop, time: any TimeSource, own: OwnSockets?) {
         self.loop = loop
+        self.own = own
         self.time = time
     }
 
@@ -125,7 +128,7 @@ final class DNSClientLoop: LoopHandler {
 
     private func open(_ kind: DNSSocket.Kind, _ number: UInt64) {
         guard let question = self.exchanges[number]?.request.question else { return }
-        let opened = DNSSocket.open(kind, to: question.server, port: question.port)
+        let opened = DNSSocket.open(kind, to: question.server, port: question.port, noting: self.own)
         guard let descriptor = opened.descriptor else {
             return self.handle(.broken(opened.failure ?? .timedOut), number)
         }

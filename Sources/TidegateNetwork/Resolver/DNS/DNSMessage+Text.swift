@@ -77,7 +77,8 @@ extension DNSMessage {
         guard fields.count == 5 else { return String(text) }
         switch type {
         case LDNS_RR_TYPE_DS, LDNS_RR_TYPE_CDS, LDNS_RR_TYPE_SSHFP, LDNS_RR_TYPE_NSEC3, LDNS_RR_TYPE_NSEC3PARAM:
-            fields[4] = fields[4].uppercased()
+            // ldns has two blanks behind the salt of NSEC3.
+            fields[4] = fields[4].uppercased().split(separator: " ").joined(separator: " ")
         default: break
         }
         return fields.joined(separator: "\t")

@@ -18,12 +18,13 @@ enum DNSSocket {
 
     /// Opens a socket and connects it, so that the kernel accepts packets from the server only (udp(7)).
     static func open(
-        _ kind: Kind, to server: IPAddress, port: UInt16
+        _ kind: Kind, to server: IPAddress, port: UInt16, noting own: OwnSockets?
     ) -> (descriptor: Int32?, failure: DNSOutcome?) {
         let domain = server.family == .ipv4 ? AF_INET : AF_INET6
         let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
         let descriptor = socket(domain, Int32(type.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return (nil, self.outcome(errno, server)) }
+        if kind == .stream { own?.insert(tg_socket_cookie(descriptor)) }
         ErrorQueue.open(descriptor, server.family)
         let code = SocketAddress.connect(descriptor, to: server, port: port)
         guard code == 0 || code == EINPROGRESS else {
