@@ -47,7 +47,11 @@ package struct RemoteGroup: Sendable, Hashable {
         // A remote that has been silent for long says nothing of what failed now.
         let together = stalled.filter { $0.stalledSince.map { latest - $0 < self.simultaneity } ?? false }
         let first = together.compactMap(\.stalledSince).min() ?? latest
-        let hasAnyAnswered = members.contains { $0.answered.map { $0 > first + self.tolerance } ?? false }
+        let hasAnyAnswered = members.contains { member in
+            // What a remote to which connections hang sends nevertheless is no answer.
+            let answered = [member.answered, member.stalledSince].compactMap(\.self).min()
+            return member.answered != nil && answered.map { $0 > first + self.tolerance } ?? false
+        }
         if together.count >= 2, !hasAnyAnswered { return .silent(count: stalled.count) }
         guard stalled.count == 1, let only = stalled.first else {
             return .some(Dictionary(stalled.map { ($0.address, .unknown) }) { $1 })

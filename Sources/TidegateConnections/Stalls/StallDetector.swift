@@ -24,6 +24,8 @@ package struct StallFinding: Sendable, Hashable {
 package enum StallDetector {
     // One packet that is lost, or a tail-loss probe, looks the same until the second timeout.
     private static let suspiciousRetransmits = 2
+    // Nothing was acknowledged for more than a second then, whatever the peer sends besides.
+    private static let certainRetransmits = 3
     private static let shortestSilence = Duration.seconds(1)
     private static let initialTimeout = 1_000_000.0
 
@@ -69,10 +71,24 @@ package enum StallDetector {
                 kind: .window, age: pause, retransmits: Int(info.probes), nextTry: report.timeLeft)
         }
         let silence = Duration.milliseconds(Int64(info.lastAcknowledgement))
-        guard info.unacknowledged > 0, Int(info.retransmits) >= self.suspiciousRetransmits,
-            silence >= max(self.shortestSilence, .microseconds(4 * Int64(info.roundTrip)))
-        else { return nil }
-        return StallFinding(
-            kind: .unanswered, age: silence, retransmits: Int(info.retransmits), nextTry: report.timeLeft)
+        let retransmits = Int(info.retransmits)
+        guard info.unacknowledged > 0, retransmits >= self.suspiciousRetransmits else { return nil }
+        if silence >= max(self.shortestSilence, .microseconds(4 * Int64(info.roundTrip))) {
+            return StallFinding(kind: .unanswered, age: silence, retransmits: retransmits, nextTry: report.timeLeft)
+        }
+        // Where only the way there is cut, the peer repeats what it sent, and each of its packets counts as an answer.
+        guard retransmits >= self.certainRetransmits, report.timer == .retransmission else { return nil }
+        let age = self.age(of: info, report)
+        guard age >= self.shortestSilence else { return nil }
+        return StallFinding(kind: .unanswered, age: age, retransmits: retransmits, nextTry: report.timeLeft)
+    }
+
+    // Each timeout is twice as long as the one before; the present one has not ended.
+    private static func age(of info: TCPInfo, _ report: SocketReport) -> Duration {
+        let present = Duration.microseconds(Int64(info.retransmissionTimeout))
+        let before = (1...min(Int(info.retransmits), 30)).reduce(Duration.zero) { sum, number in
+            sum + present / (1 << number)
+        }
+        return before + max(.zero, present - report.timeLeft)
     }
 }

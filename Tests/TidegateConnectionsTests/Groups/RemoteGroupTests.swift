@@ -46,6 +46,13 @@ struct RemoteGroupTests {
         #expect(finding == .some([one.address: .theirs, two.address: .theirs]))
     }
 
+    @Test("What remotes send to which nothing gets through is no answer")
+    func oneWay() throws {
+        let one = try Self.member("192.0.2.1", answered: 0.2, stalled: 5)
+        let two = try Self.member("203.0.113.1", answered: 0.3, stalled: 4.8)
+        #expect(Self.finding([one, two]) == .silent(count: 2))
+    }
+
     @Test("Several that hang while none answers are the way there, also beside one that has hung for long")
     func silent() throws {
         let one = try Self.member("192.0.2.1", answered: 3, stalled: 3)

@@ -176,6 +176,33 @@ struct ObserverScenarioTests {
         #expect(fixture.statistics.roundTrips.values.reduce(0) { $0 + $1.counts.reduce(0, +) } == 15)
     }
 
+    @Test("A path that is cut in one direction stalls connections, although the remote repeats what it sent")
+    func cutOneWay() async throws {
+        let fixture = try await ObserverFixture()
+        let program = try fixture.start(
+            """
+            connection = connect(9001, limit=60)
+            while True:
+                connection.sendall(b"z")
+                connection.recv(100)
+                time.sleep(0.01)
+            """)
+        defer { program.signal(SIGKILL) }
+        let isSeen = await eventually { fixture.statistics.traffic[.outgoing]?.connections[.established] == 1 }
+        #expect(isSeen)
+        try ThreeHosts.filter(
+            fixture.hosts.gateway,
+            "table inet t { chain f { type filter hook forward priority 0; ip daddr \(ThreeHosts.farAddress.ipv4) drop; }; }"
+        )
+        let isStalled = await eventually { fixture.statistics.traffic[.outgoing]?.stalled[.unanswered] == 1 }
+        #expect(isStalled)
+        try fixture.hosts.gateway.run(["nft", "delete", "table", "inet", "t"])
+        let isRecovered = await eventually {
+            fixture.events.contains { if case .recovered = $0 { true } else { false } }
+        }
+        #expect(isRecovered, "\(fixture.events)")
+    }
+
     @Test("A path that is cut under load stalls connections, and they recover when it heals")
     func cut() async throws {
         let fixture = try await ObserverFixture()

@@ -69,6 +69,24 @@ struct StallDetectorTests {
         #expect(StallDetector.stall(of: Self.silent { $0.roundTrip = 300_000 }) == nil)
     }
 
+    @Test("Data that was sent again three times hangs for as long as its timeouts took, whatever the peer sends")
+    func oneWay() {
+        let report = Self.report(.established, timeLeft: .milliseconds(2592)) { info in
+            (info.unacknowledged, info.retransmits, info.retransmissionTimeout) = (1, 4, 3_264_000)
+            info.lastAcknowledgement = 348
+        }
+        #expect(
+            StallDetector.stall(of: report)
+                == StallFinding(
+                    kind: .unanswered, age: .milliseconds(3060 + 672), retransmits: 4, nextTry: .milliseconds(2592)))
+        // 200 ms, 400 ms and 100 ms of the third.
+        let young = Self.report(.established, timeLeft: .milliseconds(700)) { info in
+            (info.unacknowledged, info.retransmits, info.retransmissionTimeout) = (1, 2, 800_000)
+            info.lastAcknowledgement = 348
+        }
+        #expect(StallDetector.stall(of: young) == nil)
+    }
+
     @Test("A window that is closed for a second hangs")
     func window() {
         let closed = Self.report(.established, timer: .windowProbe, timeLeft: .seconds(2)) { info in
