@@ -81,6 +81,19 @@ struct BlackboxComparison {
         return found
     }
 
+    /// What both programs answer to a request: the status and the text.
+    func answers(
+        _ path: String, _ arguments: [String]
+    ) async throws -> (older: (status: Int, text: String), newer: (status: Int, text: String)) {
+        func answer(_ port: Int) async throws -> (status: Int, text: String) {
+            let output = try await Program.expect(
+                ["curl", "-s", "-w", "\n%{http_code}"] + arguments + ["http://127.0.0.1:\(port)\(path)"])
+            let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
+            return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
+        }
+        return (try await answer(self.ports.older), try await answer(self.ports.newer))
+    }
+
     // Lines without comments; labels that were added are left out.
     private static func samples(_ module: String, _ target: String, port: Int) async throws -> [String: String] {
         let output = try await Program.expect([

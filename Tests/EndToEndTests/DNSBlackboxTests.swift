@@ -26,6 +26,10 @@ struct DNSBlackboxTests {
             Record(50, [1, 0, 0, 10, 2, 0xAB, 0xCD, 20] + [UInt8](repeating: 7, count: 20) + [0, 1, 0x60]), "NSEC3",
             "1 0 10 ABCD 0S3GE1O70S3GE1O70S3GE1O70S3GE1O7 A NS"
         ),
+        (
+            "unsalted", Record(50, [1, 1, 0, 0, 0, 20] + [UInt8](repeating: 0xFF, count: 20) + [0, 1, 0x40]), "NSEC3",
+            "1 1 0 - V{32} A"
+        ), ("nsec3param", Record(51, [1, 0, 0, 10, 2, 0xAB, 0xCD]), "NSEC3PARAM", "1 0 10 ABCD"),
         ("cds", Record(59, [0x12, 0x34, 8, 2] + [UInt8](repeating: 0xAB, count: 32)), "CDS", "4660 8 2 (AB){32}"),
         ("nsec", Record(47, DNSMessageBytes.name("n.test") + [0, 1, 0x60]), "NSEC", "n\\.test\\. A NS"),
     ]

@@ -121,4 +121,14 @@ import TidegateCore
         #expect(URLRedaction(query: false).text(of: url) == withQuery)
         #expect(URLRedaction(query: false, userinfo: false).text(of: url) == url)
     }
+
+    @Test(
+        "What a probe asks loses its secrets, with a scheme or without",
+        arguments: [
+            ("http://u:p@h/?q=1", "http://h/"), ("u:p@h:80/x", "h:80/x"), ("u:p@h/?to=http://a@b/", "h/"),
+            ("u:p@h/ws://x", "h/ws://x"), ("wss://u@h/", "wss://h/"), ("h:53", "h:53"),
+            ("/run/a@b.sock", "/run/a@b.sock"), ("://u:p@h", "://h"), ("//u@h", "//h"),
+            (" http://u:p@h/", " http://h/"), ("2001:db8::1", "2001:db8::1"), ("", ""),
+        ])
+    func probeTargets(_ target: String, _ shown: String) { #expect(URLRedaction().target(from: target) == shown) }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Logging
 import Synchronization
@@ -52,23 +53,17 @@ import TidegateTestKit
     func unreadLog() async throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
+        // Programs that other tests start would keep it open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let output = LogOutput(descriptor: ends[1], time: SystemClock()) { "dropped \($0)\n" }
         try output.start()
         let line = String(repeating: "x", count: 1023) + "\n"
         // The pipe takes 64 KiB and the queue 1 MiB.
         for _ in 0..<3000 { output.put(line) }
-        let reading = Task.detached { [reader = ends[0]] in
-            var text: [UInt8] = []
-            var buffer = [UInt8](repeating: 0, count: 65_536)
-            while true {
-                let count = read(reader, &buffer, buffer.count)
-                guard count > 0 else { return String(decoding: text, as: UTF8.self) }
-                text += buffer[..<count]
-            }
-        }
+        let reader = PipeReader(ends[0])
         output.finish(within: .seconds(60))
         close(ends[1])
-        let lines = await reading.value.split(separator: "\n")
+        let lines = try #require(await eventualValue { reader.text }).split(separator: "\n")
         close(ends[0])
         let notices = lines.filter { $0.hasPrefix("dropped ") }
         // One a second, and one at the end.
@@ -210,6 +205,28 @@ import TidegateTestKit
         #expect(fields["url"] == "https://a.example/x" && fields["held_path"] == "3s")
         #expect(fields["error_type"] == "retries_exhausted" && fields["name"] == "sync")
     }
+}
+
+/// Reads a pipe to its end on a thread of its own: a Swift task might wait for the very thread that the test blocks.
+private final class PipeReader: Sendable {
+    private let result = Mutex<String?>(nil)
+
+    init(_ descriptor: Int32) {
+        Thread.detachNewThread { [self] in
+            var text: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                text += buffer[..<count]
+            }
+            self.result.withLock { $0 = String(decoding: text, as: UTF8.self) }
+        }
+    }
+
+    /// What it has read; nil before the end.
+    var text: String? { self.result.withLock { $0 } }
 }
 
 /// Collects lines.

@@ -22,7 +22,8 @@ struct ProbeFixture {
         names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
         historyLimit: Int = 100, maxConcurrent: Int = 512,
         path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
-        host: Verdict = .unknown, cause: Cause? = nil, module: ProbeModule? = nil, echo: EchoClient = EchoClient()
+        host: Verdict = .unknown, cause: Cause? = nil, module: ProbeModule? = nil, echo: EchoClient = EchoClient(),
+        own: OwnSockets? = nil
     ) {
         let doubts = self.doubts
         let resolver = ScriptedResolver(
@@ -42,13 +43,13 @@ struct ProbeFixture {
                         doubts.add(doubt)
                         return cause
                     }),
-                attempts: AttemptClient(name: "tg-probe"), time: SystemClock(),
+                attempts: AttemptClient(name: "tg-probe", own: own), time: SystemClock(),
                 call: { delay, body in
                     Task {
                         try? await Task.sleep(for: delay)
                         body()
                     }
-                }, version: "1.2.3", echo: echo))
+                }, version: "1.2.3", echo: echo, own: own))
     }
 
     func probe(_ target: String, hostname: String? = nil) async throws -> ProbeReport {

@@ -154,7 +154,7 @@ struct ProbePathTests {
         defer { cut.stop() }
         let server = try LiveServer { _ in .respond(302, ["Location: http://other.test:\(cut.port)/"], text: "") }
         defer { server.stop() }
-        let fixture = ProbeFixture(timeout: .milliseconds(500))
+        let fixture = ProbeFixture(timeout: .seconds(3))
         let report = try await fixture.probe(server.url())
         #expect(report.failure?.reason == "timed_out", "\(report.failure as Any)")
         #expect(
@@ -166,7 +166,7 @@ struct ProbePathTests {
         let cut = try Self.cut()
         defer { cut.stop() }
         let gateway = Cause.router(.silent(IPAddress(ipv4: 0x0A00_0001), link: "eth0", lastConfirmed: nil))
-        let fixture = ProbeFixture(timeout: .milliseconds(500), cause: gateway)
+        let fixture = ProbeFixture(timeout: .seconds(3), cause: gateway)
         let probe = ScheduledProbe(name: "p", module: "m", target: cut.url(), every: .seconds(60))
         let report = try #require(await fixture.runner.run(probe))
         #expect(report.failure?.party == .gateway && fixture.doubts.all.count == 1)

@@ -4,7 +4,7 @@ internal import Synchronization
 internal import TidegateLoop
 internal import TidegateCore
 
-/// A name server on 127.0.0.1 with scripted answers, valid or not; stopped when it is released.
+/// A name server on 127.0.0.1, perhaps also on ::1, with scripted answers, valid or not; stopped when it is released.
 package final class ScriptedNameServer: Sendable {
     /// The datagrams that answer a question by UDP.
     package typealias Datagrams = @Sendable (_ question: [UInt8]) -> [[UInt8]]
@@ -17,9 +17,12 @@ package final class ScriptedNameServer: Sendable {
     private let count: NameServerCount
 
     /// Starts listening on a free port; an impostor answers from another port.
-    package init(isImpostor: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams) throws {
-        let (datagram, listener, port) = try NameServerSocket.openBoth(withStream: stream != nil)
-        let answering = isImpostor ? try NameServerSocket.open(SOCK_DGRAM, port: 0).descriptor : datagram
+    package init(
+        isImpostor: Bool = false, hasBothFamilies: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams
+    ) throws {
+        let sockets = NameServerSocket(hasBothFamilies: hasBothFamilies)
+        let (datagram, listener, port) = try sockets.openBoth(withStream: stream != nil)
+        let answering = isImpostor ? try sockets.open(SOCK_DGRAM, port: 0).descriptor : datagram
         let count = NameServerCount()
         self.port = port
         self.count = count
@@ -43,9 +46,11 @@ private final class NameServerCount: Sendable {
     let streams = Atomic<Int>(0)
 }
 
-private enum NameServerSocket {
+private struct NameServerSocket {
+    let hasBothFamilies: Bool
+
     // A port that is free for datagrams may be in use for streams: then another one is tried.
-    static func openBoth(withStream: Bool, attempts: Int = 20) throws -> (
+    func openBoth(withStream: Bool, attempts: Int = 20) throws -> (
         datagram: Int32, listener: Int32?, port: UInt16
     ) {
         let (datagram, port) = try self.open(SOCK_DGRAM, port: 0)
@@ -59,13 +64,16 @@ private enum NameServerSocket {
         }
     }
 
-    static func open(_ type: __socket_type, port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    func open(_ type: __socket_type, port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
+        let family = self.hasBothFamilies ? AF_INET6 : AF_INET
+        let descriptor = socket(family, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(family)
+        address.sin6_port = port.bigEndian
+        // Where sockaddr_in has its address; bound to ::, an IPv6 socket takes both.
+        if !self.hasBothFamilies { address.sin6_flowinfo = UInt32(0x7F00_0001).bigEndian }
+        var size = socklen_t(
+            self.hasBothFamilies ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
         let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
@@ -75,7 +83,7 @@ private enum NameServerSocket {
             close(descriptor)
             throw CommandFailure(description: "a name server's port \(port) cannot be opened")
         }
-        return (descriptor, UInt16(bigEndian: address.sin_port))
+        return (descriptor, UInt16(bigEndian: address.sin6_port))
     }
 }
 
@@ -118,8 +126,8 @@ private final class NameServerHandler: LoopHandler {
 
     private func answerDatagram() {
         var question = [UInt8](repeating: 0, count: 65_536)
-        var peer = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var peer = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
         withUnsafeMutablePointer(to: &peer) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { peer in
                 let length = recvfrom(self.sockets.receiving, &question, question.count, 0, peer, &size)

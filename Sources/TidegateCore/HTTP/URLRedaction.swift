@@ -22,7 +22,13 @@ public struct URLRedaction: Sendable, Hashable {
 
     /// The same of what a probe asks, which may be a URL without its scheme.
     package func target(from text: String) -> String {
-        text.contains("://") ? self.text(of: text) : String(self.text(of: "//\(text)").dropFirst(2))
+        Self.hasScheme(text) ? self.text(of: text) : String(self.text(of: "//\(text)").dropFirst(2))
+    }
+
+    // A query may have the URL of something else.
+    private static func hasScheme(_ text: String) -> Bool {
+        let start = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return text[start.endIndex...].hasPrefix("//") && (start.isEmpty || start.last == ":")
     }
 
     // RFC 3986 3.2: behind the two slashes, up to the next one, a question mark or a number sign.

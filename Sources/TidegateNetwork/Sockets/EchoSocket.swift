@@ -54,21 +54,20 @@ final class EchoSocket {
     /// Sends the request; nil if it is on its way.
     func send() -> EchoClient.Result? {
         let bytes = self.packet.request
-        guard Glibc.send(self.descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 else { return nil }
-        let code = errno
-        let message = ErrorQueue.drain(self.descriptor)
+        var (code, message): (Int32, ExtendedSocketError?) = (0, nil)
+        // At a raw socket an error about somebody else's packet may wait, which is told instead of sending, and once.
+        for _ in 0..<3 {
+            guard Glibc.send(self.descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 else { return nil }
+            code = errno
+            message = ErrorQueue.drain(self.descriptor)
+        }
         guard code == EMSGSIZE else { return .failed(.failed(operation: "send", code: code)) }
         return .tooLong(mtu: message.flatMap { $0.mtu > 0 ? $0.mtu : nil }, router: nil)
     }
 
     /// What came back, and with how many hops left; nil if nothing yet.
     func receive(into buffer: inout [UInt8], after duration: () -> Duration) -> EchoClient.Result? {
-        // A redirect (ICMP type 5) comes with the packet on its way all the same.
-        let error = ErrorQueue.drain(self.descriptor) { error, packet in
-            !(error.origin == .icmp && error.refusal.type == 5)
-                && self.packet.isQuoted(in: packet, checkingID: self.isRaw)
-        }
-        if let error { return self.result(of: error) }
+        if let error = self.nextError() { return error }
         var name = [UInt8](repeating: 0, count: SocketAddress.size)
         // Bounded, in case packets of others arrive faster than they are read.
         for _ in 0..<64 {
@@ -76,8 +75,11 @@ final class EchoSocket {
             let count = tg_receive_packet(
                 self.descriptor, &buffer, buffer.count, &name, name.count, &hopLimit)
             guard count >= 0 else {
-                let code = errno
-                return [EAGAIN, EINTR].contains(code) ? nil : .failed(.failed(operation: "receive", code: code))
+                if [EAGAIN, EINTR].contains(errno) { return nil }
+                // That came behind the look at the queue. What it is about is only there: it may be another's, and then
+                // there is more to receive.
+                if let error = self.nextError() { return error }
+                continue
             }
             guard SocketAddress.address(in: name)?.octets == self.destination.octets,
                 self.packet.isAnswered(by: self.message(in: buffer.prefix(count)), checkingID: self.isRaw)
@@ -85,6 +87,16 @@ final class EchoSocket {
             return .answered(hopLimit: hopLimit < 0 ? nil : Int(hopLimit), after: duration())
         }
         return nil
+    }
+
+    // What the queue says of the request; nil if nothing.
+    private func nextError() -> EchoClient.Result? {
+        // A redirect (ICMP type 5) comes with the packet on its way all the same.
+        let error = ErrorQueue.drain(self.descriptor) { error, packet in
+            !(error.origin == .icmp && error.refusal.type == 5)
+                && self.packet.isQuoted(in: packet, checkingID: self.isRaw)
+        }
+        return error.map(self.result)
     }
 
     // IPv4's raw sockets receive the header of IP as well.

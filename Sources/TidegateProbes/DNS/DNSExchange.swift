@@ -90,7 +90,8 @@ struct DNSExchange: Sendable {
             self.own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
-                if self.transport == .udp { try pipeline.addHandler(DatagramContent()) }
+                let first: any ChannelHandler = self.transport == .udp ? DatagramContent() : ConnectWatch()
+                try pipeline.addHandler(first)
                 try pipeline.addHandler(DNSReplyHandler(self, promise, progress))
                 try self.encrypt(pipeline, promise)
             }

@@ -126,7 +126,13 @@ struct DNSProbe: TargetProbe {
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
         case ProbeSourceError.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
-        case let error as IOError: self.fail(error, evidence, &findings)
+        case let refusal as ImmediateRefusal:
+            evidence.isImmediate = true
+            self.fail(refusal.error, evidence, &findings)
+        case let error as IOError:
+            // A connection over TCP may end so because a router said so.
+            evidence.isImmediate = evidence.stage == .connect && self.options.transport == .udp
+            self.fail(error, evidence, &findings)
         default:
             let failure = StreamFailure(error, during: progress.stage)
             (evidence.failure, evidence.text) = (failure.failure, failure.text)
@@ -146,8 +152,6 @@ struct DNSProbe: TargetProbe {
         }
         var evidence = evidence
         evidence.socketError = SocketError(errorNumber: error.errnoCode)
-        // A connection over TCP may end so because a router said so.
-        evidence.isImmediate = evidence.stage == .connect && self.options.transport == .udp
         self.fail(evidence.socketError == .reset ? .reset : .connectFailed, evidence, &findings)
     }
 

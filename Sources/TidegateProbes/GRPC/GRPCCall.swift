@@ -49,6 +49,7 @@ struct GRPCCall: Sendable {
             promise.fail(GRPCError.closed)
         }
         let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandler(ConnectWatch())
         guard let tls = self.tls else {
             try self.speak(on: channel, promise)
             return Connection(channel: channel, handshake: nil, health: promise.futureResult)

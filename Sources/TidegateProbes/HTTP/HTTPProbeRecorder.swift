@@ -68,8 +68,7 @@ struct HTTPProbeRecorder {
         }
         let attribution = FaultClassifier.attribution(of: self.evidence(failure, exchange))
         // Of connections libcurl's own text says no more than the evidence.
-        let isAboutConnection = attribution.map { [.address, .route, .gateway, .tcp].contains($0.rung) } ?? false
-        let text = isAboutConnection ? attribution?.evidence.first ?? outcome.text : outcome.text
+        let text = (attribution?.isAboutConnection == true ? attribution?.evidence.first : nil) ?? outcome.text
         let isEncoding = failure == .protocolError && self.probe.options.coding != nil && outcome.head != nil
         findings.fail(
             isEncoding ? .encoding : ProbeFailureReason(failure), attribution?.party ?? .unknown,

@@ -14,16 +14,24 @@ extension ProbeContext {
         let after = source.isBound ? address.verdict : await network.route(address.address).verdict
         var evidence = FailureEvidence(
             failure: failure.failure, stage: failure.stage, socketError: failure.socketError, peer: address.address,
-            text: failure.text, before: address.verdict, after: after, gateway: found?.gateway ?? .unknown,
+            isImmediate: failure.isImmediate, text: failure.text, before: address.verdict, after: after,
+            gateway: found?.gateway ?? .unknown,
             witnesses: found?.witnesses ?? [])
         evidence.lacksClientCertificate = failure.lacksClientCertificate
         let attribution = FaultClassifier.attribution(of: evidence)
-        // What lies below the connection is the reason that it failed for.
-        let isAboutConnection =
-            attribution.map { [.address, .route, .gateway, .tcp].contains($0.rung) } ?? false
-            || failure.failure == .timedOut
+        let isAboutConnection = attribution?.isAboutConnection ?? false || failure.failure == .timedOut
         findings.fail(
             ProbeFailureReason(failure.failure), attribution?.party ?? .unknown,
             (isAboutConnection ? attribution?.evidence.first : nil) ?? failure.text)
+    }
+}
+
+extension Attribution {
+    /// True if it is about how far packets come, of which it says more than the socket or libcurl.
+    var isAboutConnection: Bool {
+        switch self.rung {
+        case .monitor, .interface, .carrier, .address, .route, .gateway, .internet, .tcp: true
+        case .dns, .tls, .http, nil: false
+        }
     }
 }

@@ -28,7 +28,7 @@ struct StreamConnection: Sendable {
             own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {
                 let reader = StreamReader()
-                try channel.pipeline.syncOperations.addHandler(reader)
+                try channel.pipeline.syncOperations.addHandlers([ConnectWatch(), reader])
                 let bound = NIOLoopBound(reader, eventLoop: channel.eventLoop)
                 let expiry = channel.eventLoop.scheduleTask(in: limit.timeAmount) {
                     bound.value.fail(StreamError.timedOut)
@@ -69,6 +69,17 @@ struct StreamConnection: Sendable {
             reader.value.discard()
             return try client.start(in: channel.pipeline.syncOperations)
         }.get()
+    }
+
+    /// Ends it in the way of TLS, and waits a second at most for what the peer says to that.
+    ///
+    /// - Throws: The peer's refusal of this host's certificate, which in TLS 1.3 comes behind the handshake
+    ///   (RFC 8446 4.4.2.4); how else it ended is of no interest.
+    func end() async throws {
+        try? await self.channel.close()
+        let reader = self.reader
+        let failure = try await self.channel.eventLoop.submit { reader.value.failure }.get()
+        if let failure, TLSAlert(failure)?.isAboutClientCertificate ?? false { throw failure }
     }
 
     /// Ends it, without waiting for the peer.

@@ -35,6 +35,15 @@ struct StreamDialogue {
         }
     }
 
+    /// Waits for what the server says of this host's certificate, if nothing that was heard shows that it took it.
+    func end() async throws(Failure) {
+        let said = self.options.dialogue.reversed().prefix { !$0.startsTLS }
+        guard self.options.mayUseTLS, self.options.tls.certificateFile != nil || self.options.tls.certificate != nil,
+            !said.contains(where: { $0.expect != nil || !$0.expectedBytes.isEmpty })
+        else { return }
+        try await self.perform(.tls) { try await self.connection.end() }
+    }
+
     private func say(_ step: StreamProbeOptions.Step, _ findings: inout ProbeFindings) async throws(Failure) {
         var send = Array(step.send.utf8)
         if let expression = step.expect {

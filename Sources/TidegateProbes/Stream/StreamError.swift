@@ -27,11 +27,16 @@ struct StreamFailure {
     var socketError: SocketError?
     /// What went wrong, in one clause.
     let text: String
+    /// True if the kernel refused the connection in the call that asked for it.
+    let isImmediate: Bool
     /// True if the server refused this host's certificate, or was shown none.
     var lacksClientCertificate = false
 
     init(_ error: any Error, during stage: Stage) {
         self.stage = stage
+        let refusal = error as? ImmediateRefusal
+        self.isImmediate = refusal != nil
+        let error = refusal?.error ?? error
         switch error {
         case StreamError.timedOut, ChannelError.connectTimeout:
             (self.failure, self.text) = (.timedOut, "no answer in time")
@@ -69,6 +74,7 @@ struct TLSAlert: CustomStringConvertible {
     init?(_ error: any Error) {
         let stack: NIOBoringSSLErrorStack
         switch error {
+        case NIOSSLError.shutdownFailed(.sslError(let errors)): stack = errors
         case NIOSSLError.handshakeFailed(.sslError(let errors)): stack = errors
         // In TLS 1.3 a server may refuse this host's certificate after its own handshake.
         case BoringSSLError.sslError(let errors): stack = errors

@@ -43,6 +43,7 @@ struct StreamSession {
                 try await dialogue.finish(client, &findings) { handshake }
             }
             try await dialogue.run(&findings)
+            try await dialogue.end()
         } catch {
             switch error {
             case .unexpected: break

@@ -24,6 +24,7 @@ struct WebSocketConnection: Sendable {
             own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {
                 let (pipeline, reader) = (channel.pipeline.syncOperations, WebSocketReader())
+                try pipeline.addHandler(ConnectWatch())
                 let answer = try WebSocketUpgrade.add(handshake, to: pipeline)
                 try pipeline.addHandler(reader)
                 let bound = NIOLoopBound(reader, eventLoop: channel.eventLoop)

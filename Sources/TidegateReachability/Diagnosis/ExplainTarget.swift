@@ -47,7 +47,7 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// A URL.
-    package init(_ url: HTTPURL) { self.init(target: url.target, description: url.description, location: url) }
+    init(_ url: HTTPURL) { self.init(target: url.target, description: url.description, location: url) }
 
     /// Parses `HOST`, `HOST:PORT`, or an http or https URL.
     ///

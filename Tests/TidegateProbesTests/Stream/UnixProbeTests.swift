@@ -22,6 +22,7 @@ struct UnixProbeTests {
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: self.folder) }
         let server = try await ScriptedServer([.readLine, .send("+PONG\r\n")], path: self.path)
+        defer { withExtendedLifetime(server) {} }
         let report = try await self.probe(self.path) { $0.dialogue = [.send("PING"), try .expect("^[+]PONG$")] }
         #expect(report.value("probe_success") == 1, "\(report.failure as Any)")
         #expect(server.lines == ["PING"])

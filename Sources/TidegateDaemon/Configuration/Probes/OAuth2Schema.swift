@@ -79,8 +79,15 @@ enum SecretHeaderSchema {
         }
         for node in nodes {
             let value = try ValueParser<String>.text.parse(node)
+            try Self.check(value, of: entry.key)
             options.proxyHeaders.append(SecretHeader(name: entry.key, value: .text(value)))
         }
+    }
+
+    // It may be a secret, which is not repeated.
+    private static func check(_ value: String, of name: String) throws(TextError) {
+        guard !HTTPField.isValidValue(value) else { return }
+        throw TextError("the value of \(name) has a character that a field cannot have")
     }
 
     /// A key with fields by their names.
@@ -97,6 +104,7 @@ enum SecretHeaderSchema {
             var (keys, problems) = (Keys(), ProblemList(file: ""))
             problems.read(Self.keys, from: entry.value, into: &keys)
             if let problem = problems.entries.first { throw TextError(problem.message) }
+            for text in keys.values + keys.secrets { try Self.check(text, of: entry.key) }
             let texts = (keys.values + keys.secrets).map(Secret.text)
             options.secretHeaders += (texts + keys.files.map(Secret.file)).map {
                 SecretHeader(name: entry.key, value: $0)

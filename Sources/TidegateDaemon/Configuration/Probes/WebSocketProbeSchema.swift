@@ -39,6 +39,15 @@ enum WebSocketProbeSchema {
         _ options: WebSocketProbeOptions, at node: ConfigurationNode, problems: inout ProblemList
     ) {
         HTTPClientSchema.refuse(together: HTTPClientSchema.exclusive, at: node, problems: &problems)
+        switch options.authorization {
+        case .basic(let user, let password)?:
+            guard user == .text("") || password == .text("") else { return }
+            problems.add("basic_auth needs a username and a password", at: node)
+        case .token(_, .text(let token))?:
+            guard token.allSatisfy(\.isWhitespace) else { return }
+            problems.add("the token is empty", at: node)
+        case .token(_, .file)?, nil: break
+        }
     }
 }
 
