@@ -54,13 +54,9 @@ final class EchoSocket {
     /// Sends the request; nil if it is on its way.
     func send() -> EchoClient.Result? {
         let bytes = self.packet.request
-        var (code, message): (Int32, ExtendedSocketError?) = (0, nil)
-        // At a raw socket an error about somebody else's packet may wait, which is told instead of sending, and once.
-        for _ in 0..<3 {
-            guard Glibc.send(self.descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 else { return nil }
-            code = errno
-            message = ErrorQueue.drain(self.descriptor)
-        }
+        guard Glibc.send(self.descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 else { return nil }
+        let code = errno
+        let message = ErrorQueue.drain(self.descriptor)
         guard code == EMSGSIZE else { return .failed(.failed(operation: "send", code: code)) }
         return .tooLong(mtu: message.flatMap { $0.mtu > 0 ? $0.mtu : nil }, router: nil)
     }
