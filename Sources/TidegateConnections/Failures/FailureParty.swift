@@ -31,7 +31,7 @@ package enum FailureParty {
         case .reset: return context.resetRemotes >= self.manyResets ? .path : .theirs
         case .unreachable: return .path
         // The next hop was not found on its link: the gateway, or the remote itself.
-        case .notSent: return context.verdict.path?.gateway == nil ? .theirs : .gateway
+        case .notSent: return context.verdict.path.map { $0.gateway == nil ? .theirs : .gateway } ?? .unknown
         case .noAnswer, .lost:
             if case .silent = context.group { return .upstream }
             return context.isAnyOtherAnswering ? .theirs : .unknown

@@ -7,6 +7,8 @@ package struct ObservationModeMachine: Sendable {
         case endings(refusal: String?)
         /// Sockets can be listed, or that is refused: why.
         case lists(refusal: String?)
+        /// The kernel has the part that knows sockets, which makes both, or lacks it until it is loaded: why.
+        case kernelPart(refusal: String?)
         /// A second has passed, in which so many messages came and so many were dropped, and so many connections were
         /// opened as the kernel counts them.
         case second(messages: Int, drops: Int, opened: Int)
@@ -37,6 +39,7 @@ package struct ObservationModeMachine: Sendable {
 
     private var endingsRefusal: String?
     private var listsRefusal: String?
+    private var partRefusal: String?
     private var hasCounters = true
     private var storm = Storm.calm(loud: 0, lossy: 0)
     /// The mode of the last event.
@@ -58,6 +61,9 @@ package struct ObservationModeMachine: Sendable {
             return nil
         case .lists(let refusal):
             self.listsRefusal = refusal
+            return nil
+        case .kernelPart(let refusal):
+            self.partRefusal = refusal
             return nil
         case .counters(let isReadable):
             self.hasCounters = isReadable
@@ -92,7 +98,8 @@ package struct ObservationModeMachine: Sendable {
 
     /// How connections are observed now.
     package var mode: ObservationMode {
-        switch (self.endingsRefusal == nil && !self.isStorm, self.listsRefusal == nil) {
+        let hasMessages = self.endingsRefusal == nil && self.partRefusal == nil && !self.isStorm
+        return switch (hasMessages, self.listsRefusal == nil) {
         case (true, true): .event
         case (true, false): .eventsOnly
         case (false, true): .poll
@@ -105,7 +112,7 @@ package struct ObservationModeMachine: Sendable {
         if self.isStorm {
             return "more than \(Self.stormRate) connections end in a second, or messages about them are lost"
         }
-        let refusals = [self.endingsRefusal, self.listsRefusal].compactMap(\.self)
+        let refusals = [self.endingsRefusal, self.partRefusal, self.listsRefusal].compactMap(\.self)
         return refusals.isEmpty ? nil : Set(refusals).sorted().joined(separator: "; ")
     }
 }

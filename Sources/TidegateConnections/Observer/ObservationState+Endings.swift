@@ -145,6 +145,9 @@ extension ObservationState {
 
     // MARK: Counters
 
+    /// Observing begins: what the kernel has counted so far says nothing of what comes.
+    mutating func begin(_ counters: TCPCounters) { _ = self.ambiguous.assess(by: counters) }
+
     /// A second has passed, in which the kernel counted; nil if it does not say.
     mutating func second(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
         self.recorder.count(counters)

@@ -58,7 +58,10 @@ final class ObservationThread: LoopHandler {
     private func start() {
         self.open()
         self.state.set(self.dependencies.targets())
-        if let counters = TCPCounters.read() { self.reconciliation = Reconciliation(since: counters) }
+        if let counters = TCPCounters.read() {
+            self.reconciliation = Reconciliation(since: counters)
+            self.state.begin(counters)
+        }
         _ = self.mode.handle(.counters(isReadable: self.reconciliation != nil))
         self.listListeners()
         self.list(.established)
@@ -203,8 +206,7 @@ final class ObservationThread: LoopHandler {
 
     private func listed(_ refusal: ObservationSockets.Refusal?) {
         _ = self.mode.handle(.lists(refusal: refusal?.text))
-        // The part of the kernel that lists sockets is the one that tells of their ends.
-        if refusal?.isMissing ?? false { _ = self.mode.handle(.endings(refusal: refusal?.text)) }
+        _ = self.mode.handle(.kernelPart(refusal: refusal.flatMap { $0.isMissing ? $0.text : nil }))
         self.publishMode()
     }
 

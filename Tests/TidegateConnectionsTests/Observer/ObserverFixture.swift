@@ -99,6 +99,9 @@ final class ObserverFixture: Sendable {
     /// What has been counted.
     var statistics: ConnectionStatistics { self.observer.statistics }
 
+    /// What became of connects, as far as there were any.
+    var connects: [ConnectionOutcome: UInt64] { self.statistics.connects.filter { $0.value > 0 } }
+
     /// Runs Python on the first host to its end.
     func run(_ script: String) async throws {
         try await Program.expect(["ip", "netns", "exec", self.hosts.here.name, "python3", "-c", Self.prelude + script])
