@@ -15,8 +15,11 @@ struct PathRemotesTests {
         return report
     }
 
-    private static func remotes(_ remotes: [RemoteReport], for subject: String) throws -> PathRemotes {
-        PathRemotes(ConnectionsReport(mode: .event, remotes: remotes), for: try address(subject))
+    private static func remotes(_ remotes: [RemoteReport], for subject: String, within window: Duration = .seconds(2))
+        throws -> PathRemotes
+    {
+        PathRemotes(
+            ConnectionsReport(mode: .event, remotes: remotes), for: try address(subject), within: window)
     }
 
     @Test("Only a fresh answer of another remote of the same family counts, the last one first")
@@ -29,6 +32,17 @@ struct PathRemotesTests {
             ], for: "198.51.100.2")
         #expect(remotes.answering == [try address("198.51.100.4"), try address("198.51.100.3")])
         #expect(remotes.isSubjectAnswering)
+    }
+
+    @Test("An answer from before the path was asked does not count")
+    func earlier() throws {
+        let all = [
+            try Self.remote("198.51.100.3", answered: .milliseconds(300)), try Self.remote("198.51.100.2"),
+        ]
+        let late = try Self.remotes(all, for: "198.51.100.2", within: .milliseconds(400))
+        #expect(late.answering == [try address("198.51.100.3")] && late.isSubjectAnswering)
+        let early = try Self.remotes(all, for: "198.51.100.2", within: .milliseconds(90))
+        #expect(early.answering.isEmpty && !early.isSubjectAnswering)
     }
 
     @Test("A private remote says nothing of the path to a public address, and both say something of a private one's")

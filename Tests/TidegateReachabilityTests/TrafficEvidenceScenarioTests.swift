@@ -31,7 +31,7 @@ struct TrafficEvidenceScenarioTests {
 
     @Test("A target that is silent while others behind the same gateway answer other programs is not the provider's")
     func otherRemotes() async throws {
-        let report = try Self.report([("198.51.100.9", .milliseconds(100), 0), ("198.51.100.10", .seconds(1), 0)])
+        let report = try Self.report([("198.51.100.9", .milliseconds(1), 0), ("198.51.100.10", .milliseconds(2), 0)])
         let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)
         let explanation = try await ladder.explain("198.51.100.2:443")
         let gateway = try #require(explanation.report(.gateway))
@@ -42,19 +42,19 @@ struct TrafficEvidenceScenarioTests {
 
     @Test("A target whose host answers other programs fails by itself, and its connections are described")
     func sameHost() async throws {
-        let report = try Self.report([("198.51.100.2", .milliseconds(100), 0)])
+        let report = try Self.report([("198.51.100.2", .milliseconds(1), 0)])
         let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)
         let explanation = try await ladder.explain("198.51.100.2:443")
         #expect(explanation.party == .theirs, "\(explanation)")
         let tcp = try #require(explanation.report(.tcp))
         #expect(
-            tcp.text.contains("other programs have 1 connection to 198.51.100.2:443, which answered 100 ms ago"),
+            tcp.text.contains("other programs have 1 connection to 198.51.100.2:443, which answered 1.0 ms ago"),
             "\(tcp.text)")
     }
 
     @Test("Remotes on the link itself say nothing of what is behind the gateway")
     func onLink() async throws {
-        let report = try Self.report([("10.0.0.7", .milliseconds(100), 0)])
+        let report = try Self.report([("10.0.0.7", .milliseconds(1), 0)])
         let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)
         let explanation = try await ladder.explain("10.9.9.9:443")
         let gateway = try #require(explanation.report(.gateway))

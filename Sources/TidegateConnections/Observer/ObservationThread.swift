@@ -130,8 +130,12 @@ final class ObservationThread: LoopHandler {
             self.start(.connecting, after: self.state.configuration.connectingInterval)
         case .established:
             self.state.set(self.dependencies.targets())
+            // Counted first: what begins while the lists are made must not seem to be missing.
+            let counters = TCPCounters.read()
+            self.lists.count(counters)
+            if self.lists.needsConnecting { self.list(.connecting) }
             let duration = self.list(.established)
-            self.reconcile()
+            self.reconcile(with: counters)
             self.start(.established, after: self.pause(after: duration))
         case .listeners:
             self.listListeners()
@@ -210,8 +214,8 @@ final class ObservationThread: LoopHandler {
         self.publishMode()
     }
 
-    private func reconcile() {
-        guard self.mode.mode == .event, let counters = TCPCounters.read() else { return }
+    private func reconcile(with counters: TCPCounters?) {
+        guard self.mode.mode == .event, let counters else { return }
         self.readEndings()
         guard let found = self.reconciliation?.compare(self.state.observed, with: counters) else { return }
         self.state.recorder.set(found)

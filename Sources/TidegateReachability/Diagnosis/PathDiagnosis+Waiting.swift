@@ -62,7 +62,7 @@ extension PathDiagnosis {
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop
         path.internet = await internet
         // Last, so that they answered after the target did not.
-        path.connections = await self.diagnostics.traffic.connections(path)
+        path.connections = await self.diagnostics.traffic.connections(path, since: start)
         return path
     }
 

@@ -16,10 +16,12 @@ struct TrafficEvidence: Sendable {
         return checked
     }
 
-    /// What connections of other programs show now; nil if they are not observed.
-    func connections(_ findings: PathFindings) async -> ConnectionFindings? {
+    /// What connections of other programs show since `start`, when the path was first asked; nil if they are not observed.
+    func connections(_ findings: PathFindings, since start: MonotonicTime) async -> ConnectionFindings? {
         guard let observation = self.diagnostics.dependencies.connections else { return nil }
-        let remotes = PathRemotes(await observation.report(), for: findings.subject.address)
+        let report = await observation.report()
+        let remotes = PathRemotes(
+            report, for: findings.subject.address, within: self.diagnostics.time.monotonic() - start)
         let answering = await self.sharing(findings, among: Array(remotes.answering.prefix(Self.mostRemotes)))
         var found = ConnectionFindings()
         (found.answering, found.remote) = (answering.count, answering.first)

@@ -28,10 +28,15 @@ struct PathRemotes: Sendable, Hashable {
 
     private let reports: [RemoteReport]
     private let subject: IPAddress
+    private let window: Duration
 
     /// Those of a report that are of the same family; of a public address's path only public remotes say anything.
-    init(_ report: ConnectionsReport, for subject: IPAddress) {
+    ///
+    /// Answers count if they came within `window`, the time since the path was first asked: what worked before may not
+    /// work any more.
+    init(_ report: ConnectionsReport, for subject: IPAddress, within window: Duration) {
         self.subject = subject.withoutZone
+        self.window = min(window, Self.freshness)
         self.reports = report.remotes.filter { remote in
             let address = remote.remote.address
             return address.family == subject.family && (address.isGlobal || !subject.isGlobal)
@@ -67,7 +72,7 @@ struct PathRemotes: Sendable, Hashable {
 
     private func isSubject(_ report: RemoteReport) -> Bool { report.remote.address.withoutZone == self.subject }
 
-    private func answersNow(_ report: RemoteReport) -> Bool { report.answered.map { $0 < Self.freshness } ?? false }
+    private func answersNow(_ report: RemoteReport) -> Bool { report.answered.map { $0 < self.window } ?? false }
 
     private func unique(_ reports: [RemoteReport]) -> [IPAddress] {
         reports.map(\.remote.address).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
