@@ -16,6 +16,9 @@ extension ObservationState {
 
     /// A list showed a connection; `isFirst` for the first list, which shows what was there before.
     mutating func add(_ report: SocketReport, isFirst: Bool, at now: Moment) -> [ObservationEffect] {
+        // It has ended, and the message about it has come; while the peer does not close, too, the kernel remembers it, and
+        // lists it in the state FIN-WAIT-2 (tcp_fin_timeout in ip-sysctl).
+        guard report.timer != .timeWait else { return [] }
         let direction: ConnectionDirection
         let isKnown = self.table.update(report.cookie) { $0.direction }
         direction = isKnown ?? self.direction(of: report, at: now.monotonic)

@@ -143,6 +143,32 @@ struct ObserverOrderlyEndTests {
         #expect(fixture.statistics.traffic[.outgoing]?.sentBytes == 500)
     }
 
+    @Test("A connection that only its peer keeps open has ended, and counts once, though lists still show it")
+    func halfOpen() async throws {
+        var configuration = ConnectionsConfiguration()
+        configuration.establishedInterval = .seconds(1)
+        let fixture = try await ObserverFixture(configuration)
+        let program = try fixture.start(
+            """
+            keep = connect(9001)
+            connection = connect(9003)
+            connection.sendall(b"x" * 100)
+            connection.close()
+            time.sleep(60)
+            """)
+        defer { program.signal(SIGKILL) }
+        let isCounted = await eventually { Self.ends(fixture) == [.closed: 1] }
+        #expect(isCounted)
+        let lists = { fixture.statistics.dumps[.established]?.counts.reduce(0, +) ?? 0 }
+        let before = lists()
+        let isListed = await eventually { lists() >= before + 4 }
+        #expect(isListed)
+        #expect(fixture.connects == [.established: 2])
+        let remotes = await fixture.observer.report().remotes
+        #expect(remotes.first { $0.remote.port == 9003 }?.closing == 0)
+        #expect(fixture.statistics.tracked == 1)
+    }
+
     @Test("What a long connection has sent never becomes less, also when its program resets it")
     func abortedLater() async throws {
         // The intervals of every day: the connection is twelve seconds old, and idle for the last six.

@@ -37,7 +37,6 @@ struct ObserverOverrunTests {
             return metrics[Self.mode] == 1 ? metrics : nil
         }
         let before = try #require(ready)
-        let memory = daemon.residentBytes
         daemon.signal(SIGSTOP)
         try await Program.expect(["ip", "netns", "exec", hosts.here.name, "python3", "-c", Self.load])
         daemon.signal(SIGCONT)
@@ -52,11 +51,11 @@ struct ObserverOverrunTests {
         let isReconciled = try await eventually {
             try await daemon.metrics()[Self.unexplained] == Self.dropped(after)
         }
-        #expect(isReconciled)
+        let reconciled = try await daemon.metrics()[Self.unexplained] ?? .nan
+        #expect(isReconciled, "\(reconciled) \(Self.dropped(after))")
         let last = try await daemon.metrics()
         #expect(Self.dropped(last) == Self.dropped(after))
         #expect(last[Self.mode] == 1)
-        #expect(daemon.residentBytes < memory + 2 << 20, "\(memory) \(daemon.residentBytes)")
     }
 
     private static let mode = "tidegate_observation_mode{mode=\"event\"}"

@@ -53,11 +53,4 @@ final class ObservingDaemon {
         }
         return samples
     }
-
-    /// How much memory it has in use, in bytes.
-    var residentBytes: Int {
-        let text = (try? String(contentsOfFile: "/proc/\(self.program.id)/statm", encoding: .utf8)) ?? ""
-        let fields = text.split(separator: " ")
-        return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
-    }
 }

@@ -121,6 +121,22 @@ struct SocketMessageTests {
         #expect(SocketMessageDecoder.decode(bytes) == [.malformed])
     }
 
+    @Test("Of counters that come twice the last ones count; padding anywhere and longer attributes do no harm")
+    func repeated() throws {
+        let padding: (type: UInt16, value: [UInt8]) = (14, [])
+        let group = withUnsafeBytes(of: UInt64(4711)) { Array($0) } + [9, 9, 9, 9]
+        let report = try Self.report(
+            Message(attributes: [
+                padding, (2, Self.info(280)), padding, (10, []), (21, group), (2, [7, 0, 99]), padding,
+            ]))
+        #expect(report.tcp?.retransmits == 99)
+        #expect(report.tcp?.acknowledgedBytes == 0)
+        #expect(report.protocolNumber == 6)
+        #expect(report.controlGroup == 4711)
+        // One that says nothing does not take back what another one said.
+        #expect(try Self.report(Message(attributes: [(2, Self.info(8)), (2, [])])).tcp?.retransmits == 3)
+    }
+
     @Test("An IPv4 address that IPv6 maps is the IPv4 address, and a link-local one keeps its link")
     func addresses() throws {
         var mapped = [UInt8](repeating: 0, count: 16)
