@@ -48,11 +48,13 @@ struct ObserverOverrunTests {
         // The buffer holds 166 messages.
         #expect(Self.dropped(before) == 0)
         #expect(Self.dropped(after) > 4500 && Self.dropped(after) < 5000)
+        // What asks for the metrics opens connections, too, some of which may end among those that were lost.
+        let lost = Self.dropped(after)
         let isReconciled = try await eventually {
-            try await daemon.metrics()[Self.unexplained] == Self.dropped(after)
+            ((lost * 0.99)...lost).contains(try await daemon.metrics()[Self.unexplained] ?? .nan)
         }
-        let reconciled = try await daemon.metrics()[Self.unexplained] ?? .nan
-        #expect(isReconciled, "\(reconciled) \(Self.dropped(after))")
+        let unexplained = try await daemon.metrics()[Self.unexplained] ?? .nan
+        #expect(isReconciled, "\(unexplained) \(lost)")
         let last = try await daemon.metrics()
         #expect(Self.dropped(last) == Self.dropped(after))
         #expect(last[Self.mode] == 1)
