@@ -185,9 +185,10 @@ def cut(rows, hosts):
     client = (f"import socket, time\nconnection = socket.create_connection(('{hosts.peer}', 9100))\n"
               "print('ready', flush=True)\nwhile True:\n"
               "    connection.sendall(b'x')\n    connection.recv(1)\n    time.sleep(0.02)\n")
-    server = ("import socket\nlistener = socket.create_server(('', 9100))\nprint('ready', flush=True)\nwhile True:\n"
-              "    connection = listener.accept()[0]\n"
-              "    while data := connection.recv(1):\n        connection.sendall(data)\n")
+    # The end of a client behind a cut never arrives: each has a thread of its own.
+    server = ("import socket, threading\nlistener = socket.create_server(('', 9100))\nprint('ready', flush=True)\n"
+              "def answer(connection):\n    while data := connection.recv(1):\n        connection.sendall(data)\n"
+              "while True:\n    threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()\n")
     took = []
     with ready(hosts.away("python3", "-c", server)):
         for _ in range(5):
