@@ -15,6 +15,9 @@ struct ListSchedule {
     private var opened: UInt64?
     private var openedBeforeList: UInt64?
     private var hasConnecting = true
+    private var retransmitted: UInt64?
+    /// Whether the kernel has sent segments again in the last second: then something may hang.
+    private(set) var isSuspicious = false
 
     /// Whether a connection may be opening: the last list showed some, or the kernel has opened more since.
     var needsConnecting: Bool {
@@ -22,7 +25,12 @@ struct ListSchedule {
     }
 
     /// What the kernel counts now; nil if it does not say.
-    mutating func count(_ counters: TCPCounters?) { self.opened = counters?.activeOpens }
+    mutating func count(_ counters: TCPCounters?) {
+        self.opened = counters?.activeOpens
+        guard let now = counters?.retransmittedSegments else { return }
+        self.isSuspicious = self.retransmitted.map { now > $0 } ?? false
+        self.retransmitted = now
+    }
 
     /// A list of the connections that are opening has ended, which showed so many.
     mutating func didListConnecting(_ count: Int) {

@@ -224,6 +224,7 @@ final class ObservationThread: LoopHandler {
     private func second() {
         let counters = TCPCounters.read()
         self.lists.count(counters)
+        if self.lists.isSuspicious { self.refresh() }
         _ = self.mode.handle(.counters(isReadable: counters != nil))
         self.readEndings()
         self.execute(self.state.second(counters, at: self.now))
