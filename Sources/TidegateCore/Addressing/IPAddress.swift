@@ -164,9 +164,10 @@ extension IPAddress: CustomStringConvertible {
 extension IPAddress: LosslessStringConvertible {
     /// Parses a dotted quad or an IPv6 address; a zone is accepted as a number (`fe80::1%2`).
     public init?(_ description: String) {
-        let parts = description.split(separator: "%", omittingEmptySubsequences: false)
+        // Over bytes: this is asked of every name, and characters take many times as long.
+        let parts = description.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
         guard let text = parts.first, parts.count <= 2 else { return nil }
-        let zone: UInt32? = parts.count == 2 ? UInt32(parts[1]) : 0
+        let zone: UInt32? = parts.count == 2 ? UInt32(Substring(parts[1])) : 0
         guard let zone else { return nil }
         if let bits = IPAddress.ipv4Bits(text) {
             guard parts.count == 1 else { return nil }
@@ -179,24 +180,34 @@ extension IPAddress: LosslessStringConvertible {
         }
     }
 
-    private static func ipv4Bits(_ text: some StringProtocol) -> UInt32? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var bits: UInt32 = 0
-        for part in parts {
-            // A leading zero may mean octal to other programs, so it means nothing here.
-            guard part.count <= 3, part.count == 1 || part.first != "0",
-                part.utf8.allSatisfy({ (48...57).contains($0) }),
-                let octet = UInt8(part)
-            else { return nil }
-            bits = bits << 8 | UInt32(octet)
+    private static func ipv4Bits(_ text: Substring.UTF8View) -> UInt32? {
+        var (bits, octet): (UInt32, UInt32) = (0, 0)
+        var (digits, points) = (0, 0)
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "."):
+                guard digits > 0 else { return nil }
+                bits = bits << 8 | octet
+                points += 1
+                (octet, digits) = (0, 0)
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                // A leading zero may mean octal to other programs, so it means nothing here.
+                guard digits == 0 || octet > 0 else { return nil }
+                octet = octet * 10 + UInt32(byte - UInt8(ascii: "0"))
+                digits += 1
+                guard octet <= 255 else { return nil }
+            default: return nil
+            }
+            guard points <= 3 else { return nil }
         }
-        return bits
+        return points == 3 && digits > 0 ? bits << 8 | octet : nil
     }
 
-    private static func ipv6Groups(_ text: some StringProtocol) -> [UInt16]? {
-        guard text.contains(":") else { return nil }
-        guard let gap = text.range(of: "::") else {
+    private static let colon = UInt8(ascii: ":")
+
+    private static func ipv6Groups(_ text: Substring.UTF8View) -> [UInt16]? {
+        guard text.contains(self.colon) else { return nil }
+        guard let gap = self.gap(in: text) else {
             let groups = self.colonGroups(text)
             return groups?.count == 8 ? groups : nil
         }
@@ -208,16 +219,25 @@ extension IPAddress: LosslessStringConvertible {
         return head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail
     }
 
-    private static func colonGroups(_ text: some StringProtocol, ending: Bool = true) -> [UInt16]? {
+    // The first two colons that follow each other.
+    private static func gap(in text: Substring.UTF8View) -> Range<Substring.Index>? {
+        for (first, second) in zip(text.indices, text.indices.dropFirst())
+        where text[first] == self.colon && text[second] == self.colon {
+            return first..<text.index(after: second)
+        }
+        return nil
+    }
+
+    private static func colonGroups(_ text: Substring.UTF8View, ending: Bool = true) -> [UInt16]? {
         var groups: [UInt16] = []
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        let parts = text.split(separator: self.colon, omittingEmptySubsequences: false)
         for (position, part) in parts.enumerated() {
             if ending, position == parts.count - 1, let bits = self.ipv4Bits(part) {
                 groups += [UInt16(bits >> 16), UInt16(truncatingIfNeeded: bits)]
                 continue
             }
-            guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(self.isHexDigit),
-                let group = UInt16(part, radix: 16)
+            guard (1...4).contains(part.count), part.allSatisfy(self.isHexDigit),
+                let group = UInt16(Substring(part), radix: 16)
             else { return nil }
             groups.append(group)
         }
@@ -226,16 +246,5 @@ extension IPAddress: LosslessStringConvertible {
 
     private static func isHexDigit(_ byte: UInt8) -> Bool {
         (48...57).contains(byte) || (65...70).contains(byte) || (97...102).contains(byte)
-    }
-}
-
-extension StringProtocol {
-    fileprivate func range(of marker: String) -> Range<Index>? {
-        var start = self.startIndex
-        while start < self.endIndex {
-            if self[start...].hasPrefix(marker) { return start..<self.index(start, offsetBy: marker.count) }
-            start = self.index(after: start)
-        }
-        return nil
     }
 }

@@ -1,9 +1,13 @@
 /// Percent-encoding (RFC 3986 2.1).
 package enum PercentEncoding {
     /// The bytes that a text stands for; a percent sign without two hexadecimal digits behind it stands for itself.
-    package static func decode(_ text: some StringProtocol) -> [UInt8] {
+    package static func decode(_ text: some StringProtocol) -> [UInt8] { self.decode(Array(text.utf8)) }
+
+    /// The same of a text's bytes.
+    package static func decode(_ text: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
+        bytes.reserveCapacity(text.count)
+        var rest = text[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%"), let value = self.value(rest.prefix(2)) {
                 bytes.append(value)

@@ -24,6 +24,8 @@ enum Escaping {
     }
 
     private static func escaped(_ text: String, quotes: Bool) -> [UInt8] {
+        // As nearly every text is.
+        if !text.utf8.contains(where: self.isSpecial) { return Array(text.utf8) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
@@ -35,5 +37,9 @@ enum Escaping {
             }
         }
         return bytes
+    }
+
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\"")
     }
 }

@@ -14,13 +14,14 @@ enum NumberText {
 
     // The shortest digits that give the value back, without zeros at either end, and where the point stands.
     private static func decimal(_ value: Double) -> (digits: [UInt8], point: Int) {
-        let parts = value.description.split(separator: "e")
+        let text = value.description.utf8
+        let mantissa = text.prefix { $0 != UInt8(ascii: "e") }
         var digits: [UInt8] = []
         var point: Int?
-        for byte in (parts.first ?? "").utf8 {
+        for byte in mantissa {
             if byte == UInt8(ascii: ".") { point = digits.count } else { digits.append(byte) }
         }
-        let exponent = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+        let exponent = Int(Substring(text[mantissa.endIndex...].dropFirst())) ?? 0
         let leading = digits.prefix { $0 == UInt8(ascii: "0") }.count
         let position = (point ?? digits.count) + exponent - leading
         digits.removeFirst(leading)

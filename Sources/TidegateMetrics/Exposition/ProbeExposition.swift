@@ -7,14 +7,24 @@ package enum ProbeExposition {
 
     /// The families in their order, each with its metadata.
     package static func text(_ families: [GaugeFamily]) -> [UInt8] {
-        families.reduce(into: []) { bytes, family in
-            bytes += Array("# HELP \(family.name) ".utf8) + Escaping.help(family.help, for: .text)
-            bytes += "\n# TYPE \(family.name) gauge\n".utf8
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(4096)
+        func add(_ text: String) { bytes += text.utf8 }
+        for family in families {
+            add("# HELP ")
+            add(family.name)
+            add(" ")
+            bytes += Escaping.help(family.help, for: .text)
+            add("\n# TYPE ")
+            add(family.name)
+            add(" gauge\n")
             for sample in family.samples {
                 bytes += Escaping.samplePrefix(family.name, family.labels, sample.labels)
-                bytes += "\(self.number(sample.value))\n".utf8
+                add(self.number(sample.value))
+                add("\n")
             }
         }
+        return bytes
     }
 
     // As Go writes floats, without a point in small whole numbers.

@@ -35,6 +35,8 @@ package struct ProbeEnvironment: Sendable {
     let attempts: AttemptClient
     /// Sends ICMP echo requests.
     let echo: EchoClient
+    /// Opens the connections of TCP that no request of HTTP needs.
+    let connector: TCPConnector
     /// Where probes note the sockets that they open; nil if nobody asks for them.
     let own: OwnSockets?
     let time: any TimeSource
@@ -71,7 +73,7 @@ package struct ProbeEnvironment: Sendable {
     package init(
         resolver: any NameResolver, network: Network, attempts: AttemptClient, time: any TimeSource,
         call: @escaping @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void, version: String,
-        echo: EchoClient = EchoClient(), own: OwnSockets? = nil
+        echo: EchoClient = EchoClient(), connector: TCPConnector = TCPConnector(), own: OwnSockets? = nil
     ) {
         self.resolver = resolver
         self.network = network
@@ -80,6 +82,7 @@ package struct ProbeEnvironment: Sendable {
         self.call = call
         self.version = version
         self.echo = echo
+        self.connector = connector
         self.own = own
     }
 

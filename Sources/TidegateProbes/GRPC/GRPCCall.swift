@@ -4,6 +4,7 @@ internal import NIOHTTP2
 internal import NIOPosix
 internal import NIOTLS
 internal import TidegateCore
+internal import TidegateNetwork
 
 /// One call over HTTP/2, with a connection of its own.
 ///
@@ -16,8 +17,6 @@ struct GRPCCall: Sendable {
     let message: [UInt8]
     /// The handshake that comes first; nil for none.
     let tls: TLSClient?
-    /// Where the socket is noted; nil if nobody asks for it.
-    let own: OwnSockets?
 
     /// A call that was begun.
     struct Connection: Sendable {
@@ -27,13 +26,11 @@ struct GRPCCall: Sendable {
         let health: EventLoopFuture<HealthMessage.ServingStatus>
     }
 
-    /// Connects and begins the call.
-    func start(to address: SocketAddress, within limit: Duration) async throws -> Connection {
+    /// Begins the call on a connection that stands.
+    func start(on socket: consuming ConnectedSocket, within limit: Duration) async throws -> Connection {
         try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .connectTimeout(limit.timeAmount)
-            .connect(to: address) { channel in
-                self.own?.insert(channel)
-                return channel.eventLoop.makeCompletedFuture { try self.begin(on: channel, within: limit) }
+            .withConnectedSocket(socket.release()) { channel in
+                channel.eventLoop.makeCompletedFuture { try self.begin(on: channel, within: limit) }
             }
     }
 
@@ -49,7 +46,6 @@ struct GRPCCall: Sendable {
             promise.fail(GRPCError.closed)
         }
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(ConnectWatch())
         guard let tls = self.tls else {
             try self.speak(on: channel, promise)
             return Connection(channel: channel, handshake: nil, health: promise.futureResult)

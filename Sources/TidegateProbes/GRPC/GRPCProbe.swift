@@ -28,8 +28,7 @@ struct GRPCProbe: TargetProbe {
         findings.set(.grpcDuration, findings.value(of: .lookupTime), labels: ["resolve"])
         guard let address else { return }
         let call = GRPCCall(
-            fields: self.fields(for: target), message: HealthMessage.request(service: self.options.service), tls: tls,
-            own: self.context.environment.own)
+            fields: self.fields(for: target), message: HealthMessage.request(service: self.options.service), tls: tls)
         for status in HealthMessage.ServingStatus.known {
             findings.set(.grpcHealth, 0, labels: [status.description])
         }
@@ -86,9 +85,8 @@ struct GRPCProbe: TargetProbe {
     ) async -> (error: any Error, stage: Stage)? {
         var stage = Stage.connect
         do {
-            // Numbers only: nothing is looked up.
-            let remote = try SocketAddress(ipAddress: "\(address.address)", port: Int(port))
-            let connection = try await call.start(to: remote, within: self.context.remaining)
+            let socket = try await self.context.connect(to: address, port: port)
+            let connection = try await call.start(on: socket, within: self.context.remaining)
             defer { connection.channel.close(promise: nil) }
             findings.note("Successfully dialed")
             if let tls = call.tls, let handshake = connection.handshake {

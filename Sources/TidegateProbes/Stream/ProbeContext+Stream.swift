@@ -1,6 +1,17 @@
 internal import TidegateCore
+internal import TidegateNetwork
 
 extension ProbeContext {
+    /// Connects over TCP, within what is left of the probe's time.
+    func connect(
+        to address: ProbeAddress, port: UInt16, from source: ProbeSource = ProbeSource()
+    ) async throws(TCPConnector.Failure) -> ConnectedSocket {
+        var request = TCPConnector.Request(to: address.address, port: port, within: self.remaining)
+        request.source = source.address
+        request.interface = source.interface
+        return try await self.environment.connector.connect(request, noting: self.environment.own)
+    }
+
     /// Records a failure of a connection from `source` to an address, and whose it was.
     func record(
         _ failure: StreamFailure, at address: ProbeAddress, from source: ProbeSource = ProbeSource(),

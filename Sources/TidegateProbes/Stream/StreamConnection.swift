@@ -1,6 +1,7 @@
 internal import NIOCore
 internal import NIOPosix
 internal import TidegateCore
+internal import TidegateNetwork
 
 /// A connection of a probe: bytes in order, over TCP or a Unix socket, perhaps encrypted.
 ///
@@ -11,33 +12,39 @@ struct StreamConnection: Sendable {
     /// The handshake that began with the connection; nil for none.
     let handshake: EventLoopFuture<String?>?
 
-    /// Connects; the socket is noted in `own`.
-    static func connect(
-        to address: SocketAddress, from source: ProbeSource = ProbeSource(), within limit: Duration,
-        tls: TLSClient? = nil,
-        noting own: OwnSockets? = nil
+    /// Speaks on a connection that stands.
+    static func take(
+        _ socket: consuming ConnectedSocket, within limit: Duration, tls: TLSClient?
     ) async throws -> StreamConnection {
-        // The threads of the process that is NIO's are shared: a probe mostly waits.
-        var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .connectTimeout(limit.timeAmount).channelOption(.allowRemoteHalfClosure, value: true)
-        if let option = try source.interfaceOption {
-            bootstrap = bootstrap.channelOption(option.key, value: option.value)
+        try await Self.bootstrap.withConnectedSocket(socket.release()) { channel in
+            channel.eventLoop.makeCompletedFuture { try Self.start(on: channel, within: limit, tls: tls) }
         }
-        if let local = try source.socketAddress { bootstrap = bootstrap.bind(to: local) }
-        return try await bootstrap.connect(to: address) { channel in
-            own?.insert(channel)
-            return channel.eventLoop.makeCompletedFuture {
-                let reader = StreamReader()
-                try channel.pipeline.syncOperations.addHandlers([ConnectWatch(), reader])
-                let bound = NIOLoopBound(reader, eventLoop: channel.eventLoop)
-                let expiry = channel.eventLoop.scheduleTask(in: limit.timeAmount) {
-                    bound.value.fail(StreamError.timedOut)
-                }
-                channel.closeFuture.whenComplete { _ in expiry.cancel() }
-                return StreamConnection(
-                    channel: channel, reader: bound, handshake: try tls?.start(in: channel.pipeline.syncOperations))
-            }
+    }
+
+    /// Connects to a Unix socket.
+    static func connect(
+        to address: SocketAddress, within limit: Duration, tls: TLSClient?
+    ) async throws -> StreamConnection {
+        try await Self.bootstrap.connectTimeout(limit.timeAmount).connect(to: address) { channel in
+            channel.eventLoop.makeCompletedFuture { try Self.start(on: channel, within: limit, tls: tls) }
         }
+    }
+
+    // The threads of the process that is NIO's are shared: a probe mostly waits.
+    private static var bootstrap: ClientBootstrap {
+        ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+    }
+
+    private static func start(
+        on channel: any Channel, within limit: Duration, tls: TLSClient?
+    ) throws -> StreamConnection {
+        let (pipeline, reader) = (channel.pipeline.syncOperations, StreamReader())
+        try pipeline.addHandler(reader)
+        let bound = NIOLoopBound(reader, eventLoop: channel.eventLoop)
+        let expiry = channel.eventLoop.scheduleTask(in: limit.timeAmount) { bound.value.fail(StreamError.timedOut) }
+        channel.closeFuture.whenComplete { _ in expiry.cancel() }
+        return StreamConnection(channel: channel, reader: bound, handshake: try tls?.start(in: pipeline))
     }
 
     /// The next bytes; nil at the end.

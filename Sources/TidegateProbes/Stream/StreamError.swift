@@ -3,6 +3,7 @@ internal import Glibc
 internal import NIOCore
 internal import NIOSSL
 internal import TidegateCore
+internal import TidegateNetwork
 internal import TidegateTransfer
 
 /// Why a connection of a probe ended early.
@@ -28,18 +29,18 @@ struct StreamFailure {
     /// What went wrong, in one clause.
     let text: String
     /// True if the kernel refused the connection in the call that asked for it.
-    let isImmediate: Bool
+    var isImmediate = false
     /// True if the server refused this host's certificate, or was shown none.
     var lacksClientCertificate = false
 
     init(_ error: any Error, during stage: Stage) {
         self.stage = stage
-        let refusal = error as? ImmediateRefusal
-        self.isImmediate = refusal != nil
-        let error = refusal?.error ?? error
         switch error {
-        case StreamError.timedOut, ChannelError.connectTimeout:
+        case StreamError.timedOut, ChannelError.connectTimeout, TCPConnector.Failure.timedOut:
             (self.failure, self.text) = (.timedOut, "no answer in time")
+        case TCPConnector.Failure.failed(let code, let isImmediate):
+            (self.failure, self.text) = (.connectFailed, Self.text(ofErrorNumber: code))
+            (self.socketError, self.isImmediate) = (SocketError(errorNumber: code), isImmediate)
         case StreamError.certificate(let text): (self.failure, self.text) = (.tlsFailed, text)
         case StreamError.closed:
             (self.failure, self.text) = (.tlsFailed, "the server closed the connection during the handshake")
@@ -49,7 +50,7 @@ struct StreamFailure {
         case let error as IOError:
             self.socketError = SocketError(errorNumber: error.errnoCode)
             self.failure = stage == .connect ? .connectFailed : .reset
-            self.text = unsafe String(cString: strerror(error.errnoCode))
+            self.text = Self.text(ofErrorNumber: error.errnoCode)
         case NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])):
             (self.failure, self.text) = (.tlsFailed, "the server closed the connection during the handshake")
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
@@ -61,6 +62,8 @@ struct StreamFailure {
         default: (self.failure, self.text) = (stage == .connect ? .connectFailed : .reset, "\(error)")
         }
     }
+
+    private static func text(ofErrorNumber code: Int32) -> String { unsafe String(cString: strerror(code)) }
 }
 
 /// A fatal alert of a server (RFC 8446 6).

@@ -1,4 +1,3 @@
-internal import NIOCore
 internal import TidegateCore
 
 /// A probe over TCP: a connection, TLS if the module asks for it, and what is said on it.
@@ -29,11 +28,9 @@ struct TCPProbe: TargetProbe {
         else { return }
         findings.add(.tcpDuration, address.lookupTime.inSeconds, labels: ["resolve"])
         let session = StreamSession(
-            options: self.options, context: self.context, metric: .tcpDuration, host: target.host, address: address)
-        await session.run(&findings) {
-            // A number only: nothing is looked up.
-            try SocketAddress.makeAddressResolvingHost("\(address.address)", port: Int(port))
-        }
+            options: self.options, context: self.context, metric: .tcpDuration, host: target.host,
+            peer: .tcp(address, port: port))
+        await session.run(&findings)
     }
 
     /// The port, if it may be asked about; a diagnosis of another way out would say nothing of this one.

@@ -17,8 +17,8 @@ struct UnixProbe: TargetProbe {
             return findings.fail(.invalidTarget, .mine, "the path is longer than a socket's may be (unix(7))")
         }
         let session = StreamSession(
-            options: self.options, context: self.context, metric: .unixDuration, host: nil, address: nil)
-        await session.run(&findings) { address }
+            options: self.options, context: self.context, metric: .unixDuration, host: nil, peer: .unix(address))
+        await session.run(&findings)
     }
 
     func subject(of target: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? { nil }

@@ -3,6 +3,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOWebSocket
 internal import TidegateCore
+internal import TidegateNetwork
 
 /// A WebSocket connection of a probe, with its handshakes; it ends at the probe's deadline, whatever the server does.
 struct WebSocketConnection: Sendable {
@@ -13,18 +14,14 @@ struct WebSocketConnection: Sendable {
     /// The TLS handshake that comes first; nil for none.
     let encryption: EventLoopFuture<String?>?
 
-    /// Connects; the socket is noted in `own`.
-    static func connect(
-        to address: SocketAddress, within limit: Duration, tls: TLSClient?, _ handshake: WebSocketHandshake,
-        noting own: OwnSockets?
+    /// Begins the handshakes on a connection that stands.
+    static func take(
+        _ socket: consuming ConnectedSocket, within limit: Duration, tls: TLSClient?, _ handshake: WebSocketHandshake
     ) async throws -> WebSocketConnection {
         let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .connectTimeout(limit.timeAmount)
-        return try await bootstrap.connect(to: address) { channel in
-            own?.insert(channel)
-            return channel.eventLoop.makeCompletedFuture {
+        return try await bootstrap.withConnectedSocket(socket.release()) { channel in
+            channel.eventLoop.makeCompletedFuture {
                 let (pipeline, reader) = (channel.pipeline.syncOperations, WebSocketReader())
-                try pipeline.addHandler(ConnectWatch())
                 let answer = try WebSocketUpgrade.add(handshake, to: pipeline)
                 try pipeline.addHandler(reader)
                 let bound = NIOLoopBound(reader, eventLoop: channel.eventLoop)

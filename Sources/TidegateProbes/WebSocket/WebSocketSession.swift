@@ -1,5 +1,4 @@
 internal import HTTPTypes
-internal import NIOCore
 internal import TidegateCore
 internal import TidegateRegex
 
@@ -26,11 +25,10 @@ struct WebSocketSession {
         let start = self.time.monotonic()
         do throws(Failure) {
             let connection = try await self.perform(.connect) {
-                try await WebSocketConnection.connect(
-                    to: try SocketAddress(
-                        ipAddress: "\(self.address.address)", port: Int(self.url.target.port ?? self.url.scheme.port)),
-                    within: self.context.remaining, tls: client, handshake,
-                    noting: self.context.environment.own)
+                let socket = try await self.context.connect(
+                    to: self.address, port: self.url.target.port ?? self.url.scheme.port)
+                return try await WebSocketConnection.take(
+                    socket, within: self.context.remaining, tls: client, handshake)
             }
             self.record("connect", since: start, &findings)
             findings.note("Successfully dialed")

@@ -8,9 +8,9 @@ struct QueryParameters: Sendable {
 
     /// The query of a request target: what follows its first question mark.
     init(target: String) {
-        let query = target.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
-        self.pairs = query.split(separator: "&").map { pair in
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let query = target.utf8.prefix { $0 != UInt8(ascii: "#") }.drop { $0 != UInt8(ascii: "?") }.dropFirst()
+        self.pairs = query.split(separator: UInt8(ascii: "&")).map { pair in
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             return (Self.decoded(parts[0]), parts.count == 2 ? Self.decoded(parts[1]) : "")
         }
     }
@@ -18,8 +18,8 @@ struct QueryParameters: Sendable {
     /// Every value of `name`, in the order of the query.
     func values(of name: String) -> [String] { self.pairs.filter { $0.name == name }.map(\.value) }
 
-    private static func decoded(_ text: Substring) -> String {
-        let text = String(text.map { $0 == "+" ? " " : $0 })
-        return String(decoding: PercentEncoding.decode(text), as: UTF8.self)
+    private static func decoded(_ text: Substring.UTF8View) -> String {
+        let bytes = text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        return String(decoding: PercentEncoding.decode(bytes), as: UTF8.self)
     }
 }

@@ -87,7 +87,7 @@ struct EndpointRoutes: Sendable {
         guard context.channel.isActive else { return nil }
         var head = request.head
         // A fragment is no part of a request target (RFC 9112 3.2); a client that sends one means what stands before.
-        head.path = head.path.map { String($0.prefix { $0 != "#" }) }
+        if let path = head.path, path.utf8.contains(UInt8(ascii: "#")) { head.path = String(path.prefix { $0 != "#" }) }
         let response: Response
         do {
             response = try await self.responder.respond(
@@ -96,7 +96,7 @@ struct EndpointRoutes: Sendable {
             response = ProblemDocument(.internalServerError, "Internal error.").response
         }
         // For a wrong method the router sets no `endpointPath`; then the path itself names the handler.
-        let path = String(head.path?.prefix { $0 != "?" } ?? "")
+        let path = head.path.map { String(Substring($0.utf8.prefix { $0 != UInt8(ascii: "?") })) } ?? ""
         return (response, self.handlers[path] ?? context.endpointPath.flatMap { self.handlers[$0] } ?? .other)
     }
 

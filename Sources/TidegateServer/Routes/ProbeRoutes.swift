@@ -33,7 +33,9 @@ struct ProbeRoutes: Sendable {
 
     // Some encode a target twice: a colon that is still encoded can be nothing else before the first slash.
     private static func decoded(_ target: String) -> String {
-        guard target.prefix(while: { $0 != "/" }).lowercased().contains("%3a") else { return target }
+        guard target.utf8.contains(UInt8(ascii: "%")),
+            target.prefix(while: { $0 != "/" }).lowercased().contains("%3a")
+        else { return target }
         return String(decoding: PercentEncoding.decode(target), as: UTF8.self)
     }
 

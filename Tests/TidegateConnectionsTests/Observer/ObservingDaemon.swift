@@ -53,4 +53,11 @@ final class ObservingDaemon {
         }
         return samples
     }
+
+    /// How much memory it has written to, in bytes (RssAnon in proc_pid_status(5)).
+    var memoryBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(self.program.id)/status", encoding: .utf8)) ?? ""
+        let kilobytes = text.firstMatch(of: /RssAnon:\s+([0-9]+) kB/).flatMap { Int($0.1) }
+        return (kilobytes ?? 0) * 1024
+    }
 }

@@ -1,0 +1,74 @@
+import Glibc
+import TidegateCore
+
+@testable import TidegateNetwork
+
+/// A socket that listens on loopback and accepts only what a test asks it to.
+final class ListeningSocket: Sendable {
+    /// A system call failed (errno(3)).
+    struct Failure: Error {
+        let code: Int32
+    }
+
+    let descriptor: Int32
+    let port: UInt16
+
+    /// Listens on a port of the kernel's choice, with room for `backlog` connections and one more (listen(2)).
+    init(backlog: Int32) throws {
+        self.descriptor = socket(AF_INET, Int32(Glibc.SOCK_STREAM.rawValue), 0)
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = self.descriptor
+        let result = withUnsafeMutablePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, backlog) == 0
+                    ? getsockname(descriptor, $0, &length) : -1
+            }
+        }
+        self.port = UInt16(bigEndian: name.sin_port)
+        guard result == 0 else { throw Failure(code: errno) }
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// The next connection, for which this waits.
+    func accepted() throws -> Connection {
+        let descriptor = accept(self.descriptor, nil, nil)
+        guard descriptor >= 0 else { throw Failure(code: errno) }
+        return Connection(descriptor: descriptor)
+    }
+
+    /// Connects until there is no more room; the connections that nobody has accepted, which last as long as the array.
+    func filled() throws -> [Connection] {
+        var fillers: [Connection] = []
+        while true {
+            let socket = try ConnectSocket(
+                TCPConnector.Request(to: IPAddress(ipv4: 0x7F00_0001), port: self.port, within: .zero), noting: nil)
+            let connection = Connection(descriptor: socket.descriptor)
+            // Between two sockets of one host a connection stands when connect(2) returns.
+            guard socket.isConnected else { return fillers }
+            fillers.append(connection)
+        }
+    }
+
+    /// A connection that is closed with its last use.
+    final class Connection: Sendable {
+        let descriptor: Int32
+
+        init(descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close(self.descriptor) }
+    }
+}
+
+extension ConnectSocket {
+    var isConnected: Bool {
+        if case .connected = self.state { true } else { false }
+    }
+
+    var isConnecting: Bool {
+        if case .connecting = self.state { true } else { false }
+    }
+}
