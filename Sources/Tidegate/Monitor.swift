@@ -177,6 +177,7 @@ extension Monitor: MonitorView {
     package var stalledThreads: Set<MonitorThread> {
         let states: [MonitorThread: Bool] = [
             .transfer: self.session.isStalled, .check: self.web.isStalled, .netlink: self.reachability.isStalled,
+            .observe: self.observer?.isStalled ?? false,
         ]
         return Set(states.filter(\.value).keys)
     }

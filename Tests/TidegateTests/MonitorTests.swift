@@ -59,6 +59,18 @@ import TidegateTestKit
         await monitor.stop()
     }
 
+    @Test("The thread that observes connections is one of them, if there is one")
+    func stalledObserver() async throws {
+        let mayStart = Latch()
+        var configuration = MonitorConfiguration()
+        configuration.connections.isEnabled = true
+        let monitor = try Monitor(configuration) { while !mayStart.isOpen { usleep(10_000) } }
+        #expect(await eventually(within: .seconds(60)) { monitor.stalledThreads == [.netlink, .observe] })
+        mayStart.open()
+        #expect(await eventually { monitor.stalledThreads.isEmpty })
+        await monitor.stop()
+    }
+
     @Test("A request returns body and response; a refused one throws with its status and body")
     func data() async throws {
         let server = try LiveServer { request in

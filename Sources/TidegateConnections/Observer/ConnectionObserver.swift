@@ -70,6 +70,9 @@ package final class ConnectionObserver: ConnectionObservation {
 
     package var statistics: ConnectionStatistics { self.latest.statistics }
 
+    /// Whether its thread has been in one turn for longer than 10 s.
+    package var isStalled: Bool { self.thread.turns.isStalled }
+
     /// The host's paths changed.
     package func pathChanged() { self.thread.send(.pathChanged) }
 

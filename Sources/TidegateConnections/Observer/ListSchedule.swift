@@ -7,6 +7,8 @@ struct ListSchedule {
     private static let longestOnDemand = Duration.milliseconds(5)
     // A list that is no older is good enough for whoever asks.
     private static let shortestAge = Duration.milliseconds(500)
+    // About a quarter of the time that a connection takes to show that it hangs.
+    private static let suspectInterval = Duration.milliseconds(250)
     // At most 1 % of a processor.
     private static let share = 100
 
@@ -16,6 +18,7 @@ struct ListSchedule {
     private var openedBeforeList: UInt64?
     private var hasConnecting = true
     private var retransmitted: UInt64?
+    private var isWatchingSuspects = false
     /// Whether the kernel has sent segments again in the last second: then something may hang.
     private(set) var isSuspicious = false
 
@@ -46,6 +49,17 @@ struct ListSchedule {
         guard let last = self.last else { return true }
         return last.duration < Self.longestOnDemand && now - last.end >= Self.shortestAge
     }
+
+    /// How long to wait after a list that took `duration` and showed a connection that may be about to hang: it is looked
+    /// at until it does, or goes on; nil if that is waited for already, or if lists take too long for it.
+    mutating func suspectPause(after duration: Duration) -> Duration? {
+        guard !self.isWatchingSuspects, duration < Self.longestOnDemand else { return nil }
+        self.isWatchingSuspects = true
+        return max(Self.suspectInterval, duration * Self.share)
+    }
+
+    /// The pause of ``suspectPause(after:)`` is over.
+    mutating func suspectPauseEnded() { self.isWatchingSuspects = false }
 
     /// How long to wait after a list that took `duration`; while something hangs, it is looked at every second.
     static func pause(after duration: Duration, every interval: Duration, isAnythingStalled: Bool) -> Duration {

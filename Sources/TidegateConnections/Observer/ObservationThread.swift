@@ -23,7 +23,7 @@ final class ObservationThread: LoopHandler {
     }
 
     private enum Timer: UInt64 {
-        case connecting, established, listeners, second, batch
+        case connecting, established, listeners, second, batch, suspects
     }
 
     // Many messages are read with one wake-up, as far as the buffer holds those of a burst meanwhile.
@@ -140,6 +140,9 @@ final class ObservationThread: LoopHandler {
         case .listeners:
             self.listListeners()
             self.start(.listeners, after: Self.listenerInterval)
+        case .suspects:
+            self.lists.suspectPauseEnded()
+            self.list(.established)
         case .second:
             self.second()
             self.start(.second, after: .seconds(1))
@@ -179,16 +182,18 @@ final class ObservationThread: LoopHandler {
         let start = self.loop.clock.monotonic()
         let now = self.now
         var effects: [ObservationEffect] = []
-        var count = 0
+        var (count, hasSuspects) = (0, false)
         self.state.begin(kind)
         let refusal = self.sockets.list(kind == .connecting ? .connecting : .live) { report in
             count += 1
             effects += self.state.add(report, isFirst: isFirst, at: now)
+            hasSuspects = hasSuspects || StallDetector.isSuspect(report) && self.state.counts(report)
         }
         let end = self.loop.clock.monotonic()
         let duration = end - start
         if kind == .established {
             self.lists.didListEstablished(at: end, took: duration)
+            if hasSuspects, let pause = self.lists.suspectPause(after: duration) { self.start(.suspects, after: pause) }
         } else {
             self.lists.didListConnecting(refusal == nil ? count : 1)
         }

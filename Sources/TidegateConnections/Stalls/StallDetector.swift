@@ -24,10 +24,15 @@ package struct StallFinding: Sendable, Hashable {
 package enum StallDetector {
     // One packet that is lost, or a tail-loss probe, looks the same until the second timeout.
     private static let suspiciousRetransmits = 2
-    // Nothing was acknowledged for more than a second then, whatever the peer sends besides.
-    private static let certainRetransmits = 3
     private static let shortestSilence = Duration.seconds(1)
     private static let initialTimeout = 1_000_000.0
+
+    /// Whether a connection that does not hang yet may do so within a second: what was sent waits for an answer, and a
+    /// timeout has passed.
+    package static func isSuspect(_ report: SocketReport) -> Bool {
+        guard report.timer == .retransmission, let info = report.tcp else { return false }
+        return info.unacknowledged > 0 && info.retransmits > 0 && self.stall(of: report) == nil
+    }
 
     /// How a connection hangs; nil if it does not, or if nothing shows it: an idle connection, and one that only
     /// receives, look the same over a path that is dead.
@@ -73,22 +78,20 @@ package enum StallDetector {
         let silence = Duration.milliseconds(Int64(info.lastAcknowledgement))
         let retransmits = Int(info.retransmits)
         guard info.unacknowledged > 0, retransmits >= self.suspiciousRetransmits else { return nil }
-        if silence >= max(self.shortestSilence, .microseconds(4 * Int64(info.roundTrip))) {
+        let roundTrip = Duration.microseconds(Int64(info.roundTrip))
+        let enough = max(self.shortestSilence, roundTrip * 4)
+        if silence >= enough {
             return StallFinding(kind: .unanswered, age: silence, retransmits: retransmits, nextTry: report.timeLeft)
         }
         // Where only the way there is cut, the peer repeats what it sent, and each of its packets counts as an answer.
-        guard retransmits >= self.certainRetransmits, report.timer == .retransmission else { return nil }
-        let age = self.age(of: info, report)
-        guard age >= self.shortestSilence else { return nil }
-        return StallFinding(kind: .unanswered, age: age, retransmits: retransmits, nextTry: report.timeLeft)
-    }
-
-    // Each timeout is twice as long as the one before; the present one has not ended.
-    private static func age(of info: TCPInfo, _ report: SocketReport) -> Duration {
-        let present = Duration.microseconds(Int64(info.retransmissionTimeout))
-        let before = (1...min(Int(info.retransmits), 30)).reduce(Duration.zero) { sum, number in
-            sum + present / (1 << number)
-        }
-        return before + max(.zero, present - report.timeLeft)
+        guard report.timer == .retransmission else { return nil }
+        // Each timeout is twice as long as the one before; the present one has not ended.
+        let timeout = Duration.microseconds(Int64(info.retransmissionTimeout))
+        let before = (1...min(retransmits, 30)).reduce(Duration.zero) { sum, number in sum + timeout / (1 << number) }
+        let present = max(.zero, timeout - report.timeLeft)
+        // What was sent last may still be answered.
+        guard present >= roundTrip, before + present >= enough else { return nil }
+        return StallFinding(
+            kind: .unanswered, age: before + present, retransmits: retransmits, nextTry: report.timeLeft)
     }
 }

@@ -34,6 +34,8 @@ package enum MonitorThread: String, MetricLabel {
     case check
     /// Reads the kernel's messages and evaluates paths.
     case netlink
+    /// Follows the connections of other programs, if the configuration wants that.
+    case observe
 }
 
 extension MonitorView {

@@ -65,11 +65,15 @@ struct ObserverScenarioTests {
             """)
         let isStalled = await eventually { fixture.statistics.traffic[.outgoing]?.stalled[.connecting] == 1 }
         #expect(isStalled)
-        let stall = fixture.events.compactMap { event in
-            if case .stalled(let stall) = event { stall } else { nil }
-        }.first
-        #expect(stall?.kind == .connecting)
-        #expect(stall?.remote.port == 81)
+        // The event says whose failure it is, for which the route is looked up first.
+        let stall = try #require(
+            await eventualValue {
+                fixture.events.compactMap { event in
+                    if case .stalled(let stall) = event { stall } else { nil }
+                }.first
+            })
+        #expect(stall.kind == .connecting)
+        #expect(stall.remote.port == 81)
         #expect(await program.finish().status == 0)
         let isCounted = await eventually {
             fixture.statistics.connects[.noAnswer] == 1

@@ -69,22 +69,47 @@ struct StallDetectorTests {
         #expect(StallDetector.stall(of: Self.silent { $0.roundTrip = 300_000 }) == nil)
     }
 
-    @Test("Data that was sent again three times hangs for as long as its timeouts took, whatever the peer sends")
-    func oneWay() {
-        let report = Self.report(.established, timeLeft: .milliseconds(2592)) { info in
-            (info.unacknowledged, info.retransmits, info.retransmissionTimeout) = (1, 4, 3_264_000)
+    // The peer sends all the time, and acknowledges nothing.
+    private static func cutOneWay(
+        _ retransmits: UInt8, timeout: Int, left: Duration, roundTrip: Duration = .milliseconds(20)
+    ) -> SocketReport {
+        self.report(.established, timeLeft: left) { info in
+            (info.unacknowledged, info.retransmits) = (1, retransmits)
+            info.retransmissionTimeout = UInt32(timeout * 1000)
+            info.roundTrip = UInt32(roundTrip.inSeconds * 1e6)
             info.lastAcknowledgement = 348
         }
+    }
+
+    @Test("Data that was sent again twice hangs for as long as its timeouts took, whatever the peer sends")
+    func oneWay() {
+        let report = Self.cutOneWay(4, timeout: 3264, left: .milliseconds(2592))
         #expect(
             StallDetector.stall(of: report)
                 == StallFinding(
                     kind: .unanswered, age: .milliseconds(3060 + 672), retransmits: 4, nextTry: .milliseconds(2592)))
-        // 200 ms, 400 ms and 100 ms of the third.
-        let young = Self.report(.established, timeLeft: .milliseconds(700)) { info in
-            (info.unacknowledged, info.retransmits, info.retransmissionTimeout) = (1, 2, 800_000)
-            info.lastAcknowledgement = 348
-        }
-        #expect(StallDetector.stall(of: young) == nil)
+        // 200 ms, 400 ms and 400 ms of the third.
+        #expect(
+            StallDetector.stall(of: Self.cutOneWay(2, timeout: 800, left: .milliseconds(400)))
+                == StallFinding(
+                    kind: .unanswered, age: .seconds(1), retransmits: 2, nextTry: .milliseconds(400)))
+        #expect(StallDetector.stall(of: Self.cutOneWay(2, timeout: 800, left: .milliseconds(401))) == nil)
+        // Nor before what was sent last can be answered.
+        let slow = Self.cutOneWay(2, timeout: 2000, left: .milliseconds(1800), roundTrip: .milliseconds(300))
+        #expect(StallDetector.stall(of: slow) == nil)
+    }
+
+    @Test("What waits for an answer after a timeout, and does not hang yet, may be about to")
+    func suspects() {
+        #expect(StallDetector.isSuspect(Self.cutOneWay(1, timeout: 400, left: .milliseconds(300))))
+        #expect(StallDetector.isSuspect(Self.cutOneWay(2, timeout: 800, left: .milliseconds(700))))
+        // It hangs.
+        #expect(!StallDetector.isSuspect(Self.cutOneWay(2, timeout: 800, left: .milliseconds(100))))
+        // A packet under way.
+        #expect(!StallDetector.isSuspect(Self.cutOneWay(0, timeout: 200, left: .milliseconds(100))))
+        // Nothing under way.
+        let idle = Self.report(.established) { $0.retransmits = 1 }
+        #expect(!StallDetector.isSuspect(idle))
     }
 
     @Test("A window that is closed for a second hangs")
