@@ -21,13 +21,14 @@ package final class Endpoint: Sendable {
     /// Its events begin when it is made, or with those of a `history` that is attached to the bus already. Without an
     /// `access` policy every client is answered, over plain HTTP. The page shows what earlier processes left in
     /// `storage`, and when the scheduled tasks of `nextRuns` run next, by their names. `probes` answers
-    /// `/probe`; `scheduledProbes` gives what scheduled ones have found.
+    /// `/probe`; `scheduledProbes` gives what scheduled ones have found; `reload` reads the configuration file again.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
         time: any TimeSource, history: EventHistory? = nil, access: (any AccessPolicyLoader)? = nil,
         storage: PageHistoryStorage? = nil, probes: (any ProbeService)? = nil,
         nextRuns: @escaping @Sendable () async -> [String: WallTime] = { [:] },
-        scheduledProbes: @escaping @Sendable () async -> [ScheduledProbeReport] = { [] }
+        scheduledProbes: @escaping @Sendable () async -> [ScheduledProbeReport] = { [] },
+        reload: ConfigurationReload? = nil
     ) {
         let own = EventHistory(boot: time.wall().instanceID, capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
@@ -40,7 +41,7 @@ package final class Endpoint: Sendable {
             EndpointRoutes.Dependencies(
                 configuration: configuration, view: view, bus: bus, recorder: recorder, time: time,
                 history: history ?? own, page: page, nextRuns: nextRuns, probes: probes,
-                scheduledProbes: scheduledProbes),
+                scheduledProbes: scheduledProbes, reload: reload),
             slots: slots,
             middlewares: [StandardHeadersMiddleware(time: time), RequestCheckMiddleware()]
                 + (access.map { [AccessMiddleware(controller: $0)] } ?? []))

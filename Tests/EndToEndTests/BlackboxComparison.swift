@@ -51,6 +51,12 @@ struct BlackboxComparison {
         }
     }
 
+    /// Gives both programs another file, which they do not read by themselves.
+    func write(_ modules: String) throws {
+        let file = self.folder.appendingPathComponent("modules.yml").path
+        try modules.write(toFile: file, atomically: true, encoding: .utf8)
+    }
+
     func stop() {
         for program in [self.exporter, self.tidegate] { program.signal(SIGKILL) }
         try? FileManager.default.removeItem(at: self.folder)

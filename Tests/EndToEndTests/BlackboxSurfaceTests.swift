@@ -20,6 +20,7 @@ struct BlackboxSurfaceTests {
         ("a target that is none", ["/probe?module=http_2xx&target=invalid://x"], 200),
         ("an unknown probe's log", ["/logs?id=4711"], 404),
         ("health", ["/-/healthy"], 200), ("the modules", ["/config"], 200),
+        ("a reload", ["/-/reload", "-X", "POST"], 200), ("a reload that nobody posts", ["/-/reload"], 405),
     ]
 
     @Test("Both answer with the same status, and refusals with the same words")
@@ -37,5 +38,17 @@ struct BlackboxSurfaceTests {
             // The reason why a text is no number is Go's.
             #expect(status != 400 || older.text == newer.text, "\(what)")
         }
+    }
+
+    @Test("A file that cannot be reloaded is the same failure of both, and the former modules stay")
+    func badReload() async throws {
+        let comparison = try await BlackboxComparison("modules: {http_2xx: {prober: http}}\n")
+        defer { comparison.stop() }
+        try comparison.write("modules: {http_2xx: {prober: http, htp: {}}}\n")
+        let (older, newer) = try await comparison.answers("/-/reload", ["-X", "POST"])
+        #expect(older.status == 500 && newer.status == 500)
+        for text in [older.text, newer.text] { #expect(text.hasPrefix("failed to reload config: "), "\(text)") }
+        let (known, stillKnown) = try await comparison.answers("/probe?module=http_2xx&target=127.0.0.1:1", [])
+        #expect(known.status == 200 && stillKnown.status == 200)
     }
 }

@@ -105,6 +105,8 @@ struct Fixture {
     var configuration: EndpointConfiguration
     /// What answers `/probe`.
     var probes: (any ProbeService)?
+    /// What reads the configuration file again.
+    var reload: ConfigurationReload?
 
     init() {
         self.bus = EventBus(time: self.time)
@@ -128,7 +130,7 @@ struct Fixture {
             EndpointRoutes.Dependencies(
                 configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder,
                 time: self.time, history: self.history, page: self.page, nextRuns: { [:] },
-                probes: self.probes),
+                probes: self.probes, reload: self.reload),
             slots: EventStreamSlots(limit: self.configuration.maxEventStreams))
     }
 
@@ -167,7 +169,7 @@ struct Fixture {
     func endpoint(access: (any AccessPolicyLoader)? = nil) -> Endpoint {
         Endpoint(
             configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
-            history: self.history, access: access)
+            history: self.history, access: access, reload: self.reload)
     }
 
     /// Runs the endpoint for as long as `body` takes; passes the bound addresses.

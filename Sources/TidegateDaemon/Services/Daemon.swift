@@ -163,11 +163,14 @@ package struct Daemon: Sendable {
         self.configuration.apply(to: &configuration)
         let probes = self.probeRunner(monitor, &configuration)
         let probeScheduler = ProbeScheduler(probes, monitor: monitor, time: time)
+        let parts = Reloadable(runner: runner, scheduler: scheduler, probes: probes, probeScheduler: probeScheduler)
+        let reloader = self.reloader(parts, status, logger)
         let endpoint = Endpoint(
             configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
             storage: dependencies.journal.map(PageHistoryStorage.init), probes: probes,
-            nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports })
+            nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports },
+            reload: reloader?.answer)
         var services: [any Service] = [dependencies.log, MemoryService()]
         if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
@@ -178,9 +181,7 @@ package struct Daemon: Sendable {
             self.configuration.remoteWriteConfiguration(settings: self.settings), monitor: monitor,
             endpoint: endpoint, time: time, logger: logger)
         services += [
-            ReloadService(
-                file: self.settings.configurationFile, started: self.configuration, scheduler: scheduler,
-                runner: runner, probes: probes, probeScheduler: probeScheduler, status: status, logger: logger),
+            ReloadService(reloader: reloader, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
             ProbeScheduleService(scheduler: probeScheduler, probes: self.configuration.scheduledProbes, bus: bus),
         ]
@@ -196,6 +197,16 @@ package struct Daemon: Sendable {
         // The watchdog terminates what is left after this; the group's own limit for cancellation would trap.
         group.maximumGracefulShutdownDuration = .seconds(8)
         return ServiceGroup(configuration: group)
+    }
+
+    // Nil if there is no file.
+    private func reloader(
+        _ parts: Reloadable, _ status: ReloadStatus, _ logger: Logger
+    ) -> ConfigurationReloader? {
+        self.settings.configurationFile.map {
+            ConfigurationReloader(
+                file: $0, started: self.configuration, status: status, logger: logger, apply: parts.take)
+        }
     }
 
     private func probeRunner(_ monitor: Monitor, _ endpoint: inout EndpointConfiguration) -> ProbeRunner {

@@ -22,12 +22,14 @@ struct EndpointRoutes: Sendable {
         let probes: (any ProbeService)?
         /// What scheduled probes have found.
         var scheduledProbes: @Sendable () async -> [ScheduledProbeReport] = { [] }
+        /// Reads the configuration file again; nil if there is none.
+        var reload: ConfigurationReload?
     }
 
     /// The values of the `handler` label.
     enum HandlerLabel: String, Sendable {
         case metrics, page, status, targets, probes, connections, tasks, task, events, healthy, ready, probe, config,
-            logs, other
+            logs, reload, other
     }
 
     private let dependencies: Dependencies
@@ -75,6 +77,12 @@ struct EndpointRoutes: Sendable {
             add("/config", .config) { _, _ in routes.configuration() }
             add("/logs", .logs) { request, _ in routes.logs(request) }
         }
+        let reload = ReloadRoute(reload: dependencies.reload)
+        let reloadPath: RouterPath = "/-/reload"
+        table.add(
+            reloadPath, [(.post, { request, _ in await reload.respond(to: request) })],
+            middleware: RequestLimitMiddleware(isScrape: false))
+        handlers[reloadPath.description] = .reload
         self.dependencies = dependencies
         self.metrics = metrics
         self.events = events

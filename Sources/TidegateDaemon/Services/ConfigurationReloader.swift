@@ -1,0 +1,99 @@
+internal import Logging
+internal import TidegateProbes
+internal import TidegateServer
+
+/// What takes a new configuration while it runs.
+struct Reloadable: Sendable {
+    let runner: ScheduledTaskRunner
+    let scheduler: Scheduler
+    let probes: ProbeRunner
+    let probeScheduler: ProbeScheduler
+
+    /// Has everything follow a new configuration from now on.
+    func take(_ next: Configuration) async {
+        self.runner.update(next.transfers)
+        self.probes.update(next.probes)
+        await self.probeScheduler.load(next.scheduledProbes)
+        await self.scheduler.load(next.tasks)
+    }
+}
+
+/// Reads the configuration file again, one reload at a time; an invalid file changes nothing.
+actor ConfigurationReloader {
+    /// The changed keys that need a restart, or the problems of the file.
+    typealias Outcome = Result<[String], ConfigurationError>
+
+    private let file: String
+    private let started: Configuration
+    private let status: ReloadStatus
+    private let logger: Logger
+    private let apply: @Sendable (Configuration) async -> Void
+    // The reload that was asked for last.
+    private var last: Task<Outcome, Never>?
+
+    /// A reloader of the file from which a process `started`; `apply` makes a valid one hold.
+    init(
+        file: String, started: Configuration, status: ReloadStatus, logger: Logger,
+        apply: @escaping @Sendable (Configuration) async -> Void
+    ) {
+        self.file = file
+        self.started = started
+        self.status = status
+        self.logger = logger
+        self.apply = apply
+    }
+
+    /// Reloads after the reloads before it; returns when what the file says holds.
+    func reload() async -> Outcome {
+        let former = self.last
+        // A task of its own: a client that leaves must not end a reload halfway.
+        let own = Task {
+            _ = await former?.value
+            return await self.readAndApply()
+        }
+        self.last = own
+        return await own.value
+    }
+
+    /// A reload as the endpoint answers it.
+    nonisolated var answer: ConfigurationReload {
+        { () async throws(ReloadFailure) in
+            switch await self.reload() {
+            case .success(let waiting): return waiting
+            case .failure(let error):
+                let texts = error.problems.map(\.description)
+                throw ReloadFailure(problem: texts.first ?? self.file, others: texts.count - 1)
+            }
+        }
+    }
+
+    private func readAndApply() async -> Outcome {
+        let next: Configuration
+        do {
+            next = try Configuration.load(file: self.file)
+        } catch {
+            for problem in error.problems {
+                self.logger.error("invalid configuration", metadata: ["problem": "\(problem)"])
+            }
+            self.status.record(.configuration, isGood: false)
+            return .failure(error)
+        }
+        for warning in next.secretFiles.compactMap(SecretFile.warning(about:)) { self.logger.warning("\(warning)") }
+        await self.apply(next)
+        self.status.record(.configuration, isGood: true)
+        // Compared with what runs, and not with the file before: what needs a restart needs it until there is one.
+        let waiting = next.keysThatNeedRestart(from: self.started)
+        self.logResult(waiting)
+        return .success(waiting)
+    }
+
+    private func logResult(_ waiting: [String]) {
+        let applied = "tasks, transfers.retry, transfers.gate, modules, probe_targets, probes"
+        guard !waiting.isEmpty else {
+            return self.logger.info("configuration reloaded", metadata: ["applied": "\(applied)"])
+        }
+        self.logger.warning(
+            "configuration reloaded, restart required for changed keys",
+            metadata: ["applied": "\(applied)", "not_applied": "\(waiting.joined(separator: ", "))"])
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// New modules for a sidecar that runs, by POST and by signal.
+@Suite(.timeLimit(.minutes(2))) struct ReloadTests {
+    private static let successful = "tidegate_config_last_reload_successful"
+    private static let timestamp = "tidegate_config_last_reload_success_timestamp_seconds"
+
+    /// How a reload is asked for.
+    enum Way: CaseIterable { case post, signal }
+
+    @Test(
+        "A changed module holds for the next probe; a bad file keeps the old one and its time", arguments: Way.allCases)
+    func reload(_ way: Way) async throws {
+        let sidecar = try await ReloadedSidecar("modules: {m: {prober: http, http: {valid_status_codes: [204]}}}\n")
+        defer { sidecar.stop() }
+        #expect(try await sidecar.probe() == 0)
+
+        try await sidecar.reload("modules: {m: {prober: http, http: {valid_status_codes: [200]}}}\n", way)
+        #expect(try await sidecar.probe() == 1, "the changed module")
+        let good = try await sidecar.metrics()
+        #expect(good[Self.successful] == 1)
+
+        try await sidecar.reload("modules: {m: {prober: http, http: {valid_status_codes: [20]}}}\n", way, isGood: false)
+        #expect(try await sidecar.probe() == 1, "the former module")
+        let bad = try await sidecar.metrics()
+        #expect(bad[Self.successful] == 0 && bad[Self.timestamp] == good[Self.timestamp])
+
+        try await sidecar.reload("modules: {m: {prober: http, http: {valid_status_codes: [204]}}}\n", way)
+        #expect(try await sidecar.probe() == 0, "the last module")
+        let repaired = try await sidecar.metrics()
+        #expect(repaired[Self.successful] == 1)
+        let (later, earlier) = (try #require(repaired[Self.timestamp]), try #require(good[Self.timestamp]))
+        #expect(later > earlier)
+    }
+
+    @Test("A failed POST says which line of which file is wrong, and GET is no way to ask")
+    func answers() async throws {
+        let sidecar = try await ReloadedSidecar("modules: {m: {prober: http}}\n")
+        defer { sidecar.stop() }
+        try sidecar.write("modules:\n  m: {prober: htp}\n")
+        let failed = try await sidecar.ask("-X", "POST")
+        #expect(failed.status == 500)
+        #expect(
+            failed.text.hasPrefix("failed to reload config: \(sidecar.file):2: modules.m.prober: ")
+                && failed.text.hasSuffix("; the former configuration stays\n"), "\(failed.text)")
+        #expect(try await sidecar.ask("-X", "GET").status == 405)
+        try sidecar.write("modules: {m: {prober: http}}\n")
+        let repeated = try await sidecar.ask("-X", "POST")
+        #expect(repeated.status == 200 && repeated.text == "Reloaded.\n", "a file that is as it was")
+    }
+
+    @Test("A reload of an unchanged file leaves the page's probes as they are")
+    func unchanged() async throws {
+        let sidecar = try await ReloadedSidecar("modules: {m: {prober: http, http: {valid_status_codes: [200]}}}\n")
+        defer { sidecar.stop() }
+        #expect(try await sidecar.probe() == 1)
+        #expect(try await sidecar.ask("-X", "POST").status == 200)
+        #expect(try await sidecar.status(of: "/logs?id=1") == 200)
+    }
+}
+
+/// `tidegate serve` with a file of modules, and a server that it probes.
+private final class ReloadedSidecar {
+    let file: String
+    private let bench: EndToEndFixture
+    private let server: LiveServer
+    private let program: Program
+    private let port: Int
+
+    init(_ modules: String) async throws {
+        self.bench = try EndToEndFixture()
+        self.file = self.bench.path("modules.yml")
+        self.server = try LiveServer { .respond(text: $0.path) }
+        self.port = try FreePort.find()
+        try self.bench.write(modules, to: "modules.yml")
+        self.program = try self.bench.start([
+            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.file, "--web.listen-address",
+            "127.0.0.1:\(self.port)", "--state.dir", self.bench.path("state"), "--control.socket",
+            self.bench.path("socket"),
+        ])
+        try await Program.answers("http://127.0.0.1:\(self.port)/-/healthy")
+    }
+
+    func stop() {
+        self.program.signal(SIGKILL)
+        self.server.stop()
+        try? FileManager.default.removeItem(at: self.bench.folder)
+    }
+
+    func write(_ modules: String) throws { try self.bench.write(modules, to: "modules.yml") }
+
+    /// Writes the file and waits until it is taken or refused.
+    func reload(_ modules: String, _ way: ReloadTests.Way, isGood: Bool = true) async throws {
+        try self.write(modules)
+        switch way {
+        case .post:
+            let answer = try await self.ask("-X", "POST")
+            #expect(answer.status == (isGood ? 200 : 500), "\(answer)")
+        case .signal:
+            let text = isGood ? "msg=\"configuration reloaded\"" : "msg=\"invalid configuration\""
+            let before = self.count(text)
+            self.program.signal(SIGHUP)
+            try #require(await eventually { self.count(text) > before }, "\(self.program.errorsSoFar)")
+        }
+    }
+
+    private func count(_ text: String) -> Int { self.program.errorsSoFar.components(separatedBy: text).count }
+
+    /// The answer of `/-/reload`.
+    func ask(_ options: String...) async throws -> (status: Int, text: String) {
+        let output = try await Program.expect(
+            ["curl", "-s", "--max-time", "30", "-w", "%{http_code}"] + options + [self.url("/-/reload")])
+        return (Int(output.suffix(3)) ?? 0, String(output.dropLast(3)))
+    }
+
+    func status(of path: String) async throws -> Int {
+        let output = try await Program.expect(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", self.url(path)])
+        return Int(output) ?? 0
+    }
+
+    /// Whether a probe by the module `m` succeeds.
+    func probe() async throws -> Double? {
+        let target = self.server.url("/x")
+        return Samples(try await Program.expect(["curl", "-sf", self.url("/probe?module=m&target=\(target)")]))[
+            "probe_success"]
+    }
+
+    func metrics() async throws -> Samples { Samples(try await Program.expect(["curl", "-sf", self.url("/metrics")])) }
+
+    private func url(_ path: String) -> String { "http://127.0.0.1:\(self.port)\(path)" }
+}
