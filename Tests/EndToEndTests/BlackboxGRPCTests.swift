@@ -56,13 +56,14 @@ struct BlackboxGRPCTests {
         for (module, target) in [
             ("plain", "127.0.0.1:PORT"), ("service", "127.0.0.1:PORT"), ("service", "localhost:PORT"),
             ("service", "http://127.0.0.1:PORT/x"), ("service", "https://localhost:PORT"),
+            ("service", "127.0.0.1:PORT/x://y"), ("service", "http://127.0.0.1:PORT/?next=http://a.example/"),
         ] {
             let found = try await comparison.compare(
                 module, target.replacing("PORT", with: "\(server.port)"), without: [Self.expiry])
             #expect(found["probe_success"] == (module == "plain" ? "0" : "1"), "\(module) \(target)")
         }
         let calls = server.calls
-        try #require(calls.count == 10)
+        try #require(calls.count == 14)
         for (theirs, own) in zip(calls.indices.filter { $0 % 2 == 0 }, calls.indices.filter { $0 % 2 == 1 }) {
             #expect(Self.essence(calls[theirs]) == Self.essence(calls[own]))
         }

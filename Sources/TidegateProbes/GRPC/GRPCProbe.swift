@@ -49,9 +49,11 @@ struct GRPCProbe: TargetProbe {
     private static func target(of text: String) throws(TargetError) -> Target {
         let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) } ?? ""
         let rest = text.dropFirst(scheme.count)
-        // Of another URL the whole text is wrong.
-        guard !rest.contains("://") else { return try Target(text) }
         let authority = rest.prefix { !"/?#".contains($0) }
+        // Of another URL the whole text is wrong; behind the host anything may stand, as in blackbox_exporter.
+        guard !authority.hasSuffix(":") || !rest.dropFirst(authority.count).hasPrefix("//") else {
+            return try Target(text)
+        }
         return try Target(String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority))
     }
 

@@ -65,6 +65,7 @@ struct GRPCProbeTests {
         for target in [
             "127.0.0.1:\(server.port)", "http://127.0.0.1:\(server.port)", "https://127.0.0.1:\(server.port)/x?y",
             "http://user:s3cret@127.0.0.1:\(server.port)", "127.0.0.1:\(server.port)/x",
+            "127.0.0.1:\(server.port)/x://y", "http://127.0.0.1:\(server.port)?next=http://a.example/",
         ] {
             let report = try await GRPCProbeFixture.probe(target)
             #expect(report.value("probe_success") == 1, "\(target): \(report.failure as Any)")
@@ -79,7 +80,7 @@ struct GRPCProbeTests {
             let report = try await GRPCProbeFixture.probe("127.0.0.77") { $0.usesTLS = usesTLS }
             #expect(report.failure?.reason == "connect_failed" && report.grpcStatus == 14, "\(name)")
         }
-        #expect(server.calls.count == 5)
+        #expect(server.calls.count == 7)
     }
 
     @Test("An IPv6 address is in brackets in what is sent")
