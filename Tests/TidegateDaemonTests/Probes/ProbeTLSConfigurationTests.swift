@@ -135,6 +135,47 @@ struct ProbeTLSConfigurationTests {
         #expect(tokens.http.oauth2?.tls.serverName == "b")
     }
 
+    @Test(
+        "Versions that do not exist, or leave none, are refused with their key and line, whatever the prober",
+        arguments: ["http", "tcp", "unix", "grpc", "dns", "websocket", "oauth2"])
+    func versions(_ prober: String) throws {
+        let (head, section) =
+            switch prober {
+            case "websocket": ("prober: websocket, websocket: {http_config: {", "websocket.http_config")
+            case "oauth2": ("prober: http, http: {oauth2: {client_id: a, token_url: \"https://a/\",", "http.oauth2")
+            case "dns": ("prober: dns, dns: {query_name: a,", "dns")
+            default: ("prober: \(prober), \(prober): {", prober)
+            }
+        let closing = String(repeating: "}", count: head.count { $0 == "{" } + 1)
+        func problem(_ keys: [String]) -> String? {
+            let lines = keys.map { "    \($0)" }.joined(separator: ",\n")
+            do throws(ConfigurationError) {
+                _ = try Configuration.parse(
+                    "modules:\n  m: {\(head) tls_config: {\n\(lines)}\(closing)\n", file: "b.yml")
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        let names = "is not a TLS version (TLS10, TLS11, TLS12 or TLS13)"
+        let key = "modules.m.\(section).tls_config"
+        #expect(problem(["min_version: TLS12", "max_version: TLS13"]) == nil)
+        #expect(problem(["min_version: TLS12", "max_version: TLS12"]) == nil)
+        #expect(problem(["max_version: TLS10"]) == nil)
+        #expect(
+            problem(["min_version: TLS12", "max_version: TLS14"]) == "b.yml:4: \(key).max_version: \"TLS14\" \(names)")
+        #expect(problem(["min_version: tls12"]) == "b.yml:3: \(key).min_version: \"tls12\" \(names)")
+        #expect(problem(["min_version: 1.2"]) == "b.yml:3: \(key).min_version: \"1.2\" \(names)")
+        #expect(
+            problem(["max_version: [TLS12]"])?.hasPrefix("b.yml:3: \(key).max_version: expected a TLS version") == true)
+        #expect(
+            problem(["min_version: TLS13", "max_version: TLS12"]) == "b.yml:2: \(key): min_version is above max_version"
+        )
+        #expect(problem(["minversion: TLS12"])?.hasPrefix("b.yml:3: \(key).minversion: unknown key") == true)
+        #expect(
+            problem(["insecure_skip_verify: maybe"])?.hasPrefix("b.yml:3: \(key).insecure_skip_verify: ") == true)
+    }
+
     @Test("http and tcp have the source's address and interface")
     func source() throws {
         let keys = "{source_ip_address: 192.0.2.1, source_interface: eth0}"
