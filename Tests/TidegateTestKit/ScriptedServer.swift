@@ -14,6 +14,8 @@ package final class ScriptedServer: Sendable {
         case flood(String)
         /// Waits for a line.
         case readLine
+        /// Waits for anything, and takes what has come.
+        case read
         /// Encrypts what follows.
         case startTLS
         /// Waits for the end.
@@ -104,6 +106,9 @@ private final class ScriptHandler: ChannelInboundHandler {
                 let line = self.buffer.readString(length: feed - self.buffer.readerIndex) ?? ""
                 self.buffer.moveReaderIndex(forwardBy: 1)
                 self.received.lines.withLock { $0.append(line) }
+            case .read:
+                guard self.buffer.readableBytes > 0 else { return }
+                self.buffer.clear()
             case .startTLS:
                 guard let tls = self.tls else { return context.close(promise: nil) }
                 self.steps.removeFirst()

@@ -129,7 +129,7 @@ struct DNSProbe: TargetProbe {
         case let refusal as ImmediateRefusal:
             evidence.isImmediate = true
             self.fail(refusal.error, evidence, &findings)
-        case let error as IOError:
+        case let error as IOError where progress.stage != .tls:
             // A connection over TCP may end so because a router said so.
             evidence.isImmediate = evidence.stage == .connect && self.options.transport == .udp
             self.fail(error, evidence, &findings)
@@ -143,15 +143,9 @@ struct DNSProbe: TargetProbe {
     }
 
     private func fail(_ error: IOError, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
-        if error.errnoCode == EADDRNOTAVAIL, let source = self.options.source.address {
-            return findings.fail(.connectFailed, .mine, "this host does not have the source address \(source)")
-        }
-        if [ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode), let name = self.options.source.interface {
-            let host = evidence.peer.map { "\($0)" } ?? "the server"
-            return findings.gate(.noRoute, "no path to \(host) by \(name): no route")
-        }
         var evidence = evidence
         evidence.socketError = SocketError(errorNumber: error.errnoCode)
+        if let peer = evidence.peer, self.source.explains(evidence.socketError, at: peer, &findings) { return }
         self.fail(evidence.socketError == .reset ? .reset : .connectFailed, evidence, &findings)
     }
 

@@ -47,6 +47,9 @@ struct StreamFailure {
         case StreamError.closedWithoutAnswer:
             (self.failure, self.text) = (.reset, "the server closed the connection without an answer")
             self.socketError = .reset
+        // A server that has not read everything when it closes sends a reset instead of an end.
+        case let error as IOError where stage == .tls && SocketError(errorNumber: error.errnoCode) == .reset:
+            (self.failure, self.text) = (.tlsFailed, "the server closed the connection during the handshake")
         case let error as IOError:
             self.socketError = SocketError(errorNumber: error.errnoCode)
             self.failure = stage == .connect ? .connectFailed : .reset
