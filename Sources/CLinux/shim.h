@@ -2,10 +2,12 @@
 // What the Glibc module hides from Swift: eventfd, epoll, names of threads, socket options.
 // _GNU_SOURCE would change structs that the Glibc module has already declared, so it stays undefined here.
 #include <errno.h>
+#include <linux/sockios.h>
 #include <linux/stat.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -103,6 +105,20 @@ static inline int tg_bind_to_device(int descriptor, const char *name) {
     size_t length = 0;
     while (name[length] != 0) length++;
     return setsockopt(descriptor, SOL_SOCKET, 25, name, (socklen_t)length + 1) == 0 ? 0 : errno;
+}
+
+/// The flags of an interface (SIOCGIFFLAGS in netdevice(7)); -1 if there is none of that name.
+static inline int tg_interface_flags(int descriptor, const char *name) {
+    // `struct ifreq` without the parts that this request does not use.
+    struct {
+        char name[16];
+        short flags;
+        char rest[32];
+    } request = {.name = {0}};
+    for (unsigned index = 0; index < sizeof request.name - 1 && name[index] != 0; index++) {
+        request.name[index] = name[index];
+    }
+    return ioctl(descriptor, SIOCGIFFLAGS, &request) == 0 ? (unsigned short)request.flags : -1;
 }
 
 /// Receives a packet (recvmsg(2)); the number of its bytes, or -1 with errno. `name` gets the sender's address, and

@@ -10,6 +10,18 @@ package enum NetworkInterface {
         return index == 0 ? nil : Int(index)
     }
 
+    /// Why no packet leaves by an interface; nil if packets do, or if there is none of that name.
+    package static func fault(of name: String) -> UnreachableReason? {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let flags = tg_interface_flags(descriptor, name)
+        guard flags >= 0 else { return nil }
+        // Switched on, and in a state to send (netdevice(7)); the kernel would send into the void otherwise.
+        guard flags & Int32(IFF_UP) != 0 else { return .adminDown }
+        return flags & Int32(IFF_RUNNING) != 0 ? nil : .noCarrier
+    }
+
     /// True if the kernel would have packets to an address leave by an interface; no packet is sent.
     package static func routes(to address: IPAddress, by name: String) -> Bool {
         let family = address.family == .ipv4 ? AF_INET : AF_INET6

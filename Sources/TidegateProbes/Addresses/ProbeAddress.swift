@@ -12,8 +12,8 @@ struct ProbeAddress: Sendable {
 struct ProbeAddressFinder: Sendable {
     let environment: ProbeEnvironment
     let preference: FamilyPreference
-    /// Whether an address has to be routed.
-    let asksRoutes: Bool
+    /// How packets go to an address, which has to be routed.
+    let route: @Sendable (IPAddress) async -> AddressRoute
 
     /// The address to probe; nil if there is none, or no path to it, which `findings` then say.
     ///
@@ -54,8 +54,7 @@ struct ProbeAddressFinder: Sendable {
     ) async -> ProbeAddress? {
         var first: (address: IPAddress, route: AddressRoute)?
         for address in candidates {
-            let route =
-                self.asksRoutes ? await self.environment.network.route(address) : AddressRoute(verdict: .unknown)
+            let route = await self.route(address)
             let verdict = route.verdict
             if verdict.level == .unknown || verdict.level >= .routed {
                 findings.set(.addressFamily, address.family == .ipv4 ? 4 : 6)

@@ -32,14 +32,24 @@ struct ProbeContext: Sendable {
         of host: String, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
         isProxied: Bool = false, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
-        // The routes say nothing of packets that may take one interface only, or that go to a proxy.
-        let finder = ProbeAddressFinder(
-            environment: self.environment, preference: preference, asksRoutes: !source.isBound && !isProxied)
+        let finder = ProbeAddressFinder(environment: self.environment, preference: preference) { address in
+            // The routes say nothing of packets that go to a proxy.
+            isProxied ? AddressRoute(verdict: .unknown) : await self.route(to: address, from: source)
+        }
         guard let address = await finder.address(of: host, until: self.deadline, &findings) else { return nil }
         findings.address = address.address
         guard let refusal = self.policy.refusal(of: host, at: address.address) else { return address }
         findings.fail(.targetDenied, .mine, refusal)
         return nil
+    }
+
+    /// How packets from `source` go to an address.
+    ///
+    /// The routes say nothing of packets that may take one interface only; without a carrier it has none, either.
+    func route(to address: IPAddress, from source: ProbeSource) async -> AddressRoute {
+        guard let name = source.interface else { return await self.environment.network.route(address) }
+        guard let fault = NetworkInterface.fault(of: name) else { return AddressRoute(verdict: .unknown) }
+        return AddressRoute(verdict: Verdict(level: .none, reason: fault), link: name)
     }
 
     /// What is known about a failure on the way from `source` to an address.
@@ -69,7 +79,7 @@ extension ProbeSource {
         case .addressNotAvailable:
             guard let source = self.address else { return false }
             findings.fail(.connectFailed, .mine, "this host does not have the source address \(source)")
-        case .networkUnreachable:
+        case .networkUnreachable, .hostUnreachable:
             // A router may say the same.
             guard let name = self.interface, !NetworkInterface.routes(to: address, by: name) else { return false }
             findings.gate(.noRoute, "no path to \(address) by \(name): no route")

@@ -148,7 +148,7 @@ struct HTTPProbeExchanges {
         }
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
         (findings.address, findings.redirectedPort) = (first, hop.url.connectPort)
-        let route = source.isBound ? AddressRoute(verdict: .unknown) : await environment.network.route(first)
+        let route = await self.probe.context.route(to: first, from: source)
         guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
             let reason = route.verdict.reason ?? .noRoute
             findings.gate(reason, "no path to \(first): \(reason.description(ofLink: route.link))")
