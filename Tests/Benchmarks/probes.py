@@ -9,6 +9,7 @@ import scrapes
 
 SERVER, LISTEN, PEER = "127.0.0.1:19845", "127.0.0.1:19846", "127.0.0.1:19847"
 AT_A_TIME, SECONDS, ROUNDS = 16, 4, 3
+TARGETS, SCHEDULED_SECONDS = 1000, 60
 KINDS = {"http": f"http://{SERVER}/small", "tcp": SERVER, "icmp": "127.0.0.1"}
 # The name is resolved by neither, and blackbox_exporter would ask for IPv6 first.
 MODULES = "modules:\n" + "".join(
@@ -37,6 +38,27 @@ def run(rows):
             resident = [harness.memory(process.pid)[0] for process in (tidegate, exporter)]
             rows.add("resident after these probes (MiB), against blackbox_exporter", f"{resident[0]:.1f}",
                      f"{resident[1]:.1f}", f"{resident[0] / resident[1]:.2f}", "", True)
+            scheduled(rows, hosts)
+
+
+def scheduled(rows, hosts):
+    """A thousand targets every second for a minute: how late the probes start, and what they leave behind."""
+    output = subprocess.run(
+        hosts.home(harness.BENCH, "probes", KINDS["http"], str(TARGETS), str(SCHEDULED_SECONDS)), check=True,
+        capture_output=True, text=True).stdout
+    runs, succeeded, missed, overruns = (
+        int(re.search(rf"{name} (\d+)", output).group(1)) for name in ("runs", "succeeded", "missed", "overruns"))
+    if succeeded < runs - TARGETS:
+        raise RuntimeError(f"probes fail: {output}")
+    skew = float(re.search(r"p99 ([\d.]+) ms", output).group(1))
+    anonymous = [int(number) / 1024 for number in re.search(r"anonymous ([\d ]+) KiB", output).group(1).split()]
+    what = f"{TARGETS:,} scheduled probes a second for {SCHEDULED_SECONDS} s"
+    rows.add(f"{what}: lateness, p99 (ms)", f"{skew:.2f}", "", "", "<= 5", skew <= 5)
+    rows.add(f"{what}: left out", f"{missed + overruns}", "", "", "0", missed + overruns == 0)
+    # Each target keeps its latest forty results, which fill up until then.
+    growth = anonymous[3] - anonymous[2]
+    rows.add(f"{what}: memory at the end of each quarter (MiB)", " ".join(f"{value:.1f}" for value in anonymous),
+             "", "", "last +0.5", growth <= 0.5)
 
 
 def compare(rows, kind, mine, theirs):

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 import Tidegate
@@ -12,6 +13,15 @@ struct Probes {
     private struct Starts {
         var moments: [String: [MonotonicTime]] = [:]
         var succeeded = 0
+
+        init(count: Int, seconds: Int) {
+            for number in 0..<count {
+                // Written to, so that it is resident from the beginning.
+                var moments = [MonotonicTime](repeating: MonotonicTime(nanoseconds: 1), count: seconds + 2)
+                moments.removeAll(keepingCapacity: true)
+                self.moments["p\(number)"] = moments
+            }
+        }
     }
 
     func run() async throws {
@@ -19,7 +29,8 @@ struct Probes {
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         let runner = ProbeRunner(
             ProbeRunner.Configuration(modules: ["m": ProbeModule(prober: .http)]), monitor: monitor)
-        let starts = Mutex(Starts())
+        // What is measured must not grow by being measured.
+        let starts = Mutex(Starts(count: self.count, seconds: self.seconds))
         let overruns = Atomic<Int>(0)
         let time = SystemClock()
         let scheduler = ProbeScheduler(
@@ -35,11 +46,12 @@ struct Probes {
             (0..<self.count).map {
                 ScheduledProbe(name: "p\($0)", module: "m", target: self.url, every: .seconds(1), jitter: 0)
             })
-        // Every connection and buffer has been made by then.
-        try await Task.sleep(for: .seconds(self.seconds / 4))
-        let before = Self.residentKilobytes()
-        try await Task.sleep(for: .seconds(self.seconds - self.seconds / 4))
-        let after = Self.residentKilobytes()
+        // Every connection and buffer has been made in the first quarter.
+        var resident: [Int] = []
+        for _ in 0..<4 {
+            try await Task.sleep(for: .seconds(self.seconds) / 4)
+            resident.append(try Self.anonymousKilobytes())
+        }
         await scheduler.stop()
         let found = starts.withLock { $0 }
         let skews = found.moments.values.flatMap(Self.skews).sorted()
@@ -48,7 +60,8 @@ struct Probes {
             "runs \(skews.count), succeeded \(found.succeeded), missed \(missed), "
                 + "overruns \(overruns.load(ordering: .relaxed)), skew p50 \(Self.quantile(0.5, skews)) ms "
                 + "p99 \(Self.quantile(0.99, skews)) ms max \(skews.last ?? 0) ms, "
-                + "resident \(before) to \(after) KiB, CPU \(Self.processSeconds()) s")
+                + "anonymous \(resident.map(String.init).joined(separator: " ")) KiB, "
+                + "CPU \(Self.processSeconds()) s")
         await monitor.stop()
     }
 
@@ -68,10 +81,11 @@ struct Probes {
         sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
     }
 
-    private static func residentKilobytes() -> Int {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        return Int(usage.ru_maxrss)
+    /// How much memory the process has written to, in KiB (RssAnon in proc_pid_status(5)).
+    private static func anonymousKilobytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let words = status.split { " :\t\n".contains($0) }
+        return words.firstIndex(of: "RssAnon").flatMap { Int(words[$0 + 1]) } ?? 0
     }
 
     private static func processSeconds() -> Double {
