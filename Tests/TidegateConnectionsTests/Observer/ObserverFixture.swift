@@ -54,10 +54,10 @@ final class ObserverFixture: Sendable {
 
     /// Starts the hosts, their programs and the observer, whose look-ups of routes have no answer before `routes` is open.
     init(
-        _ configuration: ConnectionsConfiguration = ConnectionsConfiguration(), targets: [ObservedTarget] = [],
-        routes: Latch? = nil
+        _ configuration: ConnectionsConfiguration = ConnectionsConfiguration(), on hosts: ThreeHosts? = nil,
+        targets: [ObservedTarget] = [], routes: Latch? = nil
     ) async throws {
-        let hosts = try ThreeHosts()
+        let hosts = try hosts ?? ThreeHosts()
         let recorded = RecordedEvents()
         self.hosts = hosts
         self.recorded = recorded
