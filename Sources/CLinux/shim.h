@@ -2,12 +2,10 @@
 // What the Glibc module hides from Swift: eventfd, epoll, names of threads, socket options.
 // _GNU_SOURCE would change structs that the Glibc module has already declared, so it stays undefined here.
 #include <errno.h>
-#include <linux/sockios.h>
 #include <linux/stat.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -107,6 +105,9 @@ static inline int tg_bind_to_device(int descriptor, const char *name) {
     return setsockopt(descriptor, SOL_SOCKET, 25, name, (socklen_t)length + 1) == 0 ? 0 : errno;
 }
 
+// Of <sys/ioctl.h>, which would take the kinds of sockets away from the Glibc module.
+extern int ioctl(int descriptor, unsigned long request, ...);
+
 /// The flags of an interface (SIOCGIFFLAGS in netdevice(7)); -1 if there is none of that name.
 static inline int tg_interface_flags(int descriptor, const char *name) {
     // `struct ifreq` without the parts that this request does not use.
@@ -118,7 +119,7 @@ static inline int tg_interface_flags(int descriptor, const char *name) {
     for (unsigned index = 0; index < sizeof request.name - 1 && name[index] != 0; index++) {
         request.name[index] = name[index];
     }
-    return ioctl(descriptor, SIOCGIFFLAGS, &request) == 0 ? (unsigned short)request.flags : -1;
+    return ioctl(descriptor, 0x8913, &request) == 0 ? (unsigned short)request.flags : -1;
 }
 
 /// Receives a packet (recvmsg(2)); the number of its bytes, or -1 with errno. `name` gets the sender's address, and
