@@ -57,12 +57,14 @@ struct ProbeSourceLinkTests {
 
     @Test(
         "A router that knows no way is not this host without a route",
-        arguments: ["http", "tcp", "dns_tcp", "icmp"])
+        arguments: ["http", "tcp", "dns", "dns_tcp", "icmp"])
     func router(_ prober: String) async throws {
         let links = try await TwoLinks()
         // Without a route, by a route that says unreachable, and by one that prohibits it.
-        for target in ["192.0.2.1", "203.0.113.1", "203.0.113.129"] {
-            let probe = try await links.probe(prober, target, source: "source_interface: right")
+        var targets = ["192.0.2.1", "203.0.113.1", "203.0.113.129"]
+        if ["http", "dns", "icmp"].contains(prober) { targets.append(TwoLinks.prohibited6) }
+        for (target, source) in targets.flatMap({ [($0, "source_interface: right"), ($0, "")] }) {
+            let probe = try await links.probe(prober, target, source: source)
             #expect(probe.status == 1 && probe.output.contains("\nprobe_gated 0\n"), "\(target): \(probe)")
             #expect(
                 !probe.errors.contains("no path") && !probe.output.contains("party=\"mine\""), "\(target): \(probe)")
@@ -77,6 +79,7 @@ struct ProbeSourceLinkTests {
 private final class TwoLinks {
     static let target = "198.51.100.1"
     static let target6 = "2001:db8:9::1"
+    static let prohibited6 = "2001:db8:66::1"
 
     let here: NetworkNamespace
     private let peers: [(name: String, host: NetworkNamespace)]
@@ -114,8 +117,12 @@ private final class TwoLinks {
                 addr add \(Self.target6)/128 dev lo nodad
                 route add unreachable 203.0.113.0/24
                 route add prohibit 203.0.113.128/25
+                route add prohibit 2001:db8:66::/48
                 """)
-            for setting in ["net.ipv4.ip_forward=1", "net.ipv4.icmp_ratelimit=0"] { try host.sysctl(setting) }
+            for setting in [
+                "net.ipv4.ip_forward=1", "net.ipv4.icmp_ratelimit=0", "net.ipv6.conf.all.forwarding=1",
+                "net.ipv6.icmp.ratelimit=0",
+            ] { try host.sysctl(setting) }
             try self.here.batch(
                 """
                 link set \(name) up
@@ -124,6 +131,7 @@ private final class TwoLinks {
                 addr add 2001:db8:\(number)::2/64 dev \(name) nodad
                 route add default via 10.\(number).0.1 dev \(name) metric \(number)
                 route add 2001:db8:9::/48 via 2001:db8:\(number)::1 dev \(name) metric \(number)
+                route add 2001:db8:66::/48 via 2001:db8:\(number)::1 dev \(name) metric \(number)
                 route add default via 10.\(number).0.1 dev \(name) table 10\(number)
                 rule add from 10.\(number).0.0/24 table 10\(number)
                 """)

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -13,6 +14,8 @@ struct DNSExchange: Sendable {
         case closed
         /// What came is no reply to the question.
         case malformed
+        /// Somebody refused the datagram, with an error number (errno(3)), that came from `local`.
+        case refused(ICMPError, code: Int32, local: IPAddress?)
     }
 
     /// How far an exchange came.
@@ -53,11 +56,49 @@ struct DNSExchange: Sendable {
     let tls: TLSClient?
     let question: [UInt8]
     let id: UInt16
-    /// Where the socket is noted; nil if nobody asks for it.
+    /// Where the socket of a connection is noted; nil if nobody asks for it.
     let own: OwnSockets?
+    /// Sends datagrams: a channel of NIO for them traps when a router refuses one.
+    let datagrams: DatagramClient
 
     /// Asks, and waits for at most `limit`.
     func run(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
+        switch self.transport {
+        case .udp: await self.sendDatagram(within: limit, progress)
+        case .tcp: await self.connect(within: limit, progress)
+        }
+    }
+
+    /// The reply in what came; nil if that is none to the question.
+    func reply(in bytes: [UInt8]) -> DNSReply? {
+        guard let reply = DNSReply(bytes), reply.id == self.id else { return nil }
+        return reply.isAbout(self.question) ? reply : nil
+    }
+
+    private func sendDatagram(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
+        // The client would say only that it could not send.
+        do { _ = try self.source.interfaceOption } catch { return .failure(error) }
+        var request = DatagramClient.Request(to: self.address, port: self.port, payload: self.question, within: limit)
+        (request.source, request.interface) = (self.source.address, self.source.interface)
+        let result = await self.datagrams.exchange(request, whenSent: { progress.enter(.response) }) { bytes in
+            // Anybody can send a datagram that seems to come from the server: one that does not fit ends nothing.
+            guard self.reply(in: bytes) == nil else { return true }
+            progress.receiveJunk()
+            return false
+        }
+        switch result {
+        case .answered(let bytes): return self.reply(in: bytes).map { .success($0) } ?? .failure(Failure.malformed)
+        case .silent: return .failure(Failure.timedOut)
+        // The server's own word.
+        case .refused(_, code: ECONNREFUSED, _), .failed(ECONNREFUSED):
+            return .failure(IOError(errnoCode: ECONNREFUSED, reason: "recv"))
+        case .refused(let error, let code, let local):
+            return .failure(Failure.refused(error, code: code, local: local))
+        case .failed(let code): return .failure(IOError(errnoCode: code, reason: "send"))
+        }
+    }
+
+    private func connect(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let promise = loop.makePromise(of: DNSReply.self)
         let nanoseconds = Int64(min(limit.inSeconds, 86_400) * 1e9)
@@ -90,30 +131,15 @@ struct DNSExchange: Sendable {
             self.own?.insert(channel)
             return channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
-                let first: any ChannelHandler = self.transport == .udp ? DatagramContent() : ConnectWatch()
-                try pipeline.addHandler(first)
+                try pipeline.addHandler(ConnectWatch())
                 try pipeline.addHandler(DNSReplyHandler(self, promise, progress))
                 try self.encrypt(pipeline, promise)
             }
         }
-        switch self.transport {
-        case .tcp:
-            var bootstrap = ClientBootstrap(group: loop).channelInitializer(initialize).connectTimeout(limit)
-            if let local { bootstrap = bootstrap.bind(to: local) }
-            if let option { bootstrap = bootstrap.channelOption(option.key, value: option.value) }
-            return bootstrap.connect(to: remote)
-        case .udp:
-            var bootstrap = DatagramBootstrap(group: loop).channelInitializer(initialize)
-                .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 65_535))
-            if let option { bootstrap = bootstrap.channelOption(option.key, value: option.value) }
-            guard let local else { return bootstrap.connect(to: remote) }
-            return bootstrap.bind(to: local).flatMap { channel in
-                channel.connect(to: remote).map {
-                    channel.pipeline.fireUserInboundEventTriggered(DatagramConnected())
-                    return channel
-                }
-            }
-        }
+        var bootstrap = ClientBootstrap(group: loop).channelInitializer(initialize).connectTimeout(limit)
+        if let local { bootstrap = bootstrap.bind(to: local) }
+        if let option { bootstrap = bootstrap.channelOption(option.key, value: option.value) }
+        return bootstrap.connect(to: remote)
     }
 
     private func encrypt(

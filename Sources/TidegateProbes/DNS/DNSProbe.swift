@@ -39,7 +39,7 @@ struct DNSProbe: TargetProbe {
             exchange = DNSExchange(
                 address: address.address, port: target.port ?? self.options.defaultPort, source: self.options.source,
                 transport: self.options.transport, tls: try self.tls(to: target), question: question,
-                id: id, own: self.context.environment.own)
+                id: id, own: self.context.environment.own, datagrams: self.context.environment.datagrams)
         } catch {
             return findings.fail(.fileError, .mine, "\(error)")
         }
@@ -124,6 +124,10 @@ struct DNSProbe: TargetProbe {
             self.fail(.reset, evidence, &findings)
         case DNSExchange.Failure.malformed:
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
+        case DNSExchange.Failure.refused(let error, let code, let local):
+            // Over UDP nothing is connected, and what refuses a datagram is between this host and the server.
+            (evidence.stage, evidence.refusal, evidence.local) = (.connect, error, local)
+            self.fail(IOError(errnoCode: code, reason: "recv"), evidence, &findings)
         case ProbeSourceError.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
         case let refusal as ImmediateRefusal:

@@ -35,6 +35,8 @@ package struct ProbeEnvironment: Sendable {
     let attempts: AttemptClient
     /// Sends ICMP echo requests.
     let echo: EchoClient
+    /// Sends questions by UDP.
+    let datagrams = DatagramClient()
     /// Opens the connections of TCP that no request of HTTP needs.
     let connector: TCPConnector
     /// Where probes note the sockets that they open; nil if nobody asks for them.
