@@ -76,9 +76,9 @@ struct SidecarDashboardTests {
 
         let span = (start, Date().timeIntervalSince1970)
         try await self.checkAlerts(prometheus, span)
-        // The sidecar's own connections are not observed, and nobody else has any here.
+        // The sidecar's own connections are not observed, and nobody else has any here: ConnectionDashboardTests.
         for name in Dashboard.names where !["probes", "connections"].contains(name) {
-            try await self.checkPanels(of: Dashboard(named: name), prometheus, span)
+            try await Dashboard(named: name).expectData(from: prometheus, in: span, except: Self.emptyPanels)
         }
         try await self.checkHistory(prometheus, span)
         serve.signal(SIGTERM)
@@ -161,33 +161,10 @@ struct SidecarDashboardTests {
         #expect(now.isEmpty, "the path is back")
     }
 
-    private func checkPanels(
-        of dashboard: Dashboard, _ prometheus: Prometheus, _ span: (Double, Double)
-    ) async throws {
-        #expect(!dashboard.charts.isEmpty)
-        for panel in dashboard.charts where !Self.emptyPanels.contains(panel.title) {
-            for query in try #require(panel.targets) {
-                // One job: the same numbers arrive twice, scraped and by remote write.
-                let expression = query.filled.replacingOccurrences(of: "job=~\".+\"", with: "job=\"tidegate\"")
-                let series = try await prometheus.query(expression, from: span.0, to: span.1)
-                    .filter { $0.points.contains { $0.value.isFinite } }
-                #expect(!series.isEmpty, "\(dashboard.uid), \(panel.title): \(expression)")
-                for label in query.legendLabels {
-                    #expect(series.contains { $0.labels[label] != nil }, "\(panel.title): no \(label)")
-                }
-            }
-        }
-    }
-
     /// The cut as the panels show it: each value that a panel had, in order.
     private func checkHistory(_ prometheus: Prometheus, _ span: (Double, Double)) async throws {
         func steps(_ title: String, _ labels: [String: String] = [:]) async throws -> [Double] {
-            let panel = try #require(
-                try Dashboard(named: "reachability").charts.first { $0.title == title }, "\(title)")
-            let query = try #require(panel.targets?.first)
-            let series = try await prometheus.query(
-                query.filled.replacingOccurrences(of: "job=~\".+\"", with: "job=\"tidegate\""), from: span.0,
-                to: span.1)
+            let series = try await Dashboard(named: "reachability").history(of: title, prometheus, span)
             let one = try #require(series.first { $0.labels.merging(labels) { $1 } == $0.labels }, "\(title)")
             return one.points.map(\.value).reduce(into: []) { if $0.last != $1 { $0.append($1) } }
         }

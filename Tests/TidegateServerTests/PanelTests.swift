@@ -21,7 +21,7 @@ import TidegateTestKit
             let prometheus = try await Prometheus(scraping: port, rules: rules)
             defer { prometheus.stop() }
             try await prometheus.feed(from: fixture)
-            // What is observed of connections does not grow here.
+            // What is observed of connections does not grow here: that is ConnectionDashboardTests.
             for name in Dashboard.names where !["probes", "connections"].contains(name) {
                 try await self.check(Dashboard(named: name), against: prometheus)
             }

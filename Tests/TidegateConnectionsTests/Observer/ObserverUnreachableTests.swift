@@ -8,38 +8,9 @@ import TidegateTestKit
 @Suite(
     .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct ObserverUnreachableTests {
-    // A network behind the gateway where every connect is answered with "host unreachable", 50 ms later: one that is
-    // answered at once has failed before connect(2) returns.
-    private static let router = """
-        import fcntl, os, struct, subprocess, time
-        device = os.open("/dev/net/tun", os.O_RDWR)
-        fcntl.ioctl(device, 0x400454ca, struct.pack("16sH22s", b"t0", 0x1001, b""))
-        subprocess.run(["ip", "link", "set", "t0", "up"], check=True)
-        subprocess.run(["ip", "route", "add", "203.0.113.0/24", "dev", "t0"], check=True)
-        def checksum(data):
-            total = sum(struct.unpack(f">{len(data) // 2}H", data))
-            while total >> 16: total = (total & 0xffff) + (total >> 16)
-            return struct.pack(">H", ~total & 0xffff)
-        print("routing", flush=True)
-        while True:
-            packet = os.read(device, 2000)
-            if packet[0] >> 4 != 4 or packet[9] != 6: continue
-            time.sleep(0.05)
-            message = b"\\x03\\x01\\0\\0\\0\\0\\0\\0" + packet[:28]
-            message = message[:2] + checksum(message) + message[4:]
-            header = struct.pack(
-                ">BBHHHBBH4s4s", 0x45, 0, 20 + len(message), 0, 0, 64, 1, 0, packet[16:20], packet[12:16])
-            header = header[:10] + checksum(header) + header[12:]
-            os.write(device, header + message)
-        """
-
     private func fixture() async throws -> (fixture: ObserverFixture, router: Program) {
         let fixture = try await ObserverFixture()
-        let router = try Program([
-            "ip", "netns", "exec", fixture.hosts.gateway.name, "python3", "-c", Self.router,
-        ])
-        let isRouting = await eventually { router.outputSoFar.contains("routing") }
-        try #require(isRouting, "\(router.errorsSoFar)")
+        let router = try await UnreachableNetwork.start(behind: fixture.hosts.gateway)
         return (fixture, router)
     }
 
