@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 import Synchronization
 import Testing
 import TidegateCore
