@@ -27,7 +27,7 @@ import TidegateTestKit
             .failed(Self.failure),
             #""connection.failed","seq":7,"time":"1970-01-01T00:00:00.000Z","remote":"10.0.9.9","port":null,"#
                 + #""direction":"out","outcome":"refused","party":"theirs","count":7}"#,
-            "10.0.9.9:?: 7 connections refused, the server"
+            "10.0.9.9:?: 7 connections failed: refused, the server"
         ),
         (
             .groupSilent(gateway: Self.gateway, interface: "eth0", remotes: 3),

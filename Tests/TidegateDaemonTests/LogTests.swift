@@ -230,7 +230,7 @@ private final class PipeReader: Sendable {
 }
 
 /// Collects lines.
-private final class LineBox: Sendable {
+final class LineBox: Sendable {
     private let lines = Mutex<[String]>([])
 
     func add(_ line: String) { self.lines.withLock { $0.append(line) } }

@@ -67,24 +67,25 @@ extension ConnectionEvent {
         switch self {
         case .stalled(let stall):
             EventProjection(
-                "connection.stalled", .warning, "connections hang",
+                "connection.stalled", .warning, "connections of other programs hang",
                 stall.remote.fields + [
-                    .both("kind", .text(stall.kind.label)), .both("ageSeconds", .duration(stall.age), log: "age"),
-                    .both("retransmits", .integer(Int64(stall.retransmits))),
+                    .both("kind", .word(stall.kind.label, stall.kind.description), log: "why"),
+                    .both("ageSeconds", .duration(stall.age), log: "age"),
+                    .both("retransmits", .integer(Int64(stall.retransmits)), log: "sent_again"),
                     .both("nextTrySeconds", .duration(stall.nextTry), log: "next_try"), .party(stall.party),
                 ])
         case .recovered(let remote):
-            EventProjection("connection.recovered", .info, "connections go on", remote.fields)
+            EventProjection("connection.recovered", .info, "connections of other programs go on", remote.fields)
         case .failed(let failure):
             EventProjection(
-                "connection.failed", .warning, "connections failed",
+                "connection.failed", .warning, "connections of other programs failed",
                 failure.remote.fields + [
                     .both("outcome", .word(failure.outcome.label, failure.outcome.description)),
                     .party(failure.party), .both("count", .integer(Int64(failure.count))),
                 ])
         case .groupSilent(let gateway, let interface, let remotes):
             EventProjection(
-                "connection.groupSilent", .warning, "nothing behind a gateway answers",
+                "connection.groupSilent", .warning, "nothing behind a gateway answers other programs",
                 [
                     .both("gateway", .text(gateway?.description)), .both("interface", .text(interface)),
                     .both("remotes", .integer(Int64(remotes))),
@@ -92,13 +93,18 @@ extension ConnectionEvent {
         case .modeChanged(let from, let to, let reason):
             EventProjection(
                 "observation.changed", to == .event || to == .off ? .info : .warning,
-                "connections are observed by another mode",
+                to == .event
+                    ? "connections of other programs are observed"
+                    : to == .off
+                        ? "connections of other programs are not observed"
+                        : "connections of other programs are observed only in part",
                 [
-                    .both("from", .text(from.label)), .both("to", .text(to.label)), .both("reason", .text(reason)),
+                    .json("from", .text(from.label)), .json("to", .text(to.label)),
+                    .log("by", .text(to == .off ? nil : to.description)), .both("reason", .text(reason)),
                 ])
         case .dropped(let count):
             EventProjection(
-                "observation.dropped", .debug, "messages about connections were dropped",
+                "observation.dropped", .debug, "the kernel dropped messages about connections",
                 [.both("count", .integer(Int64(count)))])
         }
     }
@@ -109,7 +115,7 @@ extension ConnectionEvent {
         case .stalled(let stall): "\(stall.remote): \(stall.kind), \(stall.party)"
         case .recovered(let remote): "\(remote): connections go on"
         case .failed(let failure):
-            "\(failure.remote): \(failure.count) \(failure.count == 1 ? "connection" : "connections") "
+            "\(failure.remote): \(failure.count) \(failure.count == 1 ? "connection" : "connections") failed: "
                 + "\(failure.outcome), \(failure.party)"
         case .groupSilent(let gateway, _, let remotes):
             "\(remotes) remotes behind \(gateway.map { "\($0)" } ?? "this host's links") hang, and none answers"
@@ -121,10 +127,11 @@ extension ConnectionEvent {
 }
 
 extension Remote {
+    // Its parts for programs, and the whole for people: `10.0.9.9:?` says that the port is not known.
     fileprivate var fields: [EventProjection.Field] {
         [
-            .both("remote", .text("\(self.address)")), .both("port", .integer(self.port.map(Int64.init))),
-            .both("direction", .text(self.direction.rawValue)),
+            .json("remote", .text("\(self.address)")), .json("port", .integer(self.port.map(Int64.init))),
+            .json("direction", .text(self.direction.rawValue)), .log("remote", .text("\(self)")),
         ]
     }
 }
