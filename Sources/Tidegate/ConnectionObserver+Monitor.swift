@@ -33,6 +33,7 @@ private final class PathSink: EventSink {
     init(observer: ConnectionObserver) { self.observer = observer }
 
     func receive(_ event: Event) {
-        if case .path(let path) = event.payload, path.scope == .global { self.observer?.pathChanged() }
+        guard case .path(let path) = event.payload, path.scope == .global else { return }
+        self.observer?.pathChanged(isFirst: path.from.level == .unknown)
     }
 }

@@ -16,12 +16,21 @@ import TidegateTestKit
             ConnectionText.remotes(ConnectionSamples.report, Self.wide) == [
                 "REMOTE              TARGET  DIR  CONNS  STALLED  RTT     RETRANS  ANSWERED   LAST OUTCOMES (5 m)",
                 "198.51.100.2:443    api     out  3      3        18 ms   9.1 %    4.2 s ago  "
-                    + "lost 2; no answer to what was sent (the server); next try in 1.3 s",
+                    + "lost 2 (the server); no answer to what was sent (the server); next try in 1.3 s",
                 "10.0.3.7:5432       db      out  12     0        0.4 ms  0.0 %    0.1 s ago",
                 "10.0.4.20 to :8080  -       in   2      0        -       -        1.0 s ago  closed 5",
                 "10.0.9.9:?          -       out  0      0        -       -        -          "
-                    + "refused 7 (port lost: blocking connect)",
+                    + "refused 7 (1 your router, 4 the server); port lost: blocking connect",
             ])
+    }
+
+    @Test("A port is lost with a blocking connect, and when a program resets its connection")
+    func lostPort() {
+        var report = ConnectionSamples.report
+        report.remotes = [report.remotes[3]]
+        (report.remotes[0].outcomes, report.remotes[0].failures) = ([.aborted: 2], [:])
+        #expect(
+            ConnectionText.remotes(report, Self.wide)[1].hasSuffix("  aborted here 2; port lost: reset by the program"))
     }
 
     @Test("Owners are a column of their own")
@@ -40,10 +49,22 @@ import TidegateTestKit
         #expect(
             lines == [
                 "OWNER      REMOTES  CONNS  STALLED  ANSWERED   LAST OUTCOMES (5 m)",
-                "u1000      2        15     3        0.1 s ago  lost 2",
+                "u1000      2        15     3        0.1 s ago  lost 2 (the server)",
                 "u33        2        14     0        0.1 s ago  closed 5",
-                "not known  1        0      0        -          refused 7",
+                "not known  1        0      0        -          refused 7 (1 your router, 4 the server)",
             ])
+    }
+
+    @Test(
+        "How long ago a remote answered is in tenths of a second, then in seconds, then in what a duration is told in",
+        arguments: [
+            (.milliseconds(9940), "9.9 s ago"), (.milliseconds(32_800), "32 s ago"), (.seconds(125), "2m5s ago"),
+        ] as [(Duration, String)])
+    func answered(_ duration: Duration, _ text: String) {
+        var report = ConnectionSamples.report
+        report.remotes = [report.remotes[1]]
+        report.remotes[0].answered = duration
+        #expect(ConnectionText.remotes(report, Self.wide)[1].hasSuffix("  \(text)"))
     }
 
     @Test("Without connections there is a sentence instead of a head")

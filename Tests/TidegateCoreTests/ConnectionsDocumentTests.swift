@@ -16,12 +16,15 @@ import TidegateTestKit
                 "connections":{"connecting":0,"established":3,"closing":0},\
                 "stalled":{"connecting":0,"unanswered":3,"window":0},"party":"theirs","nextTrySeconds":1.3,\
                 "minRoundTripSeconds":0.018,"retransmitted":10,"sent":110,"answeredSecondsAgo":4.2,\
-                "outcomes":{"lost":2},"owners":[{"uid":1000,"cgroup":4711}]},\
+                "outcomes":{"lost":2},\
+                "failures":[{"outcome":"lost","party":"theirs","count":2}],"owners":[{"uid":1000,"cgroup":4711}]},\
                 {"address":"10.0.9.9","port":null,"target":null,"direction":"out",\
                 "connections":{"connecting":0,"established":0,"closing":0},\
                 "stalled":{"connecting":0,"unanswered":0,"window":0},"party":null,"nextTrySeconds":null,\
                 "minRoundTripSeconds":null,"retransmitted":0,"sent":0,"answeredSecondsAgo":null,\
-                "outcomes":{"refused":7},"owners":[]}],"dropped":0,"unexplained":1}
+                "outcomes":{"refused":7},\
+                "failures":[{"outcome":"refused","party":"gateway","count":1},\
+                {"outcome":"refused","party":"theirs","count":4}],"owners":[]}],"dropped":0,"unexplained":1}
                 """)
     }
 
@@ -30,6 +33,7 @@ import TidegateTestKit
         var report = ConnectionSamples.report
         (report.mode, report.reason) = (.eventsOnly, "lists are refused")
         report.remotes[0].outcomes = [.noAnswer: 1, .notSent: 2]
+        report.remotes[0].failures = [.noAnswer: [.upstream: 1], .notSent: [.mine: 1, .gateway: 1]]
         let text = ConnectionsDocument(report).json.description
         #expect(try JSONDecoder().decode(ConnectionsDocument.self, from: Data(text.utf8)).report == report)
     }
@@ -51,6 +55,11 @@ import TidegateTestKit
         let read = try JSONDecoder().decode(ConnectionsDocument.self, from: Data(newer.utf8)).report
         #expect(read.mode == .off && read.remotes.first?.outcomes == [.lost: 2])
         #expect(read.remotes.first?.party == .unknown)
+        #expect(read.remotes.first?.failures == [.lost: [.unknown: 2]])
+        // Older versions do not say whose they were.
+        let older = text.replacing(/"failures":\[[^\]]*\],/, with: "")
+        let known = try JSONDecoder().decode(ConnectionsDocument.self, from: Data(older.utf8)).report
+        #expect(known.remotes.first?.failures.isEmpty == true && known.remotes.first?.outcomes == [.lost: 2])
         let broken = text.replacing("198.51.100.2", with: "nowhere")
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode(ConnectionsDocument.self, from: Data(broken.utf8))
@@ -61,7 +70,8 @@ import TidegateTestKit
         "Round trips and shares are told in digits that matter",
         arguments: [
             (.microseconds(400), "0.4 ms"), (.microseconds(9_940), "9.9 ms"), (.microseconds(9_960), "10 ms"),
-            (.milliseconds(18), "18 ms"), (.milliseconds(1234), "1.2 s"), (.microseconds(20), "0.0 ms"),
+            (.milliseconds(18), "18 ms"), (.milliseconds(1234), "1.2 s"), (.microseconds(20), "< 0.1 ms"),
+            (.microseconds(60), "0.1 ms"),
         ] as [(Duration, String)])
     func roundTrips(_ duration: Duration, _ text: String) {
         #expect(duration.roundTripText == text)

@@ -18,6 +18,7 @@ package enum ConnectionSamples {
         api.nextTry = .milliseconds(1300)
         (api.shortestRoundTrip, api.sentSegments, api.retransmittedSegments) = (.milliseconds(18), 110, 10)
         (api.answered, api.outcomes) = (.milliseconds(4200), [.lost: 2])
+        api.failures = [.lost: [.theirs: 2]]
         api.owners = [.init(user: 1000, controlGroup: 4711)]
         var database = RemoteReport(self.database)
         (database.target, database.established) = ("db", 12)
@@ -29,7 +30,8 @@ package enum ConnectionSamples {
         (peer.established, peer.answered, peer.outcomes) = (2, .seconds(1), [.closed: 5])
         peer.owners = [.init(user: 33)]
         var refusing = RemoteReport(self.refusing)
-        refusing.outcomes = [.refused: 7]
+        // Of two it is not decided yet.
+        (refusing.outcomes, refusing.failures) = ([.refused: 7], [.refused: [.gateway: 1, .theirs: 4]])
         return ConnectionsReport(
             mode: .event, remotes: [api, database, peer, refusing], dropped: 0, unexplained: 1)
     }

@@ -40,7 +40,7 @@ enum ConnectionText {
         for row in rows {
             table.add([
                 .init(row.name), .init("\(row.remotes.count)"), .init("\(row.connections)"), self.stalled(row.stalled),
-                .init(self.answered(row.answered)), .init(self.text(of: row.outcomes)),
+                .init(self.answered(row.answered)), .init(self.text(of: row.outcomes, row.failures)),
             ])
         }
         return table.lines(style)
@@ -64,16 +64,20 @@ enum ConnectionText {
     private static func answered(_ duration: Duration?) -> String {
         guard let duration else { return "-" }
         let tenths = (duration.wholeNanoseconds + 50_000_000) / 100_000_000
-        return tenths < 100 ? "\(tenths / 10).\(tenths % 10) s ago" : "\(DurationText(duration)) ago"
+        if tenths < 100 { return "\(tenths / 10).\(tenths % 10) s ago" }
+        return duration < .seconds(60) ? "\(duration.components.seconds) s ago" : "\(DurationText(duration)) ago"
     }
 
     private static func outcomes(of report: RemoteReport) -> Table.Cell {
         var parts: [String] = []
-        let outcomes = self.text(of: report.outcomes)
+        let outcomes = self.text(of: report.outcomes, report.failures)
         if !outcomes.isEmpty {
-            // It was a blocking connect(): the kernel has forgotten the port by then.
-            let isPortLost = report.remote.port == nil && report.remote.direction == .outgoing
-            parts.append(outcomes + (isPortLost ? " (port lost: blocking connect)" : ""))
+            parts.append(outcomes)
+            // The kernel has forgotten it by then.
+            if report.remote.port == nil, report.remote.direction == .outgoing {
+                let isConnect = report.outcomes.keys.contains { $0.isOfConnect }
+                parts.append("port lost: \(isConnect ? "blocking connect" : "reset by the program")")
+            }
         }
         for kind in ConnectionStall.allCases where (report.stalled[kind] ?? 0) > 0 {
             let party = report.party.map { " (\($0))" } ?? ""
@@ -86,11 +90,18 @@ enum ConnectionText {
         return .init(parts.joined(separator: "; "))
     }
 
-    // Failures first.
-    private static func text(of outcomes: [ConnectionOutcome: Int]) -> String {
+    // Failures first, with whose they were.
+    private static func text(
+        of outcomes: [ConnectionOutcome: Int], _ failures: [ConnectionOutcome: [FaultParty: Int]]
+    ) -> String {
         let known = ConnectionOutcome.allCases.filter { (outcomes[$0] ?? 0) > 0 }
-        return (known.filter(\.isFailure) + known.filter { !$0.isFailure })
-            .map { "\($0) \(outcomes[$0] ?? 0)" }.joined(separator: ", ")
+        return (known.filter(\.isFailure) + known.filter { !$0.isFailure }).map { outcome in
+            let count = outcomes[outcome] ?? 0
+            let parties = FaultParty.allCases.compactMap { party in
+                failures[outcome]?[party].map { $0 == count ? "\(party)" : "\($0) \(party)" }
+            }
+            return "\(outcome) \(count)" + (parties.isEmpty ? "" : " (\(parties.joined(separator: ", ")))")
+        }.joined(separator: ", ")
     }
 }
 
@@ -104,6 +115,11 @@ private struct ConnectionGroup {
     var answered: Duration? { self.remotes.compactMap(\.answered).min() }
     var outcomes: [ConnectionOutcome: Int] {
         self.remotes.reduce(into: [:]) { $0.merge($1.outcomes, uniquingKeysWith: +) }
+    }
+    var failures: [ConnectionOutcome: [FaultParty: Int]] {
+        self.remotes.reduce(into: [:]) { sum, remote in
+            sum.merge(remote.failures) { $0.merging($1, uniquingKeysWith: +) }
+        }
     }
 }
 

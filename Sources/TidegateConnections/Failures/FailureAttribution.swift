@@ -4,6 +4,7 @@ internal import TidegateCore
 struct FailureAttribution {
     /// A failure whose party is decided.
     struct Decided {
+        let remote: Remote
         let outcome: ConnectionOutcome
         let party: FaultParty
         /// The event, if it is the first of its kind.
@@ -81,6 +82,6 @@ struct FailureAttribution {
         context.resetRemotes = self.resets.count
         let party = FailureParty.party(of: outcome, context) ?? .unknown
         return Decided(
-            outcome: outcome, party: party, event: self.reporter.add(remote, outcome, party, at: now))
+            remote: remote, outcome: outcome, party: party, event: self.reporter.add(remote, outcome, party, at: now))
     }
 }

@@ -36,7 +36,7 @@ struct GroupWatch {
     }
 
     /// No connection to a remote hangs any more; true if an event had told that some do.
-    mutating func recovered(_ remote: Remote) -> Bool {
+    mutating func ended(_ remote: Remote) -> Bool {
         self.unreported[remote] = nil
         return self.reported.remove(remote) != nil
     }

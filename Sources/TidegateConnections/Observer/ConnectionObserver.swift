@@ -73,8 +73,8 @@ package final class ConnectionObserver: ConnectionObservation {
     /// Whether its thread has been in one turn for longer than 10 s.
     package var isStalled: Bool { self.thread.turns.isStalled }
 
-    /// The host's paths changed.
-    package func pathChanged() { self.thread.send(.pathChanged) }
+    /// The host's paths changed, or are known for the first time, so that what failed before them failed on its own.
+    package func pathChanged(isFirst: Bool) { self.thread.send(.pathChanged(isFirst: isFirst)) }
 
     /// Ends observing.
     package func stop() { self.thread.stop() }

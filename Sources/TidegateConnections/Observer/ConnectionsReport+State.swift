@@ -36,6 +36,7 @@ extension RemoteEntry {
         report.retransmittedSegments = self.retransmittedSegments
         report.answered = self.answered.map { now - $0 }
         report.outcomes = self.outcomes.counts(at: now)
+        report.failures = self.outcomes.failures(at: now)
         report.owners = self.owners
         return report
     }

@@ -106,11 +106,16 @@ extension ObservationState {
         guard let decided else {
             return self.routes.needsLookUp(remote.address, at: now) ? [.lookUp(remote.address)] : []
         }
-        return self.record(decided)
+        return self.record(decided, at: now)
     }
 
-    private mutating func record(_ decided: FailureAttribution.Decided) -> [ObservationEffect] {
+    private mutating func record(_ decided: FailureAttribution.Decided, at now: MonotonicTime) -> [ObservationEffect] {
         self.recorder.failure(decided.outcome, decided.party)
+        if let entry = self.remotes.entries[decided.remote] {
+            self.remotes.update(decided.remote, at: entry.lastSeen) {
+                $0.outcomes.attribute(decided.outcome, to: decided.party, at: now)
+            }
+        }
         return decided.event.map { [.publish($0)] } ?? []
     }
 
@@ -121,7 +126,7 @@ extension ObservationState {
             address, self.surroundings(of: address, needsOthers: self.failures.isAnySilent(at: address), at: now),
             at: now)
         var effects: [ObservationEffect] = []
-        for failure in decided { effects += self.record(failure) }
+        for failure in decided { effects += self.record(failure, at: now) }
         guard !self.groups.isIdle else { return effects }
         return effects + self.setParties(at: now)
     }

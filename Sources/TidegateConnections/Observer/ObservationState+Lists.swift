@@ -108,9 +108,10 @@ extension ObservationState {
         }
         var effects: [ObservationEffect] = []
         for (remote, entry) in self.remotes.entries where entry.stalledSince != nil {
-            var isRecovered = false
-            self.remotes.update(remote, at: entry.lastSeen) { isRecovered = $0.endList() }
-            if isRecovered, self.groups.recovered(remote) { effects.append(.publish(.recovered(remote))) }
+            var end: StallEnd?
+            self.remotes.update(remote, at: entry.lastSeen) { end = $0.endList(isEstablished: kind == .established) }
+            guard let end, self.groups.ended(remote) else { continue }
+            if end == .answered { effects.append(.publish(.recovered(remote))) }
         }
         effects += self.assessGroups(at: now.monotonic)
         self.recorder.gauges(self.remotes, targets: self.targets)

@@ -31,6 +31,14 @@ struct RemoteTable {
     }
 }
 
+/// What became of connections that hung.
+enum StallEnd {
+    /// The remote has answered since.
+    case answered
+    /// They have ended, or were given up.
+    case gone
+}
+
 /// What is known of one remote.
 struct RemoteEntry {
     // People want to know who, not to read a list.
@@ -80,12 +88,17 @@ struct RemoteEntry {
         self.nextTry = min(self.nextTry ?? next, next)
     }
 
-    /// A list has ended; true if connections hung before it, and none does any more.
-    mutating func endList() -> Bool {
-        guard self.stalled.isEmpty, self.stalledSince != nil else { return false }
+    /// A list has ended; says what became of connections that hung before it, nil if they still do or nobody knows yet.
+    ///
+    /// Only after a list of the established ones is it known that there is none.
+    mutating func endList(isEstablished: Bool) -> StallEnd? {
+        guard self.stalled.isEmpty, let since = self.stalledSince else { return nil }
+        let hasAnswered = self.answered.map { $0 > since } ?? false
+        // A program that tries again and again hangs once: that it gave up in between is no recovery.
+        guard hasAnswered || isEstablished && self.count == 0 else { return nil }
         self.stalledSince = nil
         self.party = nil
-        return true
+        return hasAnswered ? .answered : .gone
     }
 
     /// The remote answered `ago`.
@@ -102,20 +115,42 @@ struct OutcomeWindow {
     static let length = Duration.seconds(300)
     private static let minute = Duration.seconds(60)
 
-    private var minutes: [(start: MonotonicTime, counts: [ConnectionOutcome: Int])] = []
+    private struct Minute {
+        let start: MonotonicTime
+        var counts: [ConnectionOutcome: Int] = [:]
+        var failures: [ConnectionOutcome: [FaultParty: Int]] = [:]
+    }
+
+    private var minutes: [Minute] = []
 
     mutating func add(_ outcome: ConnectionOutcome, at now: MonotonicTime) {
-        if self.minutes.last.map({ now - $0.start >= Self.minute }) ?? true {
-            self.minutes.append((now, [:]))
-            self.minutes.removeAll { now - $0.start >= Self.length }
-        }
+        self.begin(at: now)
         self.minutes[self.minutes.count - 1].counts[outcome, default: 0] += 1
+    }
+
+    /// It is decided whose failure an outcome was.
+    mutating func attribute(_ outcome: ConnectionOutcome, to party: FaultParty, at now: MonotonicTime) {
+        self.begin(at: now)
+        self.minutes[self.minutes.count - 1].failures[outcome, default: [:]][party, default: 0] += 1
+    }
+
+    private mutating func begin(at now: MonotonicTime) {
+        guard self.minutes.last.map({ now - $0.start >= Self.minute }) ?? true else { return }
+        self.minutes.append(Minute(start: now))
+        self.minutes.removeAll { now - $0.start >= Self.length }
     }
 
     /// The counts of the last five minutes.
     func counts(at now: MonotonicTime) -> [ConnectionOutcome: Int] {
         self.minutes.filter { now - $0.start < Self.length }.reduce(into: [:]) { sum, minute in
             sum.merge(minute.counts, uniquingKeysWith: +)
+        }
+    }
+
+    /// Whose failures those of the last five minutes were.
+    func failures(at now: MonotonicTime) -> [ConnectionOutcome: [FaultParty: Int]] {
+        self.minutes.filter { now - $0.start < Self.length }.reduce(into: [:]) { sum, minute in
+            sum.merge(minute.failures) { $0.merging($1, uniquingKeysWith: +) }
         }
     }
 }

@@ -58,6 +58,8 @@ public struct RemoteReport: Sendable, Hashable {
     public var answered: Duration?
     /// What became of its connections in the last five minutes.
     public var outcomes: [ConnectionOutcome: Int] = [:]
+    /// Whose failures those among ``outcomes`` were, as far as that is decided.
+    public var failures: [ConnectionOutcome: [FaultParty: Int]] = [:]
     /// Who has connections to it.
     public var owners: [Owner] = []
 

@@ -37,9 +37,25 @@ extension RemoteReport {
                 ConnectionOutcome.allCases.compactMap { outcome in
                     self.outcomes[outcome].map { .init(outcome.label, .integer(Int64($0))) }
                 }),
+            "failures": .array(self.failureList),
             "owners": .array(
                 self.owners.map { ["uid": .integer(Int64($0.user)), "cgroup": .optional($0.controlGroup)] }),
         ]
+    }
+}
+
+extension RemoteReport {
+    fileprivate var failureList: [JSONValue] {
+        ConnectionOutcome.allCases.flatMap { outcome in
+            FaultParty.allCases.compactMap { party in
+                self.failures[outcome]?[party].map { count in
+                    [
+                        "outcome": .string(outcome.label), "party": .string(party.rawValue),
+                        "count": .integer(Int64(count)),
+                    ]
+                }
+            }
+        }
     }
 }
 
@@ -71,6 +87,11 @@ private struct RemoteDocument: Decodable {
         let cgroup: UInt64?
     }
 
+    struct Failure: Decodable {
+        let outcome, party: String
+        let count: Int
+    }
+
     let address: String
     let port: UInt16?
     let target: String?
@@ -81,12 +102,13 @@ private struct RemoteDocument: Decodable {
     let nextTrySeconds, minRoundTripSeconds, answeredSecondsAgo: Double?
     let retransmitted, sent: UInt64
     let outcomes: [String: Int]
+    let failures: [Failure]
     let owners: [Owner]
     let parsed: IPAddress
 
     private enum Key: String, CodingKey {
         case address, port, target, direction, connections, stalled, party, nextTrySeconds
-        case minRoundTripSeconds, answeredSecondsAgo, retransmitted, sent, outcomes, owners
+        case minRoundTripSeconds, answeredSecondsAgo, retransmitted, sent, outcomes, failures, owners
     }
 
     init(from decoder: any Decoder) throws {
@@ -113,6 +135,8 @@ private struct RemoteDocument: Decodable {
         self.retransmitted = try values.decode(UInt64.self, forKey: .retransmitted)
         self.sent = try values.decode(UInt64.self, forKey: .sent)
         self.outcomes = try values.decode([String: Int].self, forKey: .outcomes)
+        // Older versions do not say whose they were.
+        self.failures = try values.decodeIfPresent([Failure].self, forKey: .failures) ?? []
         self.owners = try values.decode([Owner].self, forKey: .owners)
     }
 
@@ -128,6 +152,11 @@ private struct RemoteDocument: Decodable {
         report.answered = self.answeredSecondsAgo.map(Self.duration)
         (report.sentSegments, report.retransmittedSegments) = (self.sent, self.retransmitted)
         report.outcomes = Self.counts(self.outcomes)
+        for failure in self.failures {
+            guard let outcome = ConnectionOutcome(label: failure.outcome) else { continue }
+            report.failures[outcome, default: [:]][FaultParty(rawValue: failure.party) ?? .unknown, default: 0] +=
+                failure.count
+        }
         report.owners = self.owners.map { RemoteReport.Owner(user: $0.uid, controlGroup: $0.cgroup) }
         return report
     }

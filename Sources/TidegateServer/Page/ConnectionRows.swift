@@ -75,12 +75,22 @@ struct ConnectionRows {
     }
 
     private func outcomes(of report: RemoteReport) -> Cell {
-        let texts = ConnectionOutcome.allCases.compactMap { outcome in
-            report.outcomes[outcome].map { count in
-                let text = "\(count) \(outcome.description)"
-                return outcome.isFailure ? Cell.bad(text).html : Cell.text(text).html
-            }
+        let known = ConnectionOutcome.allCases.filter { report.outcomes[$0] != nil }
+        // Failures first: the rest is how many went well.
+        let failures = known.filter(\.isFailure).flatMap { self.failures($0, of: report) }
+        let others = known.filter { !$0.isFailure }.map { "\(report.outcomes[$0] ?? 0) \($0.description)" }
+        let lines = failures + (others.isEmpty ? [] : [Cell.text(others.joined(separator: ", ")).html])
+        return lines.isEmpty ? .text(nil) : .html(lines.joined(separator: "<br>"))
+    }
+
+    // Whose they were, and those of which nobody knows yet.
+    private func failures(_ outcome: ConnectionOutcome, of report: RemoteReport) -> [String] {
+        let parties = FaultParty.allCases.compactMap { party in
+            report.failures[outcome]?[party].map { (count: $0, html: " " + Cell.party(party).html) }
         }
-        return texts.isEmpty ? .text(nil) : .html(texts.joined(separator: ", "))
+        let rest = (report.outcomes[outcome] ?? 0) - parties.reduce(0) { $0 + $1.count }
+        return (parties + (rest > 0 ? [(rest, "")] : [])).map {
+            Cell.bad("\($0.count) \(outcome.description)").html + $0.html
+        }
     }
 }

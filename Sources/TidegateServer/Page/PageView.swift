@@ -35,13 +35,15 @@ struct PageView {
         let tasks = TaskRows(
             tasks: self.tasks, results: self.record.results, nextRuns: self.nextRuns,
             redaction: self.configuration.redaction, now: self.now)
+        let connections = self.connectionSection
         let timeline = TimelineSVG(record: self.record, now: self.now, current: self.status.level)
         let values = [
             "tone": headline.tone.rawValue, "headline": headline.html, "title": HTML.escaped(headline.text),
             "facts": self.facts(beside: headline), "icon": headline.tone.iconColour,
             "ladder": ladder.html, "measured": ladder.note(at: self.now),
             "links": self.linkTable, "targets": self.targetTable, "scheduledProbes": self.scheduledProbeTable,
-            "tasks": tasks.html, "connections": self.connectionSection,
+            "tasks": tasks.html, "connections": connections,
+            "connectionsLink": connections.isEmpty ? "" : "<a href=\"#connections\">Other apps</a> ",
             "summary": HTML.escaped(tasks.summary), "probes": self.probeSection, "timeline": timeline.html,
             "events": self.eventList,
             "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? "" : " hidden",

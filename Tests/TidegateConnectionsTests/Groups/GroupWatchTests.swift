@@ -38,7 +38,7 @@ struct GroupWatchTests {
             self.routes.set(AddressRoute(verdict: verdict, link: "v0"), for: remote.address)
         }
 
-        func recovered(_ remote: Remote) -> Bool { self.groups.recovered(remote) }
+        func recovered(_ remote: Remote) -> Bool { self.groups.ended(remote) }
 
         func stalled(_ remote: Remote) -> [ObservationEffect] {
             self.groups.stalled(
@@ -127,7 +127,7 @@ struct GroupWatchTests {
         for remote in remotes {
             world.remotes.update(remote, at: world.now) { entry in
                 entry.beginList(of: [.connecting, .established])
-                _ = entry.endList()
+                _ = entry.endList(isEstablished: true)
             }
             #expect(world.recovered(remote))
         }

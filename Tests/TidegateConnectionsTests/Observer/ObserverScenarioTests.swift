@@ -25,6 +25,8 @@ struct ObserverScenarioTests {
         #expect(isAttributed, "\(fixture.statistics.failures)")
         let remote = Remote(try #require(IPAddress(ThreeHosts.farAddress.ipv4)), port: 1, .outgoing)
         #expect(fixture.events.contains(.failed(.init(remote, .refused, party: .theirs, count: 1))))
+        let report = await fixture.observer.report()
+        #expect(report.remotes.map(\.failures) == [[.refused: [.theirs: 1]]])
     }
 
     @Test("A blocking connect that is refused loses its port, and counts for the only target of that address")
@@ -81,6 +83,35 @@ struct ObserverScenarioTests {
         }
         #expect(isCounted, "\(fixture.statistics)")
         #expect(fixture.statistics.unexplained[.connects] ?? 0 == 0)
+        // That the program gave up is no recovery.
+        #expect(!fixture.events.contains { if case .recovered = $0 { true } else { false } })
+    }
+
+    @Test("A program that tries again and again without an answer hangs once, until it is answered")
+    func triesAgain() async throws {
+        let fixture = try await ObserverFixture()
+        let rules = "table inet t { chain f { type filter hook forward priority 0; tcp dport 9001 drop; }; }"
+        try ThreeHosts.filter(fixture.hosts.gateway, rules)
+        let program = try fixture.start(
+            """
+            while True:
+                try:
+                    connection = connect(9001, limit=2.5)
+                    connection.sendall(b"x")
+                    connection.recv(10)
+                    time.sleep(600)
+                except TimeoutError:
+                    pass
+            """)
+        defer { program.signal(SIGKILL) }
+        let isTriedAgain = await eventually { fixture.statistics.traffic[.outgoing]?.stalls[.connecting] ?? 0 >= 3 }
+        #expect(isTriedAgain)
+        try fixture.hosts.gateway.run(["nft", "delete", "table", "inet", "t"])
+        let remote = Remote(try #require(IPAddress(ThreeHosts.farAddress.ipv4)), port: 9001, .outgoing)
+        let isRecovered = await eventually { fixture.events.contains(.recovered(remote)) }
+        #expect(isRecovered, "\(fixture.events)")
+        let stalls = fixture.events.filter { if case .stalled = $0 { true } else { false } }
+        #expect(stalls.count == 1 && fixture.events.filter { $0 == .recovered(remote) }.count == 1, "\(fixture.events)")
     }
 
     @Test("Connects that lost a race are abandoned, and nobody's failure")
