@@ -80,6 +80,7 @@ struct ConnectionDashboardTests {
         let missing = try await self.missing(in: dashboard, prometheus, span)
         #expect(isAllSeen, "\(missing) \(apps.errorsSoFar) \(peers.errorsSoFar) \(serve.errorsSoFar)")
         try await dashboard.expectData(from: prometheus, in: span)
+        try await self.checkOverview(prometheus, span)
         serve.signal(SIGTERM)
         #expect(await serve.finish(within: .seconds(12)).status == 0)
     }
@@ -96,6 +97,26 @@ struct ConnectionDashboardTests {
             if grown.isEmpty || !values.isSubset(of: found) { missing.append("\(panel): \(values.subtracting(found))") }
         }
         return missing
+    }
+
+    /// Other programs' failures are the servers'; the daemon has made no request that could fail.
+    private func checkOverview(_ prometheus: Prometheus, _ span: (Double, Double)) async throws {
+        let overview = try Dashboard(named: "overview")
+        for title in ["Now", "Responsible party over time"] {
+            let panel = try #require(overview.charts.first { $0.title == title })
+            let names = try #require(panel.targets).map(\.legendFormat)
+            #expect(names == ["{{instance}}, own requests", "{{instance}}, other programs"])
+            let own = try await overview.history(of: title, prometheus, span).flatMap(\.points).map(\.value).max()
+            #expect(own == 0, "\(title)")
+            let others = try await overview.history(of: title, query: 1, prometheus, span)
+            // In the mappings 3 is the server; 4 is what is on the way, where no host is.
+            #expect(Set(others.flatMap(\.points).map(\.value)).isSuperset(of: [3, 4]), "\(title)")
+        }
+        for title in ["Failed connections", "Failed connections by party"] {
+            let parties = try await overview.history(of: title, prometheus, span)
+                .filter { series in series.points.contains { $0.value > 0 } }.compactMap { $0.labels["party"] }
+            #expect(Set(parties).isSuperset(of: ["theirs", "path"]), "\(title)")
+        }
     }
 
     private func inside(_ namespace: NetworkNamespace, _ command: [String]) -> [String] {

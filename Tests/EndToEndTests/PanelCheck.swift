@@ -20,12 +20,12 @@ extension Dashboard {
         }
     }
 
-    /// What the first query of a panel shows in a span of time.
+    /// What a query of a panel shows in a span of time.
     func history(
-        of title: String, _ prometheus: Prometheus, _ span: (Double, Double)
+        of title: String, query: Int = 0, _ prometheus: Prometheus, _ span: (Double, Double)
     ) async throws -> [PrometheusSeries] {
         let panel = try #require(self.charts.first { $0.title == title }, "\(title)")
-        return try await #require(panel.targets?.first, "\(title)").history(prometheus, span)
+        return try await #require(panel.targets?.dropFirst(query).first, "\(title)").history(prometheus, span)
     }
 }
 
