@@ -1,5 +1,4 @@
-internal import CLinux
-internal import Glibc
+import Glibc
 import TidegateCore
 
 @testable import TidegateNetwork
@@ -16,7 +15,8 @@ final class ListeningSocket: Sendable {
 
     /// Listens on a port of the kernel's choice, with room for `backlog` connections and one more (listen(2)).
     init(backlog: Int32) throws {
-        self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // SOCK_STREAM, which is in no module if a header of another one was there first.
+        self.descriptor = socket(AF_INET, 1, 0)
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
         name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

@@ -1,4 +1,4 @@
-internal import Glibc
+import Glibc
 import Synchronization
 import Testing
 import TidegateCore
