@@ -71,18 +71,23 @@ struct GroupWatch {
         return assessment
     }
 
-    // Remotes with several ports, or in both directions, are one member.
+    // Remotes with several ports, or in both directions, are one member; where some of them hang and others do not, two:
+    // a host that answers at another port proves the way there.
     private static func members(_ remotes: [Remote], of table: RemoteTable) -> [RemoteGroup.Member] {
-        var members: [IPAddress: RemoteGroup.Member] = [:]
+        struct Key: Hashable {
+            let address: IPAddress
+            let isSilent: Bool
+        }
+        var members: [Key: RemoteGroup.Member] = [:]
         for remote in remotes {
             guard let entry = table.entries[remote] else { continue }
-            var member = members[remote.address] ?? RemoteGroup.Member(remote.address)
-            member.answered = [member.answered, entry.answered].compactMap(\.self).max()
             // That a program does not read is no silence of its host.
-            if entry.stalled.keys.contains(where: { $0 != .window }) {
-                member.stalledSince = [member.stalledSince, entry.stalledSince].compactMap(\.self).min()
-            }
-            members[remote.address] = member
+            let isSilent = entry.stalled.keys.contains { $0 != .window }
+            let key = Key(address: remote.address, isSilent: isSilent)
+            var member = members[key] ?? RemoteGroup.Member(remote.address)
+            member.answered = [member.answered, entry.answered].compactMap(\.self).max()
+            if isSilent { member.stalledSince = [member.stalledSince, entry.stalledSince].compactMap(\.self).min() }
+            members[key] = member
         }
         return Array(members.values)
     }

@@ -163,6 +163,19 @@ struct GroupWatchTests {
         #expect(!found.events.contains { if case .groupSilent = $0 { true } else { false } })
     }
 
+    @Test("A host that answers at another port proves the way there: what hangs is the server's, and nothing is silent")
+    func otherPort() throws {
+        let world = World()
+        let (blocked, open) = (try Self.remote("192.0.2.1", port: 81), try Self.remote("192.0.2.1", port: 443))
+        let other = try Self.remote("203.0.113.1")
+        for remote in [blocked, other] { _ = world.show(remote, answered: nil, stalled: .connecting) }
+        _ = world.show(open, answered: 0.1)
+        for remote in [blocked, open, other] { world.route(remote) }
+        let found = world.assess()
+        #expect(found.parties == [blocked: .theirs, other: .theirs])
+        #expect(!found.events.contains { if case .groupSilent = $0 { true } else { false } }, "\(found.events)")
+    }
+
     @Test("A window that is closed is its program's failure, and no silence")
     func window() throws {
         let world = World()
