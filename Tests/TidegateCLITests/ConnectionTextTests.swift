@@ -35,10 +35,23 @@ import TidegateTestKit
 
     @Test("Owners are a column of their own")
     func owners() {
-        let lines = ConnectionText.remotes(ConnectionSamples.report, Self.wide) { "u\($0.user)" }
+        let lines = ConnectionText.remotes(ConnectionSamples.report, Self.wide) { remote in
+            remote.owners.map { "u\($0.user)" }.joined(separator: " ")
+        }
         #expect(lines[0].contains("ANSWERED   OWNER      LAST OUTCOMES"))
         #expect(lines[1].contains("  u1000      lost 2"))
         #expect(lines[2].hasSuffix("  u1000 u33"))
+    }
+
+    @Test("Owners and three programs are named, and how many more there are")
+    func programs() {
+        let owners = ConnectionOwners(hierarchy: "/nonexistent")
+        var remote = RemoteReport(Remote(IPAddress(ipv4: 0x0A00_0909), port: 80, .outgoing))
+        #expect(owners.text(of: remote, []) == "-")
+        let programs = (1...5).map { SocketProgram(pid: $0, name: "p") }
+        #expect(owners.text(of: remote, Array(programs.prefix(3))) == "p[1] p[2] p[3]")
+        remote.owners = [RemoteReport.Owner(user: 0, controlGroup: 7)]
+        #expect(owners.text(of: remote, programs) == "root@cgroup 7 p[1] p[2] p[3] and 2 more")
     }
 
     @Test("Remotes with something in common are one row, those that hang first")

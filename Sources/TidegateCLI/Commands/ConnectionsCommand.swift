@@ -13,6 +13,8 @@ struct ConnectionsCommand: AsyncParsableCommand {
             the last five minutes are there; without one they begin with the command, so that --failed implies \
             --watch.
 
+            --owner names programs of the same user, and with CAP_SYS_PTRACE those of every user.
+
             Silence says nothing of idle connections and of those that only receive. UDP and QUIC are not shown.
 
             Examples:
@@ -52,7 +54,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
     @Flag(help: "Refresh the list every second until interrupted.")
     var watch = false
 
-    @Flag(help: "Show the users and control groups that have connections.")
+    @Flag(help: "Show the users, control groups and programs that have connections.")
     var owner = false
 
     @OptionGroup var family: FamilyOptions
@@ -125,12 +127,12 @@ struct ConnectionsCommand: AsyncParsableCommand {
 
     private func lines(_ report: ConnectionsReport, _ style: TextStyle) async throws -> [String] {
         let report = try self.filter().apply(to: report)
-        if self.json { return [ConnectionsDocument(report).json.description] }
+        if self.json { return [try self.document(report).json.description] }
         switch self.by {
         case .remote:
             guard self.owner else { return ConnectionText.remotes(report, style) }
-            let owners = ConnectionOwners()
-            return ConnectionText.remotes(report, style, owners: owners.text)
+            let (owners, programs) = (ConnectionOwners(), try Self.programs())
+            return ConnectionText.remotes(report, style) { owners.text(of: $0, programs.programs(of: $0.remote)) }
         case .owner:
             let owners = ConnectionOwners()
             return ConnectionText.groups(report, head: "OWNER", style) { remote in
@@ -141,6 +143,21 @@ struct ConnectionsCommand: AsyncParsableCommand {
             return ConnectionText.groups(report, head: "GATEWAY", style) {
                 [gateways[$0.remote.address] ?? "not known"]
             }
+        }
+    }
+
+    private func document(_ report: ConnectionsReport) throws(CommandError) -> ConnectionsDocument {
+        guard self.owner else { return ConnectionsDocument(report) }
+        let programs = try Self.programs()
+        let found = report.remotes.map { ($0.remote, programs.programs(of: $0.remote)) }
+        return ConnectionsDocument(report, programs: Dictionary(found) { first, _ in first })
+    }
+
+    private static func programs() throws(CommandError) -> ConnectionPrograms {
+        do throws(TextError) {
+            return try ConnectionPrograms()
+        } catch {
+            throw CommandError(.unknown, "connections cannot be listed: \(error)")
         }
     }
 

@@ -26,4 +26,15 @@ struct ConnectionOwners {
         guard let number = owner.controlGroup, number > 1 else { return user }
         return "\(user)@\(self.groups[number] ?? "cgroup \(number)")"
     }
+
+    // More would hide the other columns.
+    private static let programLimit = 3
+
+    /// The owners of a remote's connections, then their programs as `NAME[PID]`; `-` if nothing is known of them.
+    func text(of remote: RemoteReport, _ programs: [SocketProgram]) -> String {
+        let names = programs.prefix(Self.programLimit).map { "\($0.name)[\($0.pid)]" }
+        let more = programs.count > Self.programLimit ? ["and \(programs.count - Self.programLimit) more"] : []
+        let parts = remote.owners.map(self.text) + names + more
+        return parts.isEmpty ? "-" : parts.joined(separator: " ")
+    }
 }

@@ -2,14 +2,14 @@ internal import TidegateCore
 
 /// The text of `connections`.
 enum ConnectionText {
-    /// One row for each remote; `owners` adds who has the connections.
+    /// One row for each remote; `owner` adds who has the connections.
     static func remotes(
-        _ report: ConnectionsReport, _ style: TextStyle, owners: ((RemoteReport.Owner) -> String)? = nil
+        _ report: ConnectionsReport, _ style: TextStyle, owner: ((RemoteReport) -> String)? = nil
     ) -> [String] {
         guard !report.remotes.isEmpty else { return ["No connections."] }
         var table = Table()
         let heads = ["REMOTE", "TARGET", "DIR", "CONNS", "STALLED", "RTT", "RETRANS", "ANSWERED"]
-        table.add((heads + (owners == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"]).map { .init($0, .faint) })
+        table.add((heads + (owner == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"]).map { .init($0, .faint) })
         for remote in report.remotes {
             var row: [Table.Cell] = [
                 .init(remote.remote.placeText), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
@@ -17,9 +17,7 @@ enum ConnectionText {
                 .init(remote.shortestRoundTrip?.roundTripText ?? "-"), .init(remote.retransmissionText ?? "-"),
                 .init(self.answered(remote.answered)),
             ]
-            if let owners {
-                row.append(.init(remote.owners.isEmpty ? "-" : remote.owners.map(owners).joined(separator: " ")))
-            }
+            if let owner { row.append(.init(owner(remote))) }
             table.add(row + [self.outcomes(of: remote)])
         }
         return table.lines(style)

@@ -3,17 +3,33 @@ package struct ConnectionsDocument: Sendable, Hashable {
     /// What is known.
     package var report: ConnectionsReport
 
+    /// The processes that have connections to each remote; nil if nobody asked for them.
+    package var programs: [Remote: [SocketProgram]]?
+
     /// The document of a report.
-    package init(_ report: ConnectionsReport) { self.report = report }
+    package init(_ report: ConnectionsReport, programs: [Remote: [SocketProgram]]? = nil) {
+        self.report = report
+        self.programs = programs
+    }
 
     /// The object that `GET /api/v1/connections` gives.
     package var json: JSONValue {
         [
             "schema": 1, "mode": .string(self.report.mode.label), "reason": .optional(self.report.reason),
-            "remotes": .array(self.report.remotes.map(\.json)),
+            "remotes": .array(self.report.remotes.map(self.json)),
             "dropped": .integer(Int64(clamping: self.report.dropped)),
             "unexplained": .integer(Int64(clamping: self.report.unexplained)),
         ]
+    }
+}
+
+extension ConnectionsDocument {
+    private func json(of remote: RemoteReport) -> JSONValue {
+        guard let programs = self.programs, case .object(let members) = remote.json else { return remote.json }
+        let found = (programs[remote.remote] ?? []).map { program -> JSONValue in
+            ["pid": .integer(Int64(program.pid)), "name": .string(program.name)]
+        }
+        return .object(members + [.init("programs", .array(found))])
     }
 }
 

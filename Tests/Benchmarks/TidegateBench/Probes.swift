@@ -84,8 +84,8 @@ struct Probes {
     /// How much memory the process has written to, in KiB (RssAnon in proc_pid_status(5)).
     private static func anonymousKilobytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let words = status.split { " :\t\n".contains($0) }
-        return words.firstIndex(of: "RssAnon").flatMap { Int(words[$0 + 1]) } ?? 0
+        let fields = status.split { " :\t\n".contains($0) }
+        return fields.firstIndex(of: "RssAnon").flatMap { Int(fields[$0 + 1]) } ?? 0
     }
 
     private static func processSeconds() -> Double {
