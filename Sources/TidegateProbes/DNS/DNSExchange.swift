@@ -14,6 +14,8 @@ struct DNSExchange: Sendable {
         case closed
         /// What came is no reply to the question.
         case malformed
+        /// This host has no interface of that name.
+        case noInterface(String)
         /// Somebody refused the datagram, with an error number (errno(3)), that came from `local`.
         case refused(ICMPError, code: Int32, local: IPAddress?)
     }
@@ -56,18 +58,8 @@ struct DNSExchange: Sendable {
     let tls: TLSClient?
     let question: [UInt8]
     let id: UInt16
-    /// Where the socket of a connection is noted; nil if nobody asks for it.
-    let own: OwnSockets?
     /// Sends datagrams: a channel of NIO for them traps when a router refuses one.
     let datagrams: DatagramClient
-
-    /// Asks, and waits for at most `limit`.
-    func run(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
-        switch self.transport {
-        case .udp: await self.sendDatagram(within: limit, progress)
-        case .tcp: await self.connect(within: limit, progress)
-        }
-    }
 
     /// The reply in what came; nil if that is none to the question.
     func reply(in bytes: [UInt8]) -> DNSReply? {
@@ -75,9 +67,12 @@ struct DNSExchange: Sendable {
         return reply.isAbout(self.question) ? reply : nil
     }
 
-    private func sendDatagram(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
+    /// Asks by a datagram, and waits for at most `limit`.
+    func sendDatagram(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
         // The client would say only that it could not send.
-        do { _ = try self.source.interfaceOption } catch { return .failure(error) }
+        if let name = self.source.interface, NetworkInterface.index(of: name) == nil {
+            return .failure(Failure.noInterface(name))
+        }
         var request = DatagramClient.Request(to: self.address, port: self.port, payload: self.question, within: limit)
         (request.source, request.interface) = (self.source.address, self.source.interface)
         let result = await self.datagrams.exchange(request, whenSent: { progress.enter(.response) }) { bytes in
@@ -98,17 +93,20 @@ struct DNSExchange: Sendable {
         }
     }
 
-    private func connect(within limit: Duration, _ progress: Progress) async -> Result<DNSReply, any Error> {
+    /// Asks on a connection that stands, and waits for at most `limit`.
+    func ask(
+        on socket: consuming ConnectedSocket, within limit: Duration, _ progress: Progress
+    ) async -> Result<DNSReply, any Error> {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let promise = loop.makePromise(of: DNSReply.self)
-        let nanoseconds = Int64(min(limit.inSeconds, 86_400) * 1e9)
-        let timeout = loop.scheduleTask(in: .nanoseconds(nanoseconds)) { promise.fail(Failure.timedOut) }
-        let opening: EventLoopFuture<any Channel>
-        do {
-            opening = try self.open(on: loop, within: .nanoseconds(nanoseconds), promise, progress)
-        } catch {
-            opening = loop.makeFailedFuture(error)
-        }
+        let timeout = loop.scheduleTask(in: limit.timeAmount) { promise.fail(Failure.timedOut) }
+        let opening = ClientBootstrap(group: loop).channelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(DNSReplyHandler(self, promise, progress))
+                try self.encrypt(pipeline, promise)
+            }
+        }.withConnectedSocket(socket.release())
         opening.whenFailure { promise.fail($0) }
         let result: Result<DNSReply, any Error>
         do {
@@ -119,27 +117,6 @@ struct DNSExchange: Sendable {
         timeout.cancel()
         opening.whenSuccess { $0.close(promise: nil) }
         return result
-    }
-
-    private func open(
-        on loop: any EventLoop, within limit: TimeAmount, _ promise: EventLoopPromise<DNSReply>, _ progress: Progress
-    ) throws -> EventLoopFuture<any Channel> {
-        let remote = try SocketAddress(ipAddress: "\(self.address)", port: Int(self.port))
-        let local = try self.source.socketAddress
-        let option = try self.source.interfaceOption
-        let initialize: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
-            self.own?.insert(channel)
-            return channel.eventLoop.makeCompletedFuture {
-                let pipeline = channel.pipeline.syncOperations
-                try pipeline.addHandler(ConnectWatch())
-                try pipeline.addHandler(DNSReplyHandler(self, promise, progress))
-                try self.encrypt(pipeline, promise)
-            }
-        }
-        var bootstrap = ClientBootstrap(group: loop).channelInitializer(initialize).connectTimeout(limit)
-        if let local { bootstrap = bootstrap.bind(to: local) }
-        if let option { bootstrap = bootstrap.channelOption(option.key, value: option.value) }
-        return bootstrap.connect(to: remote)
     }
 
     private func encrypt(

@@ -39,7 +39,7 @@ struct DNSProbe: TargetProbe {
             exchange = DNSExchange(
                 address: address.address, port: target.port ?? self.options.defaultPort, source: self.options.source,
                 transport: self.options.transport, tls: try self.tls(to: target), question: question,
-                id: id, own: self.context.environment.own, datagrams: self.context.environment.datagrams)
+                id: id, datagrams: self.context.environment.datagrams)
         } catch {
             return findings.fail(.fileError, .mine, "\(error)")
         }
@@ -67,13 +67,27 @@ struct DNSProbe: TargetProbe {
         let time = self.context.environment.time
         let (progress, start) = (DNSExchange.Progress(time), time.monotonic())
         findings.note("Making DNS query", [("server", "\(address.address)"), ("port", "\(exchange.port)")])
-        let result = await exchange.run(within: self.context.remaining, progress)
+        let result = await self.ask(exchange, at: address, progress)
         let end = time.monotonic()
         self.set(.connect, (progress.connected ?? end) - start, &findings)
         self.set(.request, progress.connected.map { end - $0 } ?? .zero, &findings)
         switch result {
         case .success(let reply): self.record(reply, &findings)
         case .failure(let error): self.fail(error, progress, address, &findings)
+        }
+    }
+
+    private func ask(
+        _ exchange: DNSExchange, at address: ProbeAddress, _ progress: DNSExchange.Progress
+    ) async -> Result<DNSReply, any Error> {
+        guard self.options.transport == .tcp else {
+            return await exchange.sendDatagram(within: self.context.remaining, progress)
+        }
+        do throws(TCPConnector.Failure) {
+            let socket = try await self.context.connect(to: address, port: exchange.port, from: self.source)
+            return await exchange.ask(on: socket, within: self.context.remaining, progress)
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -113,7 +127,7 @@ struct DNSProbe: TargetProbe {
         switch error {
         case DNSExchange.Failure.timedOut where progress.hasJunk:
             findings.fail(.protocolError, .theirs, "\(host) sent nothing that is a reply to the question")
-        case DNSExchange.Failure.timedOut, ChannelError.connectTimeout:
+        case DNSExchange.Failure.timedOut, TCPConnector.Failure.timedOut:
             evidence.failure = .timedOut
             // A datagram may be lost anywhere.
             if self.options.transport == .udp { evidence.stage = nil }
@@ -128,11 +142,11 @@ struct DNSProbe: TargetProbe {
             // Over UDP nothing is connected, and what refuses a datagram is between this host and the server.
             (evidence.stage, evidence.refusal, evidence.local) = (.connect, error, local)
             self.fail(IOError(errnoCode: code, reason: "recv"), evidence, &findings)
-        case ProbeSourceError.noInterface(let name):
+        case DNSExchange.Failure.noInterface(let name), TCPConnector.Failure.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
-        case let refusal as ImmediateRefusal:
-            evidence.isImmediate = true
-            self.fail(refusal.error, evidence, &findings)
+        case TCPConnector.Failure.failed(let code, let isImmediate):
+            evidence.isImmediate = isImmediate
+            self.fail(IOError(errnoCode: code, reason: "connect"), evidence, &findings)
         case let error as IOError where progress.stage != .tls:
             // A connection over TCP may end so because a router said so.
             evidence.isImmediate = evidence.stage == .connect && self.options.transport == .udp

@@ -93,16 +93,6 @@ struct StreamConnection: Sendable {
     func close() { self.channel.close(promise: nil) }
 }
 
-extension OwnSockets {
-    /// Remembers the socket of a channel.
-    func insert(_ channel: any Channel) {
-        // SO_COOKIE (socket(7)), which NIO does not name. Within a channel's initializer the answer is there at once.
-        let cookie: EventLoopFuture<UInt64>? = (channel as? any SocketOptionProvider)?.unsafeGetSocketOption(
-            level: .socket, name: NIOBSDSocket.Option(rawValue: 57))
-        cookie?.whenSuccess { self.insert($0) }
-    }
-}
-
 extension Duration {
     /// The same as NIO has it; at least a nanosecond.
     var timeAmount: TimeAmount {
