@@ -15,11 +15,13 @@ struct PathRemotesTests {
         return report
     }
 
-    private static func remotes(_ remotes: [RemoteReport], for subject: String, within window: Duration = .seconds(2))
-        throws -> PathRemotes
-    {
-        PathRemotes(
-            ConnectionsReport(mode: .event, remotes: remotes), for: try address(subject), within: window)
+    private static func remotes(
+        _ remotes: [RemoteReport], for subject: String, within window: Duration = .seconds(2),
+        listed: Duration? = .zero
+    ) throws -> PathRemotes {
+        var report = ConnectionsReport(mode: .event, remotes: remotes)
+        report.listed = listed
+        return PathRemotes(report, for: try address(subject), within: window)
     }
 
     @Test("Only a fresh answer of another remote of the same family counts, the last one first")
@@ -32,6 +34,17 @@ struct PathRemotesTests {
             ], for: "198.51.100.2")
         #expect(remotes.answering == [try address("198.51.100.4"), try address("198.51.100.3")])
         #expect(remotes.isSubjectAnswering)
+    }
+
+    @Test("A list from before the path was asked does not say that a remote is silent")
+    func old() throws {
+        let hanging = try Self.remote("198.51.100.3", answered: nil, stalled: [.unanswered: 1])
+        func silent(_ listed: Duration?) throws -> [IPAddress] {
+            try Self.remotes([hanging], for: "198.51.100.2", listed: listed).silent
+        }
+        #expect(try silent(.seconds(2)) == [try address("198.51.100.3")])
+        #expect(try silent(.milliseconds(2001)).isEmpty)
+        #expect(try silent(nil).isEmpty)
     }
 
     @Test("An answer from before the path was asked does not count")

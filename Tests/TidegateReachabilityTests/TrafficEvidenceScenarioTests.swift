@@ -17,7 +17,9 @@ struct TrafficEvidenceScenarioTests {
             if remote.stalled > 0 { report.stalled[.unanswered] = remote.stalled }
             return report
         }
-        return ConnectionsReport(mode: .event, remotes: reports)
+        var report = ConnectionsReport(mode: .event, remotes: reports)
+        report.listed = .zero
+        return report
     }
 
     private static func quiet() throws -> VethPairFixture {

@@ -16,7 +16,7 @@ public struct ConnectionsConfiguration: Sendable, Hashable {
     public var excludedRemotes: [IPPrefix] = []
     /// Ports, of this host or of the remote, whose connections do not count.
     public var excludedPorts: Set<UInt16> = []
-    /// How many connections are kept in mind; with more, only those that are being opened are listed.
+    /// How many connections are kept in mind; those beyond are counted at their end only.
     public var maxTracked = 50_000
     /// The receive buffer to request for messages of the kernel, in bytes; without CAP_NET_ADMIN it is limited by
     /// `net.core.rmem_max` (socket(7)).

@@ -50,7 +50,11 @@ struct GroupWatch {
         for (nextHop, members) in groups {
             // What is not looked up yet comes with the next look.
             guard let nextHop else { continue }
-            let finding = RemoteGroup.finding(Self.members(members, of: remotes), at: moment)
+            var finding = RemoteGroup.finding(Self.members(members, of: remotes), at: moment)
+            // On a link nobody is between: two hosts of it that are silent have nothing else in common.
+            if case .silent = finding, nextHop.gateway == nil {
+                finding = .some(Dictionary(members.map { ($0.address, .unknown) }) { first, _ in first })
+            }
             if case .silent(let count) = finding {
                 stillSilent.insert(nextHop)
                 if !self.silent.contains(nextHop) {

@@ -27,9 +27,15 @@ struct ObservationRate {
     mutating func second(_ drops: UInt32, _ counters: TCPCounters?) -> Second {
         let opened = counters.map { $0.activeOpens + $0.passiveOpens } ?? 0
         let second = Second(
-            messages: self.messages, drops: Int(drops &- self.drops), opened: Int(opened.growth(since: self.opened)))
+            messages: self.messages, drops: Int(self.newDrops(drops)), opened: Int(opened.growth(since: self.opened)))
         (self.messages, self.drops, self.opened) = (0, drops, opened)
         self.isBusy = second.messages > Self.busyRate
         return second
+    }
+
+    // The kernel's count ends with the socket; that it goes round takes far more than a second.
+    private func newDrops(_ drops: UInt32) -> UInt32 {
+        let new = drops &- self.drops
+        return new > UInt32(Int32.max) ? drops : new
     }
 }

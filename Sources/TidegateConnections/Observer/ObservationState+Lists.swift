@@ -118,6 +118,11 @@ extension ObservationState {
         return effects
     }
 
+    /// A list was refused: it shows nothing, and nobody has gone.
+    mutating func cancel(_ kind: ConnectionStatistics.Dump) {
+        if kind == .established { self.table.cancelList() }
+    }
+
     /// Takes over a list of listeners.
     mutating func replaceListeners(_ reports: [SocketReport], at now: MonotonicTime, isOwn: (UInt32) -> Bool) {
         self.listeners.replace(by: reports, at: now, isOwn: isOwn)
@@ -128,7 +133,8 @@ extension ObservationState {
         var effects: [ObservationEffect] = []
         let hasStalls = self.remotes.entries.contains { $0.value.isStalled }
         guard hasStalls || !self.groups.isIdle else { return [] }
-        for (remote, entry) in self.remotes.entries where entry.count > 0 && remote.direction == .outgoing {
+        for (remote, entry) in self.remotes.entries
+        where entry.count > 0 && (remote.direction == .outgoing || entry.isStalled) {
             if self.routes.needsLookUp(remote.address, at: now) { effects.append(.lookUp(remote.address)) }
         }
         return effects + self.setParties(at: now)

@@ -177,8 +177,7 @@ final class ObservationThread: LoopHandler {
 
     @discardableResult
     private func list(_ kind: ConnectionStatistics.Dump) -> Duration {
-        guard !(kind == .established && self.state.table.isFull) else { return .zero }
-        let isFirst = self.state.table.list == 0 || kind == .connecting && self.mode.reported == .off
+        let isFirst = !self.lists.hasListed(kind)
         let start = self.loop.clock.monotonic()
         let now = self.now
         var effects: [ObservationEffect] = []
@@ -197,7 +196,12 @@ final class ObservationThread: LoopHandler {
         } else {
             self.lists.didListConnecting(refusal == nil ? count : 1)
         }
-        effects += self.state.end(kind, took: duration, at: now)
+        if refusal == nil {
+            self.lists.didList(kind)
+            effects += self.state.end(kind, took: duration, at: now)
+        } else {
+            self.state.cancel(kind)
+        }
         self.listed(refusal)
         self.execute(effects)
         return duration
@@ -207,9 +211,11 @@ final class ObservationThread: LoopHandler {
         let start = self.loop.clock.monotonic()
         var reports: [SocketReport] = []
         let refusal = self.sockets.list(.listeners) { reports.append($0) }
-        let own = self.sockets.ownInodes(of: reports)
-        self.state.replaceListeners(reports, at: self.now.monotonic) { own.contains($0) }
-        _ = self.state.end(.listeners, took: self.loop.clock.monotonic() - start, at: self.now)
+        if refusal == nil {
+            let own = self.sockets.ownInodes(of: reports)
+            self.state.replaceListeners(reports, at: self.now.monotonic) { own.contains($0) }
+            _ = self.state.end(.listeners, took: self.loop.clock.monotonic() - start, at: self.now)
+        }
         self.listed(refusal)
     }
 

@@ -9,7 +9,7 @@ package struct StallFinding: Sendable, Hashable {
     package var age: Duration
     /// How often the kernel has sent again.
     package var retransmits: Int
-    /// In how long it does so next.
+    /// How long until it sends again.
     package var nextTry: Duration
 
     package init(kind: ConnectionStall, age: Duration, retransmits: Int, nextTry: Duration) {
@@ -75,17 +75,13 @@ package enum StallDetector {
             return StallFinding(
                 kind: .window, age: pause, retransmits: Int(info.probes), nextTry: report.timeLeft)
         }
-        let silence = Duration.milliseconds(Int64(info.lastAcknowledgement))
         let retransmits = Int(info.retransmits)
-        guard info.unacknowledged > 0, retransmits >= self.suspiciousRetransmits else { return nil }
+        guard info.unacknowledged > 0, retransmits >= self.suspiciousRetransmits, report.timer == .retransmission
+        else { return nil }
+        // Each timeout is twice as long as the one before; the present one has not ended. The last answer says less: an
+        // idle connection had it long before, and where only the way there is cut the peer repeats what it sent.
         let roundTrip = Duration.microseconds(Int64(info.roundTrip))
         let enough = max(self.shortestSilence, roundTrip * 4)
-        if silence >= enough {
-            return StallFinding(kind: .unanswered, age: silence, retransmits: retransmits, nextTry: report.timeLeft)
-        }
-        // Where only the way there is cut, the peer repeats what it sent, and each of its packets counts as an answer.
-        guard report.timer == .retransmission else { return nil }
-        // Each timeout is twice as long as the one before; the present one has not ended.
         let timeout = Duration.microseconds(Int64(info.retransmissionTimeout))
         let before = (1...min(retransmits, 30)).reduce(Duration.zero) { sum, number in sum + timeout / (1 << number) }
         let present = max(.zero, timeout - report.timeLeft)

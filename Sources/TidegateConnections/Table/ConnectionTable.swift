@@ -19,10 +19,13 @@ struct ConnectionTable {
     init(limit: Int) { self.limit = limit }
 
     /// True if no more connections are taken in.
-    var isFull: Bool { self.count >= self.limit }
+    private var isFull: Bool { self.count >= self.limit }
 
     /// A list of all connections begins.
     mutating func beginList() { self.list &+= 1 }
+
+    /// The list that began was refused.
+    mutating func cancelList() { self.list &-= 1 }
 
     /// Calls `body` with a connection, to change it; nil if it is not known.
     mutating func update<Result>(_ cookie: UInt64, _ body: (inout TrackedConnection) -> Result) -> Result? {
@@ -69,9 +72,17 @@ struct ConnectionTable {
         return last
     }
 
-    /// Removes the connections that neither of the last two lists showed: messages about their ends were lost.
+    // Those that are being opened have lists of their own, of which there is one in so many of the others.
+    private static let openingLists: UInt32 = 16
+
+    /// Removes the connections that lists since this one would have shown: messages about their ends were lost.
     mutating func removeAll(notSeenSince list: UInt32) -> [TrackedConnection] {
-        let gone = self.blocks.flatMap { block in block.filter { $0.list < list } }
+        let gone = self.blocks.flatMap { block in
+            block.filter { connection in
+                let slack = connection.flags.contains(.established) ? 0 : Self.openingLists
+                return connection.list < list && list - connection.list > slack
+            }
+        }
         for connection in gone { self.remove(connection.cookie) }
         return gone
     }

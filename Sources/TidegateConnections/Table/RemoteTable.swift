@@ -43,6 +43,8 @@ enum StallEnd {
 struct RemoteEntry {
     // People want to know who, not to read a list.
     private static let ownerLimit = 8
+    // What hangs began to at about its last answer; whatever answers after that does so later than it takes to hang.
+    private static let tolerance = Duration.seconds(1)
 
     private(set) var counts: [ConnectionStatistics.State: Int] = [:]
     private(set) var stalled: [ConnectionStall: Int] = [:]
@@ -93,7 +95,7 @@ struct RemoteEntry {
     /// Only after a list of the established ones is it known that there is none.
     mutating func endList(isEstablished: Bool) -> StallEnd? {
         guard self.stalled.isEmpty, let since = self.stalledSince else { return nil }
-        let hasAnswered = self.answered.map { $0 > since } ?? false
+        let hasAnswered = self.answered.map { $0 - since > Self.tolerance } ?? false
         // A program that tries again and again hangs once: that it gave up in between is no recovery.
         guard hasAnswered || isEstablished && self.count == 0 else { return nil }
         self.stalledSince = nil

@@ -84,6 +84,8 @@ public struct ConnectionsReport: Sendable, Hashable {
     public var dropped: UInt64
     /// Connects and resets that the kernel counted and that were not observed.
     public var unexplained: UInt64
+    /// How long ago live connections were listed; nil if they never were, or if nobody knows.
+    package var listed: Duration?
 
     /// A report from its parts.
     package init(

@@ -43,7 +43,7 @@ extension ConfigurationSchema {
                     "Ports, of this host or of the remote, whose connections do not count.", default: "[]"),
             ]),
         .value("max_tracked", \.maxTracked, .number(in: 1...10_000_000)).documented(
-            "How many connections are kept in mind; with more, only those that are being opened are listed.",
+            "How many connections are kept in mind; those beyond are counted at their end only.",
             default: "50000"),
         .value("receive_buffer", \.receiveBuffer, ValueParser<ByteText>.size(in: 4096...1 << 30)).documented(
             "For the kernel's messages; without CAP_NET_ADMIN net.core.rmem_max is the limit.", default: "8MiB"),

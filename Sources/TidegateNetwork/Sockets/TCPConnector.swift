@@ -5,8 +5,8 @@ internal import TidegateLoop
 
 /// Opens TCP connections, each by a socket of its own.
 ///
-/// The caller's thread asks for the connection and sees at once what the kernel knows at once, as of addresses of this
-/// host. For all others one thread, `tg-connect`, waits; it starts with the first of them.
+/// The caller's thread asks for the connection and sees at once what the kernel knows at once, as it does for this host's
+/// own addresses. For all others one thread, `tg-connect`, waits; it starts with the first of them.
 package final class TCPConnector: Sendable {
     /// One connection.
     package struct Request: Sendable, Hashable {
@@ -55,9 +55,14 @@ package final class TCPConnector: Sendable {
         if let result = socket.result { return ConnectedSocket(try result.get()) }
         let result = await withCheckedContinuation { waiter in
             let command = ConnectLoop.Command(socket: socket, limit: request.limit) { waiter.resume(returning: $0) }
-            guard let thread = self.runningThread(), thread.send(command) else {
+            guard let thread = self.runningThread() else {
                 socket.close()
                 return command.completion(.failure(.failed(code: EAGAIN, isImmediate: true)))
+            }
+            guard thread.send(command) else {
+                // It was stopped meanwhile.
+                socket.close()
+                return command.completion(.failure(.timedOut))
             }
         }
         return ConnectedSocket(try result.get())

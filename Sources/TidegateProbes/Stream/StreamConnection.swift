@@ -30,7 +30,7 @@ struct StreamConnection: Sendable {
         }
     }
 
-    // The threads of the process that is NIO's are shared: a probe mostly waits.
+    // NIO's threads, which the whole process shares: a probe mostly waits.
     private static var bootstrap: ClientBootstrap {
         ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .channelOption(.allowRemoteHalfClosure, value: true)
@@ -60,8 +60,9 @@ struct StreamConnection: Sendable {
         } catch ChannelError.ioOnClosedChannel {
             // Why it is closed says more.
             let reader = self.reader
-            throw try await self.channel.eventLoop.submit { reader.value.failure }.get()
-                ?? ChannelError.ioOnClosedChannel
+            let failure = try await self.channel.eventLoop.submit { reader.value.failure }.get()
+            if case StreamError.closed? = failure { throw StreamError.closedWithoutAnswer }
+            throw failure ?? ChannelError.ioOnClosedChannel
         }
     }
 

@@ -4,8 +4,10 @@ internal import TidegateCore
 struct TrafficEvidence: Sendable {
     let diagnostics: PathDiagnostics
 
-    // So many are looked up at once; more would say the same.
-    private static let mostRemotes = 16
+    // So many are looked up at once.
+    private static let batch = 16
+    // So many at most, should all of them go another way.
+    private static let mostRemotes = 128
 
     /// The findings with what requests of this program showed only if they took the same next hop: an answer of a host
     /// on the link says nothing of the gateway.
@@ -22,11 +24,11 @@ struct TrafficEvidence: Sendable {
         let report = await observation.report()
         let remotes = PathRemotes(
             report, for: findings.subject.address, within: self.diagnostics.time.monotonic() - start)
-        let answering = await self.sharing(findings, among: Array(remotes.answering.prefix(Self.mostRemotes)))
+        let answering = await self.first(findings, among: remotes.answering)
         var found = ConnectionFindings()
         (found.answering, found.remote) = (answering.count, answering.first)
         if answering.isEmpty {
-            let silent = await self.sharing(findings, among: Array(remotes.silent.prefix(Self.mostRemotes)))
+            let silent = await self.first(findings, among: remotes.silent)
             found.isAnySilent = !silent.isEmpty
         }
         found.isEndAnswering = remotes.isSubjectAnswering
@@ -34,6 +36,17 @@ struct TrafficEvidence: Sendable {
             found.toTarget = remotes.opened(or: findings.addresses, port: findings.port)
         }
         return found
+    }
+
+    // Those of the first batch in which some share the next hop: more would say the same.
+    private func first(_ findings: PathFindings, among addresses: [IPAddress]) async -> [IPAddress] {
+        var rest = addresses.prefix(Self.mostRemotes)
+        while !rest.isEmpty {
+            let found = await self.sharing(findings, among: Array(rest.prefix(Self.batch)))
+            guard found.isEmpty else { return found }
+            rest = rest.dropFirst(Self.batch)
+        }
+        return []
     }
 
     // Those of the addresses to which the kernel would send over the same next hop.

@@ -29,6 +29,8 @@ struct PathRemotes: Sendable, Hashable {
     private let reports: [RemoteReport]
     private let subject: IPAddress
     private let window: Duration
+    // Whether live connections were listed since the path was first asked: an older list does not show who answers.
+    private let isCurrent: Bool
 
     /// Those of a report that are of the same family; of a public address's path only public remotes say anything.
     ///
@@ -37,6 +39,7 @@ struct PathRemotes: Sendable, Hashable {
     init(_ report: ConnectionsReport, for subject: IPAddress, within window: Duration) {
         self.subject = subject.withoutZone
         self.window = min(window, Self.freshness)
+        self.isCurrent = report.listed.map { $0 <= window } ?? false
         self.reports = report.remotes.filter { remote in
             let address = remote.remote.address
             return address.family == subject.family && (address.isGlobal || !subject.isGlobal)
@@ -51,6 +54,7 @@ struct PathRemotes: Sendable, Hashable {
 
     /// The other ends to which connections hang, and which do not answer otherwise.
     var silent: [IPAddress] {
+        guard self.isCurrent else { return [] }
         let answering = Set(self.answering)
         let hanging = self.reports.filter { remote in
             !self.isSubject(remote) && remote.stalled.contains { $0.key != .window && $0.value > 0 }
@@ -75,6 +79,7 @@ struct PathRemotes: Sendable, Hashable {
     private func answersNow(_ report: RemoteReport) -> Bool { report.answered.map { $0 < self.window } ?? false }
 
     private func unique(_ reports: [RemoteReport]) -> [IPAddress] {
-        reports.map(\.remote.address).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        var seen: Set<IPAddress> = []
+        return reports.map(\.remote.address).filter { seen.insert($0).inserted }
     }
 }

@@ -66,6 +66,19 @@ struct GroupWatchTests {
                 remote, kind, age: .seconds(age), retransmits: 3, nextTry: .seconds(4), party: party))
     }
 
+    @Test("Two silent hosts of the same link have no provider between them")
+    func onLink() throws {
+        let world = World()
+        let remotes = [try Self.remote("10.0.0.5"), try Self.remote("10.0.0.6")]
+        for remote in remotes {
+            _ = world.show(remote, answered: nil, stalled: .unanswered)
+            world.route(remote, Verdict(level: .routed, path: NetworkPath(interface: "v0", index: 77)))
+        }
+        let (parties, events) = world.assess()
+        #expect(parties == Dictionary(uniqueKeysWithValues: remotes.map { ($0, .unknown) }))
+        #expect(!events.contains { if case .groupSilent = $0 { true } else { false } })
+    }
+
     @Test("A stall is told once, with its party, and only when its route is known")
     func once() throws {
         let world = World()

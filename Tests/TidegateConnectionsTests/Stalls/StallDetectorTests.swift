@@ -46,9 +46,10 @@ struct StallDetectorTests {
     }
 
     private static func silent(_ change: (inout TCPInfo) -> Void = { _ in }) -> SocketReport {
-        self.report(.established, timeLeft: .milliseconds(800)) { info in
-            (info.unacknowledged, info.retransmits) = (1, 2)
-            (info.lastAcknowledgement, info.roundTrip) = (1024, 20_000)
+        // 200 ms, 400 ms and 400 ms of the third timeout.
+        self.report(.established, timeLeft: .milliseconds(400)) { info in
+            (info.unacknowledged, info.retransmits, info.retransmissionTimeout) = (1, 2, 800_000)
+            (info.lastAcknowledgement, info.roundTrip) = (1240, 20_000)
             change(&info)
         }
     }
@@ -57,15 +58,22 @@ struct StallDetectorTests {
     func unanswered() {
         #expect(
             StallDetector.stall(of: Self.silent())
-                == StallFinding(
-                    kind: .unanswered, age: .milliseconds(1024), retransmits: 2, nextTry: .milliseconds(800)))
+                == StallFinding(kind: .unanswered, age: .seconds(1), retransmits: 2, nextTry: .milliseconds(400)))
+    }
+
+    @Test("A connection that was idle hangs since it was used again, not since its last answer")
+    func idleBefore() {
+        let stall = StallDetector.stall(of: Self.silent { $0.lastAcknowledgement = 3_600_000 })
+        #expect(stall?.age == .seconds(1))
+        // Two timeouts have passed, but no second.
+        let young = Self.silent { ($0.lastAcknowledgement, $0.retransmissionTimeout) = (3_600_000, 700_000) }
+        #expect(StallDetector.stall(of: young) == nil)
     }
 
     @Test("One timeout, nothing under way, or a long round trip are no evidence")
     func noEvidence() {
         #expect(StallDetector.stall(of: Self.silent { $0.retransmits = 1 }) == nil)
         #expect(StallDetector.stall(of: Self.silent { $0.unacknowledged = 0 }) == nil)
-        #expect(StallDetector.stall(of: Self.silent { $0.lastAcknowledgement = 900 }) == nil)
         #expect(StallDetector.stall(of: Self.silent { $0.roundTrip = 300_000 }) == nil)
     }
 
