@@ -65,16 +65,24 @@ struct NetrcTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let file = try self.write("machine 127.0.0.1 login u password p\n")
-        for options in [["-n"], ["--netrc"], ["--netrc-file", file]] {
-            let output = try await self.fetch(options + [server.url("/")])
+        let localhost = server.url("/localhost").replacing("127.0.0.1", with: "localhost")
+        let fetches: [(arguments: [String], authorization: String?)] = [
+            (["-n", server.url("/n")], "Basic dTpw"),
+            (["--netrc", server.url("/netrc")], "Basic dTpw"),
+            (["--netrc-file", file, server.url("/file")], "Basic dTpw"),
+            (["--netrc", "-u", "a:b", server.url("/user")], "Basic YTpi"),
+            (["--netrc", localhost], nil),
+            ([server.url("/none")], nil),
+        ]
+        for fetch in fetches {
+            let output = try await self.fetch(fetch.arguments)
             #expect(output.status == 0 && output.errors.isEmpty, "\(output)")
         }
-        #expect(try await self.fetch(["--netrc", "-u", "a:b", server.url("/")]).status == 0)
-        #expect(
-            try await self.fetch(["--netrc", server.url("/").replacing("127.0.0.1", with: "localhost")]).status == 0)
-        #expect(try await self.fetch([server.url("/")]).status == 0)
-        let expected = Array(repeating: "Basic dTpw", count: 3) + ["Basic YTpi", nil, nil]
-        #expect(server.requests.map { $0.field("authorization") } == expected)
+        let paths = ["/n", "/netrc", "/file", "/user", "/localhost", "/none"]
+        // A request that another test sends to a port which it takes for a closed one is not one of these.
+        let requests = server.requests.filter { paths.contains($0.path) }
+        #expect(requests.map(\.path) == paths)
+        #expect(requests.map { $0.field("authorization") } == fetches.map(\.authorization))
     }
 
     @Test("A file that every user may read is told, with its mode; one that is missing only if it was named")

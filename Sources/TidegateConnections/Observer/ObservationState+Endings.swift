@@ -122,9 +122,10 @@ extension ObservationState {
     /// The route to an address was looked up.
     mutating func routed(_ address: IPAddress, _ route: AddressRoute, at now: MonotonicTime) -> [ObservationEffect] {
         self.routes.set(route, for: address)
-        let decided = self.failures.routed(
-            address, self.surroundings(of: address, needsOthers: self.failures.isAnySilent(at: address), at: now),
-            at: now)
+        var state = self.surroundings(of: address, needsOthers: self.failures.isAnySilent(at: address), at: now)
+        // What was asked before the host's paths changed is not kept, but says more than nothing.
+        state.verdict = state.verdict ?? route.verdict
+        let decided = self.failures.routed(address, state, at: now)
         var effects: [ObservationEffect] = []
         for failure in decided { effects += self.record(failure, at: now) }
         guard !self.groups.isIdle else { return effects }

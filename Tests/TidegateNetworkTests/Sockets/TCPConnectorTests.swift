@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -70,6 +71,13 @@ struct TCPConnectorTests {
         try #require(isConnecting)
         let request = Self.request(server)
         async let connection = TCPConnector().connect(request).release()
+        // A connection that is asked for is in the state SYN_SENT (proc_net(5)).
+        let port = String(server.port, radix: 16, uppercase: true)
+        let row = ":" + String(repeating: "0", count: 4 - port.count) + port + " 02 "
+        let isAsked = await eventually {
+            (try? String(contentsOfFile: "/proc/net/tcp", encoding: .utf8))?.contains(row) ?? false
+        }
+        #expect(isAsked)
         for _ in fillers { _ = try server.accepted() }
         #expect(close(try await connection) == 0)
     }

@@ -1,0 +1,65 @@
+import Testing
+import TidegateCore
+import TidegateNetwork
+
+@testable import TidegateConnections
+
+/// What follows from reports and routes, without a kernel.
+struct ObservationStateTests {
+    private static let start = ObservationState.Moment(
+        monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(microseconds: 0))
+
+    // A connect that a server refused: one segment came, and nothing was ever acknowledged.
+    private static func refused(by address: IPAddress) -> SocketReport {
+        var info = TCPInfo()
+        info.receivedSegments = 1
+        return SocketReport(
+            state: .close, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_000), remote: .init(address, 443), cookie: 7,
+            tcp: info)
+    }
+
+    @Test("A failure whose route was looked up while the host's paths changed is counted all the same")
+    func pathChange() throws {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        let address = IPAddress(ipv4: 0xC633_6402)
+        let asked = state.ended(Self.refused(by: address), at: Self.start)
+        let isLookedUp = asked.contains { if case .lookUp(address) = $0 { true } else { false } }
+        #expect(isLookedUp)
+        state.pathChanged(isFirst: false, at: Self.start.monotonic + .milliseconds(1))
+        let route = AddressRoute(verdict: Verdict(level: .routed), link: "v0")
+        let effects = state.routed(address, route, at: Self.start.monotonic + .milliseconds(2))
+        let failed = effects.compactMap { effect -> Remote? in
+            if case .publish(.failed(let failure)) = effect { failure.remote } else { nil }
+        }
+        #expect(failed == [Remote(address, port: 443, .outgoing)])
+        #expect(state.recorder.statistics.failures.values.reduce(0, +) == 1)
+    }
+
+    // An established connection that a program of this host opened.
+    private static let live: SocketReport = {
+        var info = TCPInfo()
+        (info.sentBytes, info.acknowledgedBytes, info.receivedSegments) = (100, 101, 1)
+        return SocketReport(
+            state: .established, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_001),
+            remote: .init(IPAddress(ipv4: 0xC633_6402), 443), cookie: 8, tcp: info)
+    }()
+
+    @Test("Lists that are refused do not make live connections new ones")
+    func refusedLists() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        func list(isFirst: Bool) {
+            state.begin(.established)
+            _ = state.add(Self.live, isFirst: isFirst, at: Self.start)
+            _ = state.end(.established, took: .zero, at: Self.start)
+        }
+        list(isFirst: true)
+        for _ in 0..<3 {
+            state.begin(.established)
+            state.cancel(.established)
+        }
+        #expect(state.table.count == 1)
+        list(isFirst: false)
+        #expect(state.observed.connects == 0)
+        #expect(state.recorder.statistics.connects.values.reduce(0, +) == 0)
+    }
+}
