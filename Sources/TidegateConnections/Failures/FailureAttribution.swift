@@ -39,7 +39,10 @@ struct FailureAttribution {
             self.resets[remote.address] = now
         }
         guard let verdict = state.verdict else {
-            guard self.pendingCount < Self.pendingLimit else { return nil }
+            // Of more than can wait it is decided by what is known now.
+            guard self.pendingCount < Self.pendingLimit else {
+                return self.decide(remote, outcome, .unknown, state, at: now)
+            }
             self.pendingCount += 1
             self.pending[remote.address, default: []].append(Pending(remote: remote, outcome: outcome))
             return nil

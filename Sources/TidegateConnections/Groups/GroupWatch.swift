@@ -43,6 +43,7 @@ struct GroupWatch {
 
     /// Looks at all groups, as of the last list.
     mutating func assess(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Assessment {
+        self.forget(allBut: remotes)
         var assessment = Assessment()
         let moment = self.listed ?? now
         let groups = Dictionary(grouping: remotes.entries.keys) { routes.nextHop(to: $0.address) }
@@ -75,6 +76,13 @@ struct GroupWatch {
         return assessment
     }
 
+    // Of a remote that the table has forgotten nobody would learn that its connections hang no more.
+    private mutating func forget(allBut remotes: RemoteTable) {
+        guard !self.unreported.isEmpty || !self.reported.isEmpty else { return }
+        self.unreported = self.unreported.filter { remotes.entries[$0.key] != nil }
+        self.reported = self.reported.filter { remotes.entries[$0] != nil }
+    }
+
     // Remotes with several ports, or in both directions, are one member; where some of them hang and others do not, two:
     // a host that answers at another port proves the way there.
     private static func members(_ remotes: [Remote], of table: RemoteTable) -> [RemoteGroup.Member] {
@@ -85,12 +93,11 @@ struct GroupWatch {
         var members: [Key: RemoteGroup.Member] = [:]
         for remote in remotes {
             guard let entry = table.entries[remote] else { continue }
-            // That a program does not read is no silence of its host.
-            let isSilent = entry.stalled.keys.contains { $0 != .window }
-            let key = Key(address: remote.address, isSilent: isSilent)
+            let silentSince = entry.silentSince
+            let key = Key(address: remote.address, isSilent: silentSince != nil)
             var member = members[key] ?? RemoteGroup.Member(remote.address)
             member.answered = [member.answered, entry.answered].compactMap(\.self).max()
-            if isSilent { member.stalledSince = [member.stalledSince, entry.stalledSince].compactMap(\.self).min() }
+            member.stalledSince = [member.stalledSince, silentSince].compactMap(\.self).min()
             members[key] = member
         }
         return Array(members.values)

@@ -29,8 +29,11 @@ struct ListSchedule {
     }
 
     /// What the kernel counts now; nil if it does not say.
-    mutating func count(_ counters: TCPCounters?) {
-        self.opened = counters?.activeOpens
+    mutating func count(_ counters: TCPCounters?) { self.opened = counters?.activeOpens }
+
+    /// A second has passed, in which the kernel counted; nil if it does not say.
+    mutating func second(_ counters: TCPCounters?) {
+        self.count(counters)
         guard let now = counters?.retransmittedSegments else { return }
         self.isSuspicious = self.retransmitted.map { now > $0 } ?? false
         self.retransmitted = now

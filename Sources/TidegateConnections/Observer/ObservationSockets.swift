@@ -22,6 +22,7 @@ struct ObservationSockets {
     private let options: NetlinkOptions
     private var endings: SocketEndingChannel?
     private var dumps: SocketDumpChannel?
+    // Why the socket for messages does not work any more.
     private var failure: String?
     private var ownListeners = OwnListeners()
 
@@ -42,6 +43,7 @@ struct ObservationSockets {
         do throws(NetlinkError) {
             // Loopback is read, too: what the kernel counts has it, and is compared.
             self.endings = try SocketEndingChannel(options, includesLoopback: true)
+            self.failure = nil
             return nil
         } catch {
             self.endings = nil
@@ -61,18 +63,19 @@ struct ObservationSockets {
             case .messages: count += 1
             case .nothing: return count
             case .failed(let error):
-                self.failure = error.description
-                self.endings = nil
+                self.close(after: error)
                 return count
             }
         }
         return count
     }
 
-    /// Why the socket for messages does not work any more, once.
-    mutating func takeFailure() -> String? {
-        defer { self.failure = nil }
-        return self.failure
+    /// Why the socket for messages, once opened, does not work any more; nil if it does.
+    var endingsFailure: String? { self.failure }
+
+    private mutating func close(after error: NetlinkError) {
+        self.failure = error.description
+        self.endings = nil
     }
 
     /// Lists sockets of both families; what is refused, if anything.
@@ -99,9 +102,11 @@ struct ObservationSockets {
     /// The inodes of this program's own sockets among some listeners.
     mutating func ownInodes(of reports: [SocketReport]) -> Set<UInt32> { self.ownListeners.inodes(of: reports) }
 
-    /// Has no more messages come.
+    /// Has no more messages come. Where that is refused, they come on, and those that are too many are counted as lost.
     mutating func leave() { try? self.endings?.leave() }
 
     /// Has messages come again.
-    mutating func rejoin() { try? self.endings?.join() }
+    mutating func rejoin() {
+        do throws(NetlinkError) { try self.endings?.join() } catch { self.close(after: error) }
+    }
 }

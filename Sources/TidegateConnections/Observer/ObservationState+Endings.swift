@@ -103,10 +103,12 @@ extension ObservationState {
     {
         let decided = self.failures.add(
             remote, outcome, self.surroundings(of: remote.address, needsOthers: outcome.isSilence, at: now), at: now)
-        guard let decided else {
-            return self.routes.needsLookUp(remote.address, at: now) ? [.lookUp(remote.address)] : []
-        }
-        return self.record(decided, at: now)
+        if let decided { return self.record(decided, at: now) }
+        if self.routes.needsLookUp(remote.address, at: now) { return [.lookUp(remote.address)] }
+        guard !self.routes.isAsked(remote.address) else { return [] }
+        // Nobody will say more.
+        let undecided = self.failures.routed(remote.address, .init(verdict: .unknown), at: now)
+        return undecided.flatMap { self.record($0, at: now) }
     }
 
     private mutating func record(_ decided: FailureAttribution.Decided, at now: MonotonicTime) -> [ObservationEffect] {

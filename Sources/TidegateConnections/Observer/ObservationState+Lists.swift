@@ -25,15 +25,16 @@ extension ObservationState {
         if isKnown == nil {
             var connection = TrackedConnection(report, direction, list: self.table.list)
             if isFirst { connection.flags.insert(.old) }
-            guard self.table.insert(connection) else { return [] }
-            if direction == .outgoing, !isFirst { self.observed.connects += 1 }
+            // Of more than are kept each list shows how many there are and which of them hang, not what became of them.
+            let isKept = self.table.insert(connection)
+            if isKept, direction == .outgoing, !isFirst { self.observed.connects += 1 }
         }
         guard self.counts(report) else {
             self.table.markSeen(report.cookie)
             return []
         }
         let stall = StallDetector.stall(of: report)
-        let step = self.advance(report, stall, isFirst: isFirst)
+        let step = self.advance(report, direction, stall, isFirst: isFirst)
         let remote = step.remote
         let target = self.targets.name(of: remote)
         if step.isNewlyEstablished, !isFirst {
@@ -57,8 +58,8 @@ extension ObservationState {
         if let answered {
             self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered))
         }
-        guard let stall, step.isNewlyStalled else { return [] }
-        self.recorder.stall(stall.kind, direction)
+        guard let stall else { return [] }
+        if step.isNewlyStalled { self.recorder.stall(stall.kind, direction) }
         return self.groups.stalled(remote, stall)
     }
 
@@ -70,8 +71,10 @@ extension ObservationState {
         var isNewlyStalled: Bool
     }
 
-    // A connection is known by now; if it was not, the table was full and nothing is counted twice.
-    private mutating func advance(_ report: SocketReport, _ stall: StallFinding?, isFirst: Bool) -> Step {
+    // A connection is known by now; if it is not, the table is full and nothing is counted twice.
+    private mutating func advance(
+        _ report: SocketReport, _ direction: ConnectionDirection, _ stall: StallFinding?, isFirst: Bool
+    ) -> Step {
         let list = self.table.list
         let isOpen = Self.state(of: report) != .connecting
         let step = self.table.update(report.cookie) { connection in
@@ -91,7 +94,7 @@ extension ObservationState {
         }
         return step
             ?? Step(
-                remote: TrackedConnection(report, .outgoing, list: list).remote, delta: TrafficDelta(),
+                remote: TrackedConnection(report, direction, list: list).remote, delta: TrafficDelta(),
                 owner: .init(user: report.user), isNewlyEstablished: false, isNewlyStalled: false)
     }
 
@@ -104,15 +107,13 @@ extension ObservationState {
         if kind == .established, self.table.list > 1 {
             // Messages about their ends were lost, or they ended while the groups were left.
             _ = self.table.removeAll(notSeenSince: self.table.list - 1)
-            self.remotes.prune(at: now.monotonic)
         }
         var effects: [ObservationEffect] = []
-        for (remote, entry) in self.remotes.entries where entry.stalledSince != nil {
-            var end: StallEnd?
-            self.remotes.update(remote, at: entry.lastSeen) { end = $0.endList(isEstablished: kind == .established) }
-            guard let end, self.groups.ended(remote) else { continue }
-            if end == .answered { effects.append(.publish(.recovered(remote))) }
+        for (remote, end) in self.remotes.endList(isEstablished: kind == .established) {
+            guard self.groups.ended(remote), end == .answered else { continue }
+            effects.append(.publish(.recovered(remote)))
         }
+        if kind == .established { self.remotes.prune(at: now.monotonic) }
         effects += self.assessGroups(at: now.monotonic)
         self.recorder.gauges(self.remotes, targets: self.targets)
         return effects

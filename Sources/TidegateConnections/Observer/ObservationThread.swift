@@ -170,7 +170,15 @@ final class ObservationThread: LoopHandler {
         let count = self.sockets.readEndings { report in effects += self.state.ended(report, at: now) }
         self.rate.add(count)
         self.execute(effects)
-        if let refusal = self.sockets.takeFailure() { _ = self.mode.handle(.endings(refusal: refusal)) }
+        if let failure = self.sockets.endingsFailure { _ = self.mode.handle(.endings(refusal: failure)) }
+    }
+
+    // The socket for messages has failed: a new one is as good. What ended meanwhile, a list shows as gone.
+    private func reopen() {
+        guard self.sockets.endingsFailure != nil, !self.mode.isStorm else { return }
+        self.open()
+        self.publishMode()
+        self.list(.established)
     }
 
     // MARK: What is asked for
@@ -234,7 +242,8 @@ final class ObservationThread: LoopHandler {
 
     private func second() {
         let counters = TCPCounters.read()
-        self.lists.count(counters)
+        self.reopen()
+        self.lists.second(counters)
         if self.lists.isSuspicious { self.refresh() }
         _ = self.mode.handle(.counters(isReadable: counters != nil))
         self.readEndings()

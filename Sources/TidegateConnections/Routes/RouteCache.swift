@@ -3,11 +3,12 @@ internal import TidegateCore
 /// What the kernel would do with packets to remotes, as the monitor's look-ups said a moment ago.
 struct RouteCache {
     private static let lifetime = Duration.seconds(5)
-    private static let limit = 4096
+    private static let limit = 8192
 
     private struct Entry {
         var route: AddressRoute?
         var asked: MonotonicTime
+        var isAnswered = false
     }
 
     // A look-up takes well below a millisecond; one without an answer by then is not waited for.
@@ -16,9 +17,10 @@ struct RouteCache {
     private var entries: [IPAddress: Entry] = [:]
     private var unanswered = 0
     private var lastAsked: MonotonicTime?
+    private var lastForgot: MonotonicTime?
 
-    /// Whether routes that are not known yet will be in a moment: a group must not be taken for those of its remotes whose
-    /// routes came first.
+    /// Whether look-ups will be answered in a moment: a group must not be taken for those of its remotes whose routes came
+    /// first, nor be looked at anew for each of them.
     func isWaiting(at now: MonotonicTime) -> Bool {
         self.unanswered > 0 && self.lastAsked.map { now - $0 < Self.patience } ?? false
     }
@@ -26,26 +28,34 @@ struct RouteCache {
     /// The route to an address; nil while it is not known.
     func route(to address: IPAddress) -> AddressRoute? { self.entries[address]?.route }
 
+    /// Whether the route to an address is known or was asked for; not, if too many others are.
+    func isAsked(_ address: IPAddress) -> Bool { self.entries[address] != nil }
+
     /// Whether the route to an address has to be looked up; it is then taken as asked for.
     mutating func needsLookUp(_ address: IPAddress, at now: MonotonicTime) -> Bool {
-        if let entry = self.entries[address], now - entry.asked < Self.lifetime { return false }
-        if self.entries.count >= Self.limit { self.forgetOld(at: now) }
-        if self.entries[address] == nil { self.unanswered += 1 }
-        self.entries[address, default: Entry(asked: now)].asked = now
+        let entry = self.entries[address]
+        if let entry, now - entry.asked < Self.lifetime { return false }
+        if entry == nil, self.entries.count >= Self.limit, !self.forgetOld(at: now) { return false }
+        if entry?.isAnswered ?? true { self.unanswered += 1 }
+        self.entries[address] = Entry(route: entry?.route, asked: now)
         self.lastAsked = now
         return true
     }
 
-    private mutating func forgetOld(at now: MonotonicTime) {
+    // Once in a lifetime: in a full cache of young routes every look would find nothing.
+    private mutating func forgetOld(at now: MonotonicTime) -> Bool {
+        guard self.lastForgot.map({ now - $0 >= Self.lifetime }) ?? true else { return false }
+        self.lastForgot = now
         self.entries = self.entries.filter { now - $1.asked < Self.lifetime }
-        self.unanswered = self.entries.count { $0.value.route == nil }
+        self.unanswered = self.entries.count { !$0.value.isAnswered }
+        return self.entries.count < Self.limit
     }
 
     /// A look-up has an answer.
     mutating func set(_ route: AddressRoute, for address: IPAddress) {
         guard let entry = self.entries[address] else { return }
-        if entry.route == nil { self.unanswered = max(0, self.unanswered - 1) }
-        self.entries[address]?.route = route
+        if !entry.isAnswered { self.unanswered -= 1 }
+        self.entries[address] = Entry(route: route, asked: entry.asked, isAnswered: true)
     }
 
     /// The host's paths changed: what is known is old.

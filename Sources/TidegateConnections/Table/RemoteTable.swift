@@ -9,7 +9,25 @@ struct RemoteTable {
 
     /// A list begins: what it counts starts again.
     mutating func beginList(of states: Set<ConnectionStatistics.State>) {
-        for remote in self.entries.keys { self.entries[remote]?.beginList(of: states) }
+        self.changeAll { $1.beginList(of: states) }
+    }
+
+    /// A list has ended: what it showed is known from now on. Says of which remotes connections hang no more.
+    mutating func endList(isEstablished: Bool) -> [Remote: StallEnd] {
+        var ends: [Remote: StallEnd] = [:]
+        self.changeAll { remote, entry in
+            if let end = entry.endList(isEstablished: isEstablished) { ends[remote] = end }
+        }
+        return ends
+    }
+
+    // In place: a loop over the dictionary would copy it.
+    private mutating func changeAll(_ body: (Remote, inout RemoteEntry) -> Void) {
+        var index = self.entries.startIndex
+        while index != self.entries.endIndex {
+            body(self.entries[index].key, &self.entries.values[index])
+            self.entries.formIndex(after: &index)
+        }
     }
 
     /// Calls `body` with what is known of a remote, to change it.
@@ -24,9 +42,12 @@ struct RemoteTable {
         self.entries = self.entries.filter { $1.count > 0 || now - $1.lastSeen < OutcomeWindow.length }
     }
 
-    // An eighth at a time, because looking for them takes as long as for one.
+    // An eighth at a time, because looking for them takes as long as for one. Those that hang go last.
     private mutating func forgetOldest() {
-        let oldest = self.entries.sorted { $0.value.lastSeen < $1.value.lastSeen }.prefix(Self.limit / 8)
+        let oldest = self.entries.sorted { left, right in
+            guard left.value.isStalled == right.value.isStalled else { return right.value.isStalled }
+            return left.value.lastSeen < right.value.lastSeen
+        }.prefix(Self.limit / 8)
         for (remote, _) in oldest { self.entries[remote] = nil }
     }
 }
@@ -46,12 +67,22 @@ struct RemoteEntry {
     // What hangs began to at about its last answer; whatever answers after that does so later than it takes to hang.
     private static let tolerance = Duration.seconds(1)
 
-    private(set) var counts: [ConnectionStatistics.State: Int] = [:]
-    private(set) var stalled: [ConnectionStall: Int] = [:]
-    /// Since when connections hang; nil if none does.
-    private(set) var stalledSince: MonotonicTime?
-    /// When the kernel sends again next.
-    private(set) var nextTry: MonotonicTime?
+    // What lists showed of its connections.
+    private struct Shown {
+        struct Stall {
+            var count = 0
+            var nextTry: MonotonicTime
+        }
+
+        var counts: [ConnectionStatistics.State: Int] = [:]
+        var stalls: [ConnectionStall: Stall] = [:]
+    }
+
+    // As of the last lists that were not refused, and what the present one has shown so far.
+    private var shown = Shown()
+    private var listing = Shown()
+    // Since when connections hang in which way, also while a program tries once more.
+    private var since: [ConnectionStall: MonotonicTime] = [:]
     /// When it answered last.
     private(set) var answered: MonotonicTime?
     private(set) var shortestRoundTrip: Duration?
@@ -65,42 +96,69 @@ struct RemoteEntry {
 
     init(at now: MonotonicTime) { self.lastSeen = now }
 
+    /// How many connections it has, by their state.
+    var counts: [ConnectionStatistics.State: Int] { self.shown.counts }
+    /// How many of them hang in which way.
+    var stalled: [ConnectionStall: Int] { self.shown.stalls.mapValues(\.count) }
+    /// When the kernel sends again next; nil if nothing hangs.
+    var nextTry: MonotonicTime? { self.shown.stalls.values.map(\.nextTry).min() }
     /// How many connections it has.
-    var count: Int { self.counts.values.reduce(0, +) }
-    var isStalled: Bool { !self.stalled.isEmpty }
+    var count: Int { self.shown.counts.values.reduce(0, +) }
+    var isStalled: Bool { !self.shown.stalls.isEmpty }
 
+    /// Since when nothing has come back on connections that hang; nil if there are none. That a program does not read is
+    /// no silence of its host.
+    var silentSince: MonotonicTime? {
+        guard self.shown.stalls.keys.contains(where: { $0 != .window }) else { return nil }
+        return self.since.filter { $0.key != .window }.values.min()
+    }
+
+    /// A list begins: what it counts starts again, and is known once it ends.
     mutating func beginList(of states: Set<ConnectionStatistics.State>) {
-        for state in states { self.counts[state] = nil }
-        if states.contains(.connecting) { self.stalled[.connecting] = nil }
-        if states.contains(.established) { (self.stalled[.unanswered], self.stalled[.window]) = (nil, nil) }
-        if self.stalled.isEmpty { self.nextTry = nil }
+        self.listing = self.shown
+        for state in states { self.listing.counts[state] = nil }
+        if states.contains(.connecting) { self.listing.stalls[.connecting] = nil }
+        if states.contains(.established) {
+            (self.listing.stalls[.unanswered], self.listing.stalls[.window]) = (nil, nil)
+        }
     }
 
     /// A list showed a connection.
     mutating func add(
         _ state: ConnectionStatistics.State, _ stall: StallFinding?, owner: RemoteReport.Owner?, at now: MonotonicTime
     ) {
-        self.counts[state, default: 0] += 1
+        self.listing.counts[state, default: 0] += 1
         if let owner, !self.owners.contains(owner), self.owners.count < Self.ownerLimit { self.owners.append(owner) }
         guard let stall else { return }
-        self.stalled[stall.kind, default: 0] += 1
-        let since = now - stall.age
-        self.stalledSince = min(self.stalledSince ?? since, since)
         let next = now + stall.nextTry
-        self.nextTry = min(self.nextTry ?? next, next)
+        var shown = self.listing.stalls[stall.kind] ?? Shown.Stall(nextTry: next)
+        shown.count += 1
+        shown.nextTry = min(shown.nextTry, next)
+        self.listing.stalls[stall.kind] = shown
+        let since = now - stall.age
+        self.since[stall.kind] = min(self.since[stall.kind] ?? since, since)
     }
 
     /// A list has ended; says what became of connections that hung before it, nil if they still do or nobody knows yet.
     ///
     /// Only after a list of the established ones is it known that there is none.
     mutating func endList(isEstablished: Bool) -> StallEnd? {
-        guard self.stalled.isEmpty, let since = self.stalledSince else { return nil }
-        let hasAnswered = self.answered.map { $0 - since > Self.tolerance } ?? false
+        self.shown = self.listing
+        guard !self.since.isEmpty else { return nil }
         // A program that tries again and again hangs once: that it gave up in between is no recovery.
-        guard hasAnswered || isEstablished && self.count == 0 else { return nil }
-        self.stalledSince = nil
+        self.since = self.since.filter { self.shown.stalls[$0.key] != nil || !self.hasAnswered(since: $0.value) }
+        if self.since.isEmpty {
+            self.party = nil
+            return .answered
+        }
+        guard isEstablished, self.count == 0 else { return nil }
+        self.since = [:]
         self.party = nil
-        return hasAnswered ? .answered : .gone
+        return .gone
+    }
+
+    private func hasAnswered(since moment: MonotonicTime) -> Bool {
+        self.answered.map { $0 - moment > Self.tolerance } ?? false
     }
 
     /// The remote answered `ago`.

@@ -26,6 +26,7 @@ struct GroupWatchTests {
                 entry.add(.established, finding, owner: nil, at: now)
                 if let answered { entry.answer(.seconds(answered), roundTrip: nil, at: now) }
             }
+            _ = self.remotes.endList(isEstablished: true)
             return finding.map { self.groups.stalled(remote, $0) } ?? []
         }
 
@@ -110,6 +111,20 @@ struct GroupWatchTests {
         #expect(world.assess().events.count == 1)
         #expect(world.recovered(silent))
         #expect(!world.recovered(silent))
+        #expect(world.groups.isIdle)
+    }
+
+    @Test("A remote that is forgotten hangs no more")
+    func forgotten() throws {
+        let world = World()
+        let (reported, waiting) = (try Self.remote("192.0.2.1"), try Self.remote("192.0.2.2"))
+        for remote in [reported, waiting] { _ = world.show(remote, answered: 3, stalled: .unanswered) }
+        world.route(reported)
+        let isReported = !world.assess().events.isEmpty
+        #expect(isReported && world.groups.hasUnreported)
+        world.remotes = RemoteTable()
+        let found = world.assess()
+        #expect(found.events.isEmpty && found.parties.isEmpty)
         #expect(world.groups.isIdle)
     }
 

@@ -44,14 +44,15 @@ struct ListScheduleTests {
         #expect(!schedule.isDue(at: Self.moment(9000)))
     }
 
-    @Test("A second with retransmissions is suspicious")
+    @Test("A second with retransmissions is suspicious, also if the counters were read for a list meanwhile")
     func suspicious() {
         var schedule = ListSchedule()
-        schedule.count(Self.counters(retransmitted: 7))
+        schedule.second(Self.counters(retransmitted: 7))
         #expect(!schedule.isSuspicious)
         schedule.count(Self.counters(retransmitted: 8))
+        schedule.second(Self.counters(retransmitted: 8))
         #expect(schedule.isSuspicious)
-        schedule.count(Self.counters(retransmitted: 8))
+        schedule.second(Self.counters(retransmitted: 8))
         #expect(!schedule.isSuspicious)
     }
 

@@ -62,4 +62,60 @@ struct ObservationStateTests {
         #expect(state.observed.connects == 0)
         #expect(state.recorder.statistics.connects.values.reduce(0, +) == 0)
     }
+
+    @Test("More connections than are tracked are shown all the same, and one of them that hangs is told once")
+    func beyondLimit() throws {
+        var configuration = ConnectionsConfiguration()
+        configuration.maxTracked = 1
+        var state = ObservationState(configuration, own: OwnSockets())
+        var second = Self.live
+        (second.cookie, second.local.port, second.timer) = (9, 40_002, .retransmission)
+        second.tcp?.unacknowledged = 1
+        second.tcp?.retransmits = 4
+        second.tcp?.retransmissionTimeout = 4_000_000
+        func list(isFirst: Bool) -> [ObservationEffect] {
+            state.begin(.established)
+            var effects = state.add(Self.live, isFirst: isFirst, at: Self.start)
+            effects += state.add(second, isFirst: isFirst, at: Self.start)
+            return effects + state.end(.established, took: .zero, at: Self.start)
+        }
+        _ = list(isFirst: true)
+        let route = AddressRoute(verdict: Verdict(level: .routed), link: "v0")
+        var effects = state.routed(second.remote.address, route, at: Self.start.monotonic)
+        effects += list(isFirst: false)
+        let stalled = effects.compactMap { effect -> Remote? in
+            if case .publish(.stalled(let stall)) = effect { stall.remote } else { nil }
+        }
+        #expect(stalled == [Remote(second.remote.address, port: 443, .outgoing)])
+        #expect(state.table.count == 1)
+        let traffic = try #require(state.recorder.statistics.traffic[.outgoing])
+        #expect(traffic.connections == [.established: 2])
+        #expect(traffic.stalled == [.unanswered: 1])
+    }
+
+    private static func isLookUp(_ effect: ObservationEffect) -> Bool {
+        if case .lookUp = effect { true } else { false }
+    }
+
+    @Test("More failures than can wait for their routes are decided all the same")
+    func manyFailures() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        let isLookedUp = (0..<4_100).map { number in
+            let address = IPAddress(ipv4: 0xC633_0000 + UInt32(number))
+            return state.ended(Self.refused(by: address), at: Self.start).contains(where: Self.isLookUp)
+        }
+        #expect(isLookedUp == Array(repeating: true, count: 4_096) + Array(repeating: false, count: 4))
+        #expect(state.recorder.statistics.failures == [.init(.refused, .theirs): 4])
+    }
+
+    @Test("A failure whose route nobody looks up, because too many others are, is decided all the same")
+    func manyRoutes() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        for number in 0..<8_192 {
+            _ = state.routes.needsLookUp(IPAddress(ipv4: 0xC633_0000 + UInt32(number)), at: Self.start.monotonic)
+        }
+        let effects = state.ended(Self.refused(by: IPAddress(ipv4: 0xC000_0201)), at: Self.start)
+        #expect(!effects.contains(where: Self.isLookUp))
+        #expect(state.recorder.statistics.failures == [.init(.refused, .theirs): 1])
+    }
 }

@@ -13,6 +13,7 @@ struct RemoteEntryTests {
     private static func hanging() -> RemoteEntry {
         var entry = RemoteEntry(at: Self.start)
         entry.add(.established, Self.stall, owner: nil, at: Self.start)
+        _ = entry.endList(isEstablished: true)
         return entry
     }
 
@@ -34,5 +35,40 @@ struct RemoteEntryTests {
         entry.answer(.milliseconds(100), roundTrip: nil, at: Self.start + .seconds(3))
         let end = entry.endList(isEstablished: true)
         #expect(end == .answered)
+    }
+
+    private static func finding(_ kind: ConnectionStall, age: Duration) -> StallFinding {
+        StallFinding(kind: kind, age: age, retransmits: 3, nextTry: .seconds(4))
+    }
+
+    @Test("A program that has not read for an hour does not make a silence older than it is")
+    func window() {
+        var entry = RemoteEntry(at: Self.start)
+        entry.add(.established, Self.finding(.window, age: .seconds(3600)), owner: nil, at: Self.start)
+        _ = entry.endList(isEstablished: true)
+        #expect(entry.isStalled && entry.silentSince == nil)
+        let now = Self.start + .seconds(10)
+        entry.beginList(of: [.established, .closing])
+        entry.add(.established, Self.finding(.window, age: .seconds(3610)), owner: nil, at: now)
+        entry.add(.established, Self.finding(.unanswered, age: .seconds(2)), owner: nil, at: now)
+        _ = entry.endList(isEstablished: true)
+        #expect(entry.silentSince == Self.start + .seconds(8))
+        #expect(entry.stalled == [.window: 1, .unanswered: 1])
+    }
+
+    @Test("A list that was not finished changes nothing")
+    func refused() {
+        var entry = Self.hanging()
+        entry.beginList(of: [.established, .closing])
+        entry.add(.established, nil, owner: nil, at: Self.start)
+        entry.add(.closing, nil, owner: nil, at: Self.start)
+        #expect(entry.counts == [.established: 1])
+        #expect(entry.stalled == [.unanswered: 1])
+        entry.beginList(of: [.connecting])
+        entry.add(.connecting, nil, owner: nil, at: Self.start)
+        let end = entry.endList(isEstablished: false)
+        #expect(end == nil)
+        #expect(entry.counts == [.established: 1, .connecting: 1])
+        #expect(entry.nextTry == Self.start + .seconds(4))
     }
 }
