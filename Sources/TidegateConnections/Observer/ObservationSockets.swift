@@ -102,7 +102,9 @@ struct ObservationSockets {
     /// The inodes of this program's own sockets among some listeners.
     mutating func ownInodes(of reports: [SocketReport]) -> Set<UInt32> { self.ownListeners.inodes(of: reports) }
 
-    /// Has no more messages come. Where that is refused, they come on, and those that are too many are counted as lost.
+    /// Has no more messages come.
+    ///
+    /// Where that is refused, they come on, and those that are too many are counted as lost.
     mutating func leave() { try? self.endings?.leave() }
 
     /// Has messages come again.

@@ -12,7 +12,7 @@ struct RemoteTable {
         self.changeAll { $1.beginList(of: states) }
     }
 
-    /// A list has ended: what it showed is known from now on. Says of which remotes connections hang no more.
+    /// A list has ended, and what it showed is known from now on; says of which remotes connections hang no more.
     mutating func endList(isEstablished: Bool) -> [Remote: StallEnd] {
         var ends: [Remote: StallEnd] = [:]
         self.changeAll { remote, entry in
@@ -106,8 +106,9 @@ struct RemoteEntry {
     var count: Int { self.shown.counts.values.reduce(0, +) }
     var isStalled: Bool { !self.shown.stalls.isEmpty }
 
-    /// Since when nothing has come back on connections that hang; nil if there are none. That a program does not read is
-    /// no silence of its host.
+    /// Since when nothing has come back on connections that hang; nil if there are none.
+    ///
+    /// That a program does not read is no silence of its host.
     var silentSince: MonotonicTime? {
         guard self.shown.stalls.keys.contains(where: { $0 != .window }) else { return nil }
         return self.since.filter { $0.key != .window }.values.min()
