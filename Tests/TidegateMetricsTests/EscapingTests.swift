@@ -10,7 +10,7 @@ import Testing
             ("ü€😀", "ü€😀"), ("", ""), ("\\n", "\\\\n"),
         ])
     func labelValue(_ value: String, _ expected: String) {
-        #expect(String(decoding: Escaping.labelValue(value), as: UTF8.self) == expected)
+        #expect(String(decoding: Escaping.samplePrefix("a", ["x"], [value]), as: UTF8.self) == "a{x=\"\(expected)\"} ")
     }
 
     @Test("Invalid UTF-8 becomes a replacement character, so that it cannot break a scrape")

@@ -61,7 +61,7 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
     private static func numberingZone(
         of text: String, by zone: (String) -> UInt32?
     ) throws(TargetError) -> String {
-        guard let percent = text.firstIndex(of: "%") else { return text }
+        guard let percent = text.utf8.firstIndex(of: UInt8(ascii: "%")) else { return text }
         let start = text.hasPrefix("[") ? text.index(after: text.startIndex) : text.startIndex
         guard start <= percent, IPAddress(String(text[start..<percent]))?.family == .ipv6 else { return text }
         let name = text[text.index(after: percent)...].prefix { $0 != "]" }
@@ -80,7 +80,7 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
             return (host, rest.dropFirst())
         }
         if IPAddress(text) != nil { return (text, nil) }
-        guard let colon = text.lastIndex(of: ":") else { return (text, nil) }
+        guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return (text, nil) }
         return (String(text[..<colon]), text[text.index(after: colon)...])
     }
 

@@ -9,19 +9,18 @@ package enum ProbeExposition {
     package static func text(_ families: [GaugeFamily]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(4096)
-        func add(_ text: String) { bytes += text.utf8 }
         for family in families {
-            add("# HELP ")
-            add(family.name)
-            add(" ")
-            bytes += Escaping.help(family.help, for: .text)
-            add("\n# TYPE ")
-            add(family.name)
-            add(" gauge\n")
+            bytes += "# HELP ".utf8
+            bytes += family.name.utf8
+            bytes.append(UInt8(ascii: " "))
+            Escaping.append(help: family.help, for: .text, to: &bytes)
+            bytes += "\n# TYPE ".utf8
+            bytes += family.name.utf8
+            bytes += " gauge\n".utf8
             for sample in family.samples {
-                bytes += Escaping.samplePrefix(family.name, family.labels, sample.labels)
-                add(self.number(sample.value))
-                add("\n")
+                Escaping.append(samplePrefix: family.name, family.labels, sample.labels, to: &bytes)
+                bytes += self.number(sample.value).utf8
+                bytes.append(UInt8(ascii: "\n"))
             }
         }
         return bytes
