@@ -56,15 +56,16 @@ extension ObservationState {
         } else {
             self.recorder.connect(ending.outcome, target: target)
         }
+        let answered = ending.outcome.isAnswer(after: known?.stall) ? report.tcp?.silence : nil
         self.remotes.update(remote, at: now.monotonic) { entry in
             entry.outcomes.add(ending.outcome, at: now.monotonic)
-            if let silence = report.tcp?.silence {
+            if let answered {
                 let roundTrip = report.tcp?.shortestRoundTrip.map { Duration.microseconds(Int64($0)) }
-                entry.answer(silence, roundTrip: roundTrip, at: now.monotonic)
+                entry.answer(answered, roundTrip: roundTrip, at: now.monotonic)
             }
         }
-        if let silence = report.tcp?.silence {
-            self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - silence))
+        if let answered {
+            self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered))
         }
         return ending.outcome.isFailure ? self.fail(remote, ending.outcome, at: now.monotonic) : []
     }
@@ -174,6 +175,16 @@ extension ConnectionOutcome {
         switch self {
         case .noAnswer, .lost: true
         case .established, .refused, .unreachable, .notSent, .abandoned, .closed, .reset, .aborted: false
+        }
+    }
+
+    /// Whether the remote answered until the end of a connection that hung, if it did, in this way. What comes from a
+    /// remote to which nothing comes through is no answer.
+    func isAnswer(after stall: ConnectionStall?) -> Bool {
+        switch self {
+        case .established, .refused, .closed, .reset: true
+        case .aborted, .unreachable, .notSent, .abandoned: stall == nil || stall == .window
+        case .noAnswer, .lost: false
         }
     }
 }

@@ -45,7 +45,8 @@ extension ObservationState {
             }
         }
         self.recorder.traffic(step.delta, direction)
-        let answered = report.tcp?.silence
+        // What a remote sends to which nothing comes through is no answer.
+        let answered = report.tcp?.silence.map { max($0, stall?.silence ?? .zero) }
         self.remotes.update(remote, at: now.monotonic) { entry in
             entry.add(Self.state(of: report), stall, owner: step.owner, at: now.monotonic)
             entry.sentSegments += step.delta.sentSegments

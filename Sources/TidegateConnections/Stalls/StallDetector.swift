@@ -12,6 +12,9 @@ package struct StallFinding: Sendable, Hashable {
     /// How long until it sends again.
     package var nextTry: Duration
 
+    /// For how long nothing was answered; nil if the remote answers, and its program does not read.
+    var silence: Duration? { self.kind == .window ? nil : self.age }
+
     package init(kind: ConnectionStall, age: Duration, retransmits: Int, nextTry: Duration) {
         self.kind = kind
         self.age = age

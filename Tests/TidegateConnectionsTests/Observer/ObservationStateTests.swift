@@ -118,4 +118,52 @@ struct ObservationStateTests {
         #expect(!effects.contains(where: Self.isLookUp))
         #expect(state.recorder.statistics.failures == [.init(.refused, .theirs): 1])
     }
+
+    // One that has waited for an answer for seven seconds, whose remote repeats what it sent a moment ago: the way there
+    // is cut, and the way back is not.
+    private static let cut: SocketReport = {
+        var report = Self.live
+        report.timer = .retransmission
+        report.timeLeft = .seconds(1)
+        report.sendQueue = 100
+        report.tcp?.unacknowledged = 1
+        report.tcp?.retransmits = 4
+        report.tcp?.retransmissionTimeout = 4_000_000
+        report.tcp?.lastDataReceived = 50
+        return report
+    }()
+
+    @Test("What a remote sends to which nothing comes through is no answer, nor a recovery at the connection's end")
+    func cutOneWay() throws {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        var now = Self.start
+        func list(_ reports: [SocketReport]) -> [ObservationEffect] {
+            state.begin(.established)
+            var effects = reports.flatMap { state.add($0, isFirst: false, at: now) }
+            effects += state.end(.established, took: .zero, at: now)
+            now = ObservationState.Moment(monotonic: now.monotonic + .seconds(8), wall: now.wall)
+            return effects
+        }
+        let address = Self.cut.remote.address
+        _ = list([Self.live])
+        _ = list([Self.cut])
+        let route = AddressRoute(verdict: Verdict(level: .routed), link: "v0")
+        var effects = state.routed(address, route, at: now.monotonic)
+        let entry = try #require(state.remotes.entries[Remote(address, port: 443, .outgoing)])
+        #expect(entry.isStalled)
+        let answered = try #require(entry.answered)
+        // A moment before it began to hang.
+        #expect(answered < Self.start.monotonic + .seconds(2))
+        var ended = Self.cut
+        ended.state = .close
+        effects += state.ended(ended, at: now)
+        effects += list([]) + list([])
+        let events = effects.compactMap { effect -> ConnectionEvent? in
+            if case .publish(let event) = effect { event } else { nil }
+        }
+        #expect(events.contains { if case .stalled = $0 { true } else { false } })
+        #expect(!events.contains { if case .recovered = $0 { true } else { false } }, "\(events)")
+        #expect(state.recorder.statistics.traffic[.outgoing]?.ends == [.lost: 1])
+        #expect(state.groups.isIdle)
+    }
 }
