@@ -178,8 +178,9 @@ extension ConnectionOutcome {
         }
     }
 
-    /// Whether the remote answered until the end of a connection that hung, if it did, in this way. What comes from a
-    /// remote to which nothing comes through is no answer.
+    /// Whether the remote answered until the end of a connection that hung, if it did, in this way.
+    ///
+    /// What comes from a remote to which nothing comes through is no answer.
     func isAnswer(after stall: ConnectionStall?) -> Bool {
         switch self {
         case .established, .refused, .closed, .reset: true
