@@ -1,4 +1,5 @@
 import Testing
+import TidegateCore
 
 @testable import TidegateMetrics
 

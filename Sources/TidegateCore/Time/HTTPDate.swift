@@ -34,21 +34,12 @@ package enum HTTPDate {
             year += now / 100 * 100
             if year > now + 50 { year -= 100 }
         }
-        let days = self.days(year: year, month: month + 1, day: day)
-        return Int64(days) * 86_400 + Int64(clock[0] * 3600 + clock[1] * 60 + clock[2])
+        let date = CivilDate(year: Int64(year), month: Int64(month + 1), day: Int64(day))
+        return date.daysSince1970 * 86_400 + Int64(clock[0] * 3600 + clock[1] * 60 + clock[2])
     }
 
     private static func number(_ text: Substring) -> Int? {
         guard (1...4).contains(text.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
         return Int(text)
-    }
-
-    // Years begin in March here, so that a leap day is the last of its year.
-    private static func days(year: Int, month: Int, day: Int) -> Int {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 }

@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// The text of a histogram's lines before the numbers, made once; the prefixes of the buckets stand in one array.
 struct HistogramName: Sendable {
     private let buckets: [UInt8]

@@ -21,13 +21,8 @@ package enum CookieDate {
         guard let time, let day, let month, let year, (1601...9999).contains(year), (1...31).contains(day),
             (0...23).contains(time[0]), (0...59).contains(time[1]), (0...59).contains(time[2])
         else { return nil }
-        // Days since 1970 of a civil date; years begin in March, so that the leap day is the last.
-        let shifted = month <= 2 ? year - 1 : year
-        let era = shifted / 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let yearOfEra = shifted - era * 400
-        let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-        let seconds = Int64(days) * 86_400 + Int64(time[0] * 3600 + time[1] * 60 + time[2])
+        let date = CivilDate(year: Int64(year), month: Int64(month), day: Int64(day))
+        let seconds = date.daysSince1970 * 86_400 + Int64(time[0] * 3600 + time[1] * 60 + time[2])
         return WallTime(microseconds: seconds * 1_000_000)
     }
 }

@@ -1,7 +1,7 @@
 /// Numbers as Go writes them, so that `le` values mean the same to every version of Prometheus.
-enum NumberText {
+package enum NumberText {
     /// Go's `strconv.FormatFloat(value, 'g', -1, 64)`, with `.0` if neither a point nor an exponent shows a float.
-    static func float(_ value: Double) -> String {
+    package static func float(_ value: Double) -> String {
         guard value.isFinite else { return value.isNaN ? "NaN" : value < 0 ? "-Inf" : "+Inf" }
         // Both write these alike.
         if value == 0 || (1e-4..<1e6).contains(value.magnitude) { return value.description }
