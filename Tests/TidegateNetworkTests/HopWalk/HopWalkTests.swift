@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Synchronization
 internal import Testing
 internal import TidegateCore
 internal import TidegateNetwork
@@ -174,10 +175,14 @@ struct HopWalkTests {
 
     // Walks while ICMP about each packet, from every port that the walk may use, arrives again and again.
     private func walkMeeting(_ packets: [ICMPForger.Packet], of forger: ICMPForger) async throws -> HopWalkResult {
-        async let result = self.result(Self.v4)
-        for _ in 0..<16 {
+        let isOver = Mutex(false)
+        async let result = {
+            defer { isOver.withLock { $0 = true } }
+            return try await self.result(Self.v4)
+        }()
+        while !isOver.withLock({ $0 }) {
             for port in UInt16(40000)...40063 { for packet in packets { try forger.send(packet, from: port) } }
-            try await Task.sleep(for: .milliseconds(50))
+            try await Task.sleep(for: .milliseconds(20))
         }
         return try await result
     }

@@ -44,14 +44,25 @@ final class ListeningSocket: Sendable {
     /// Connects until there is no more room; the connections that nobody has accepted, which last as long as the array.
     func filled() throws -> [Connection] {
         var fillers: [Connection] = []
-        while true {
+        while try self.queue().waiting <= self.queue().room {
             let socket = try ConnectSocket(
                 TCPConnector.Request(to: IPAddress(ipv4: 0x7F00_0001), port: self.port, within: .zero), noting: nil)
-            let connection = Connection(descriptor: socket.descriptor)
-            // Between two sockets of one host a connection stands when connect(2) returns.
-            guard socket.isConnected else { return fillers }
-            fillers.append(connection)
+            fillers.append(Connection(descriptor: socket.descriptor))
+            // On a busy machine a handshake ends after connect(2) has returned.
+            while try self.queue().waiting < fillers.count { sched_yield() }
         }
+        return fillers
+    }
+
+    /// How many connections wait to be accepted, and how many more than one may (TCP_INFO of a listening socket).
+    private func queue() throws -> (waiting: Int, room: Int) {
+        var info = [UInt32](repeating: 0, count: 64)
+        var size = socklen_t(info.count * MemoryLayout<UInt32>.size)
+        guard getsockopt(self.descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else {
+            throw Failure(code: errno)
+        }
+        // tcpi_unacked and tcpi_sacked.
+        return (Int(info[6]), Int(info[7]))
     }
 
     /// A connection that is closed with its last use.
@@ -65,10 +76,6 @@ final class ListeningSocket: Sendable {
 }
 
 extension ConnectSocket {
-    var isConnected: Bool {
-        if case .connected = self.state { true } else { false }
-    }
-
     var isConnecting: Bool {
         if case .connecting = self.state { true } else { false }
     }

@@ -69,7 +69,8 @@ struct TCPConnectorTests {
         // It would take the room.
         socket.close()
         try #require(isConnecting)
-        let request = Self.request(server)
+        // The kernel asks again after pauses that double.
+        let request = Self.request(server, within: .seconds(3600))
         async let connection = TCPConnector().connect(request).release()
         // A connection that is asked for is in the state SYN_SENT (proc_net(5)).
         let port = String(server.port, radix: 16, uppercase: true)
