@@ -82,6 +82,9 @@ let package = Package(
         // Regular expressions over bytes.
         .target(name: "TidegateRegex", dependencies: ["CRE2"], swiftSettings: base),
 
+        // Expressions over JSON documents.
+        .target(name: "TidegateCEL", dependencies: ["TidegateCore", "TidegateRegex"], swiftSettings: safe),
+
         // The kernel, the wire, the registry.
         .target(
             name: "TidegateNetwork",
@@ -104,8 +107,8 @@ let package = Package(
         .target(
             name: "TidegateProbes",
             dependencies: [
-                "TidegateCore", "TidegateNetwork", "TidegateRegex", "TidegateSerialization", "TidegateSession",
-                "TidegateTransfer", httpTypes,
+                "TidegateCEL", "TidegateCore", "TidegateNetwork", "TidegateRegex", "TidegateSerialization",
+                "TidegateSession", "TidegateTransfer", httpTypes,
                 nioCore, nioHPACK, nioHTTP2, nioPosix, .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -149,8 +152,8 @@ let package = Package(
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "Tidegate", "TidegateProbes", "TidegateRegex", "TidegateServer",
-                "TidegateStore", "Yams", httpTypes, logging, serviceLifecycle,
+                "TidegateCEL", "TidegateCore", "TidegateLoop", "Tidegate", "TidegateProbes", "TidegateRegex",
+                "TidegateServer", "TidegateStore", "Yams", httpTypes, logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: base),
         .executableTarget(
@@ -176,6 +179,7 @@ let package = Package(
             name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes], swiftSettings: base
         ),
         .testTarget(name: "TidegateRegexTests", dependencies: ["TidegateRegex"], swiftSettings: base),
+        .testTarget(name: "TidegateCELTests", dependencies: ["TidegateCEL", "TidegateCore"], swiftSettings: base),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
         .testTarget(
             name: "TidegateNetworkTests", dependencies: ["TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
@@ -198,7 +202,8 @@ let package = Package(
         .testTarget(
             name: "TidegateProbesTests",
             dependencies: [
-                "CLinux", "TidegateLoop", "TidegateNetwork", "TidegateProbes", "TidegateRegex", "TidegateSession",
+                "CLinux", "TidegateCEL", "TidegateLoop", "TidegateNetwork", "TidegateProbes", "TidegateRegex",
+                "TidegateSession",
                 "TidegateTransfer",
                 "TidegateTestKit", "TidegateTesting", httpTypes, nioCore, nioPosix,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Testing
+import TidegateCEL
 import TidegateCore
 import TidegateProbes
 import TidegateRegex
@@ -125,6 +126,48 @@ struct HTTPProbeTests {
             #expect(report.value("probe_http_uncompressed_body_length") == 11)
             #expect(report.failure?.reason == (isGood ? nil : "body"))
         }
+    }
+
+    @Test(
+        "An expression about a JSON body; what is not JSON, or gives no bool, is a failure",
+        arguments: [
+            (#"{"status": "up"}"#, "body.status == 'up'", nil), ("{}", "!has(body.status)", nil),
+            ("[1, 2]", "body[1] == 2", nil),
+            (
+                #"{"status": "down"}"#, "body.status == 'up'",
+                "the body does not match the expression \"body.status == 'up'\""
+            ),
+            ("{}", "body.status == 'up'", #"the expression about the body has no value: there is no key "status""#),
+            (
+                #"{"status": "up"}"#, "body.status",
+                "the expression about the body has no value: the result is no bool but a value of type string"
+            ),
+            ("up", "true", "the body is not JSON: no value begins at byte 0"),
+            ("", "true", "the body is not JSON: no value begins at byte 0"),
+        ] as [(String, String, String?)])
+    func json(_ body: String, _ expression: String, _ failure: String?) async throws {
+        let server = try LiveServer { _ in .respond(text: body) }
+        defer { server.stop() }
+        let compiled = try CELExpression(expression, variable: "body")
+        let report = try await ProbeFixture(.with { $0.failsIfJSONDoesNotMatch = compiled }).probe(server.url())
+        #expect(report.value("probe_success") == (failure == nil ? 1 : 0))
+        #expect(report.value("probe_failed_due_to_cel") == (failure == nil ? 0 : 1))
+        #expect(report.value("probe_failed_due_to_regex") == 0)
+        #expect(report.failure?.text == failure)
+    }
+
+    @Test("An expression that must not be true; its gauge is there only for modules that have one")
+    func forbiddenJSON() async throws {
+        let server = try LiveServer { _ in .respond(text: #"{"queue": 7}"#) }
+        defer { server.stop() }
+        for (text, isGood) in [("body.queue > 5", false), ("body.queue > 10", true), ("body.length > 5", false)] {
+            let compiled = try CELExpression(text, variable: "body")
+            let report = try await ProbeFixture(.with { $0.failsIfJSONMatches = compiled }).probe(server.url())
+            #expect(report.value("probe_success") == (isGood ? 1 : 0))
+            #expect(report.value("probe_failed_due_to_cel") == (isGood ? 0 : 1))
+        }
+        let without = try await ProbeFixture(.with { _ in }).probe(server.url())
+        #expect(without.value("probe_failed_due_to_cel") == nil)
     }
 
     @Test("Conditions on fields: every value counts, the name's case does not, and a missing one is a failure")

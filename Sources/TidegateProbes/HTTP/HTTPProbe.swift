@@ -14,6 +14,7 @@ struct HTTPProbe: TargetProbe {
         findings.declare(
             .httpContentLength, .httpBodyLength, .httpRedirects, .httpTLS, .httpStatus, .httpVersion,
             .failedDueToRegex)
+        if self.options.examinesJSON { findings.declare(.failedDueToCEL) }
         let url: HTTPURL
         let body: AttemptBody
         do {

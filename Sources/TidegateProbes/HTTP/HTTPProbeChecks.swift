@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateRegex
 internal import TidegateTransfer
@@ -6,6 +7,8 @@ internal import TidegateTransfer
 /// Decides whether an answer is a success.
 struct HTTPProbeChecks {
     let options: HTTPProbeOptions
+    /// Whether the probe's time is over.
+    let isLate: () -> Bool
 
     /// Checks in blackbox_exporter's order; of several that fail the first one is the reason.
     func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) {
@@ -18,6 +21,7 @@ struct HTTPProbeChecks {
         }
         if findings.failure == nil { self.checkHeaders(head, &findings) }
         if findings.failure == nil { self.checkBody(body, &findings) }
+        if findings.failure == nil, self.options.examinesJSON { self.checkJSON(body, &findings) }
         let version = head.version == "2" ? "HTTP/2.0" : "HTTP/\(head.version)"
         if !self.options.validVersions.isEmpty, !self.options.validVersions.contains(version) {
             findings.fail(
@@ -69,6 +73,28 @@ struct HTTPProbeChecks {
         for expression in self.options.failsIfBodyDoesNotMatch where !expression.matches(body) {
             return self.fail(.body, "the body does not match \"\(expression.pattern)\"", &findings)
         }
+    }
+
+    private func checkJSON(_ body: [UInt8], _ findings: inout ProbeFindings) {
+        do {
+            let document = try JSONValue(parsing: body)
+            if let expression = self.options.failsIfJSONMatches,
+                try expression.isTrue(of: document, isCancelled: self.isLate)
+            {
+                findings.fail(.body, .theirs, "the body matches the expression \"\(expression.text)\"")
+            } else if let expression = self.options.failsIfJSONDoesNotMatch,
+                !(try expression.isTrue(of: document, isCancelled: self.isLate))
+            {
+                findings.fail(.body, .theirs, "the body does not match the expression \"\(expression.text)\"")
+            }
+        } catch let error as CELError {
+            // What takes too long is too much work for any body of that size.
+            let party = error.isUnfinished ? FaultParty.mine : .theirs
+            findings.fail(.body, party, "the expression about the body has no value: \(error)")
+        } catch {
+            findings.fail(.body, .theirs, "the body is \(error)")
+        }
+        if findings.failure != nil { findings.set(.failedDueToCEL, 1) }
     }
 
     private func fail(_ reason: ProbeFailureReason, _ text: String, _ findings: inout ProbeFindings) {

@@ -19,7 +19,8 @@ struct HTTPProbeRecorder {
                 isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure)
         }
         self.record(head, last.outcome, &findings)
-        HTTPProbeChecks(options: self.probe.options).check(
+        let context = self.probe.context
+        HTTPProbeChecks(options: self.probe.options, isLate: { context.remaining == .zero }).check(
             head, body: last.outcome.body, isEncrypted: last.outcome.certificateChain != nil, &findings)
     }
 

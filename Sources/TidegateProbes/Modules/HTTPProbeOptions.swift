@@ -1,4 +1,5 @@
 package import HTTPTypes
+package import TidegateCEL
 package import TidegateCore
 package import TidegateRegex
 package import TidegateSession
@@ -34,6 +35,10 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     package var failsIfNotTLS = false
     package var failsIfBodyMatches: [RegularExpression] = []
     package var failsIfBodyDoesNotMatch: [RegularExpression] = []
+    /// An expression that must not be true of the body, a JSON document.
+    package var failsIfJSONMatches: CELExpression?
+    /// One that must be.
+    package var failsIfJSONDoesNotMatch: CELExpression?
     package var failsIfHeaderMatches: [HeaderCondition] = []
     package var failsIfHeaderDoesNotMatch: [HeaderCondition] = []
     /// How bodies are encoded; nil takes them as they come.
@@ -45,7 +50,12 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     package init() {}
 
     /// True if bodies are looked into.
-    var examinesBody: Bool { !self.failsIfBodyMatches.isEmpty || !self.failsIfBodyDoesNotMatch.isEmpty }
+    var examinesBody: Bool {
+        !self.failsIfBodyMatches.isEmpty || !self.failsIfBodyDoesNotMatch.isEmpty || self.examinesJSON
+    }
+
+    /// True if bodies have to be JSON.
+    var examinesJSON: Bool { self.failsIfJSONMatches != nil || self.failsIfJSONDoesNotMatch != nil }
 
     /// The value of the header field Host; nil if there is none.
     var hostHeader: String? { self.headers.last { $0.name.canonicalName == "host" }?.value }

@@ -27,6 +27,8 @@ struct ProbeMetric: Sendable {
         labels: ["reason", "party"])
     static let failedDueToRegex = ProbeMetric(
         name: "probe_failed_due_to_regex", help: "Indicates if probe failed due to regex")
+    static let failedDueToCEL = ProbeMetric(
+        name: "probe_failed_due_to_cel", help: "Indicates if probe failed due to CEL expression not matching")
 
     // MARK: HTTP
 

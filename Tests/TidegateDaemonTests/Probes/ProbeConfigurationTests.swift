@@ -216,8 +216,13 @@ import TidegateRegex
                 "b.yml:1: modules.m.http.tls_config: cert or cert_file has to be given together with key or key_file"
             ),
             (
-                "{prober: http, http: {fail_if_body_json_matches_cel: \"true\"}}",
-                "b.yml:1: modules.m.http.fail_if_body_json_matches_cel: not available in this version"
+                "{prober: http, http: {fail_if_body_json_matches_cel: \"body.up =\"}}",
+                "b.yml:1: modules.m.http.fail_if_body_json_matches_cel: "
+                    + "\"body.up =\" is no expression of CEL: \"=\" is no part of an expression at column 9"
+            ),
+            (
+                "{prober: http, http: {enable_http3: true}}",
+                "b.yml:1: modules.m.http.enable_http3: not available in this version"
             ),
             (
                 "{prober: http, http: {authorization: {type: Basic, credentials: x}}}",

@@ -33,7 +33,8 @@ enum HTTPProbeSchema {
         .list("fail_if_body_not_matches_regexp", \.failsIfBodyDoesNotMatch, .pattern),
         .list("fail_if_header_matches", \.failsIfHeaderMatches, .headerCondition),
         .list("fail_if_header_not_matches", \.failsIfHeaderDoesNotMatch, .headerCondition),
-        .notAvailable("fail_if_body_json_matches_cel"), .notAvailable("fail_if_body_json_not_matches_cel"),
+        .value("fail_if_body_json_matches_cel", \.failsIfJSONMatches, .expression),
+        .value("fail_if_body_json_not_matches_cel", \.failsIfJSONDoesNotMatch, .expression),
     ]
 
     private static let client: [Field<HTTPProbeOptions>] =

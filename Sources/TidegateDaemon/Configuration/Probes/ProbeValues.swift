@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateProbes
 internal import TidegateRegex
@@ -11,6 +12,16 @@ extension ValueParser<RegularExpression> {
             return try RegularExpression(text)
         } catch {
             throw TextError(error.description)
+        }
+    }
+}
+
+extension ValueParser<CELExpression> {
+    static let expression = ValueParser.text("an expression") { text throws(TextError) in
+        do throws(CELError) {
+            return try CELExpression(text, variable: "body")
+        } catch {
+            throw TextError("\"\(text)\" is no expression of CEL: \(error)")
         }
     }
 }

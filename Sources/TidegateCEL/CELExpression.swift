@@ -1,0 +1,51 @@
+package import TidegateCore
+
+/// An expression of the Common Expression Language over a JSON document: the standard definitions of cel-spec, without
+/// messages, extensions and the names of time zones.
+package struct CELExpression: Sendable {
+    /// The text that it was made from.
+    package let text: String
+    private let expression: CheckedExpression
+
+    /// Longer ones are refused.
+    private static let longest = 32_768
+
+    /// Compiles an expression about one variable of any type.
+    ///
+    /// - Throws: ``CELError``, which says what is wrong and in which column.
+    package init(_ text: String, variable: String) throws(CELError) {
+        guard text.utf8.count <= Self.longest else {
+            throw CELError("the expression is longer than \(Self.longest) bytes")
+        }
+        var checker = Checker(variable: variable)
+        let checked = try checker.check(try Parser.parse(text))
+        self.text = text
+        self.expression = checked.expression
+    }
+
+    /// Whether the expression is true of a document.
+    ///
+    /// - Throws: ``CELError`` if it has no value, or one that is no bool; also after ten million steps, and soon after
+    ///   `isCancelled` says true.
+    package func isTrue(
+        of document: JSONValue, isCancelled: @escaping () -> Bool = { false }
+    ) throws(CELError) -> Bool {
+        let value = try self.value(for: document, isCancelled: isCancelled)
+        guard case .bool(let truth) = value else {
+            throw CELError("the result is no bool but a value of type \(value.type.name)")
+        }
+        return truth
+    }
+
+    /// The value of the expression for a document.
+    func value(for document: JSONValue, isCancelled: @escaping () -> Bool = { false }) throws(CELError) -> Value {
+        var evaluator = Evaluator(Value(document), budget: Budget(isCancelled: isCancelled))
+        return try evaluator.value(of: self.expression)
+    }
+}
+
+extension CELExpression: Hashable {
+    package static func == (left: CELExpression, right: CELExpression) -> Bool { left.text == right.text }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(self.text) }
+}

@@ -1,0 +1,189 @@
+internal import TidegateRegex
+
+/// Finds what names and functions mean, and refuses what cannot be right for any values.
+struct Checker {
+    /// An expression and its type.
+    typealias Typed = (expression: CheckedExpression, type: ValueType)
+
+    /// The variables that can be seen, the innermost last; each one's place in the evaluator's.
+    private var variables: [(name: String, type: ValueType)]
+
+    /// A checker that knows one variable, of any type.
+    init(variable: String) { self.variables = [(variable, .dynamic)] }
+
+    /// The expression and its type.
+    mutating func check(_ node: SyntaxNode) throws(CELError) -> Typed {
+        switch node.kind {
+        case .literal(let value): return (.literal(value), value.type)
+        case .name(let name): return try self.named(name, at: node.offset)
+        case .select(let operand, let field, let isTest):
+            return try self.select(operand, field, isTest: isTest, node)
+        case .call(let name, let receiver, let arguments):
+            return try self.call(name, receiver, arguments, at: node.offset)
+        case .list(let nodes):
+            var (elements, type): ([CheckedExpression], ValueType?) = ([], nil)
+            for node in nodes {
+                let element = try self.check(node)
+                elements.append(element.expression)
+                type = type?.joined(with: element.type) ?? element.type
+            }
+            return (.list(elements), .list(type ?? .dynamic))
+        case .map(let entries): return try self.map(entries)
+        case .every(let nodes): return (.every(try self.conditions(nodes)), .bool)
+        case .any(let nodes): return (.any(try self.conditions(nodes)), .bool)
+        case .conditional(let condition, let first, let second):
+            let test = try self.condition(condition)
+            let (one, other) = (try self.check(first), try self.check(second))
+            var bindings = TypeBindings()
+            guard bindings.accepts(other.type, for: one.type) else {
+                throw CELError("the values on both sides of \":\" have different types", at: node.offset)
+            }
+            return (.conditional(test, one.expression, other.expression), one.type.joined(with: other.type))
+        case .comprehension(let comprehension): return try self.comprehension(comprehension, at: node.offset)
+        }
+    }
+
+    // MARK: - Names
+
+    private func named(_ name: String, at offset: Int) throws(CELError) -> Typed {
+        if let place = self.variables.lastIndex(where: { $0.name == name }) {
+            return (.variable(place), self.variables[place].type)
+        }
+        if let type = ValueType.named.first(where: { $0.name == name }) { return (.literal(.type(type)), .type) }
+        throw CELError("\"\(name)\" is not known", at: offset)
+    }
+
+    private mutating func select(
+        _ operand: SyntaxNode, _ field: String, isTest: Bool, _ node: SyntaxNode
+    ) throws(CELError) -> Typed {
+        if !isTest, let name = Self.qualifiedName(node),
+            let type = ValueType.named.first(where: { $0.name == name })
+        {
+            return (.literal(.type(type)), .type)
+        }
+        let checked = try self.check(operand)
+        let bytes = Array(field.utf8)
+        switch checked.type {
+        case .map(_, let value):
+            return isTest
+                ? (.has(checked.expression, field: bytes), .bool) : (.select(checked.expression, field: bytes), value)
+        case .dynamic:
+            return isTest
+                ? (.has(checked.expression, field: bytes), .bool)
+                : (.select(checked.expression, field: bytes), .dynamic)
+        default: throw CELError("a value of type \(checked.type.name) has no field \"\(field)\"", at: node.offset)
+        }
+    }
+
+    private static func qualifiedName(_ node: SyntaxNode) -> String? {
+        switch node.kind {
+        case .name(let name): name
+        case .select(let operand, let field, false): self.qualifiedName(operand).map { "\($0).\(field)" }
+        default: nil
+        }
+    }
+
+    private mutating func map(_ entries: [(key: SyntaxNode, value: SyntaxNode)]) throws(CELError) -> Typed {
+        var checked: [(key: CheckedExpression, value: CheckedExpression)] = []
+        var (keyType, valueType): (ValueType?, ValueType?)
+        for entry in entries {
+            let (key, value) = (try self.check(entry.key), try self.check(entry.value))
+            guard [.dynamic, .bool, .int, .uint, .string].contains(key.type) else {
+                throw CELError("a value of type \(key.type.name) is no key of a map", at: entry.key.offset)
+            }
+            checked.append((key.expression, value.expression))
+            keyType = keyType?.joined(with: key.type) ?? key.type
+            valueType = valueType?.joined(with: value.type) ?? value.type
+        }
+        return (.map(checked), .map(key: keyType ?? .dynamic, value: valueType ?? .dynamic))
+    }
+
+    // MARK: - Conditions and calls
+
+    private mutating func condition(_ node: SyntaxNode) throws(CELError) -> CheckedExpression {
+        let checked = try self.check(node)
+        guard checked.type == .bool || checked.type == .dynamic else {
+            throw CELError("a condition is expected instead of a value of type \(checked.type.name)", at: node.offset)
+        }
+        return checked.expression
+    }
+
+    private mutating func conditions(_ nodes: [SyntaxNode]) throws(CELError) -> [CheckedExpression] {
+        var checked: [CheckedExpression] = []
+        for node in nodes { checked.append(try self.condition(node)) }
+        return checked
+    }
+
+    private mutating func call(
+        _ name: String, _ receiver: SyntaxNode?, _ arguments: [SyntaxNode], at offset: Int
+    ) throws(CELError) -> Typed {
+        let nodes = (receiver.map { [$0] } ?? []) + arguments
+        guard let function = Function(name: name, argumentCount: nodes.count) else {
+            throw CELError("there is no function \(name)()", at: offset)
+        }
+        var (operands, types): ([CheckedExpression], [ValueType]) = ([], [])
+        for node in nodes {
+            let checked = try self.check(node)
+            operands.append(checked.expression)
+            types.append(checked.type)
+        }
+        var result: ValueType?
+        for overload in Overload.all(of: function)
+        where overload.isMember == (receiver != nil) && overload.parameters.count == types.count {
+            var bindings = TypeBindings()
+            let isAccepted = zip(types, overload.parameters).allSatisfy { bindings.accepts($0, for: $1) }
+            guard isAccepted else { continue }
+            let type = bindings.resolved(overload.result)
+            result = result?.joined(with: type) ?? type
+        }
+        guard let result else { throw CELError(Self.mismatch(name, types, isMember: receiver != nil), at: offset) }
+        if function == .matches, case .literal(.string(let bytes)) = operands[1] {
+            return (.matches(operands[0], try Self.pattern(bytes, at: nodes[1].offset)), .bool)
+        }
+        return (.call(function, operands), result)
+    }
+
+    private static func mismatch(_ name: String, _ types: [ValueType], isMember: Bool) -> String {
+        let names = types.map(\.name)
+        let isFunction = name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic } && name != "in"
+        guard isFunction else { return "\"\(name)\" does not take \(names.joined(separator: " and "))" }
+        let arguments = names.dropFirst(isMember ? 1 : 0).joined(separator: ", ")
+        return "there is no \(isMember ? "\(names[0])." : "")\(name)(\(arguments))"
+    }
+
+    private static func pattern(_ bytes: [UInt8], at offset: Int) throws(CELError) -> RegularExpression {
+        do throws(RegularExpressionError) {
+            return try RegularExpression(String(decoding: bytes, as: UTF8.self))
+        } catch {
+            throw CELError(error.description, at: offset)
+        }
+    }
+
+    private mutating func comprehension(
+        _ comprehension: SyntaxComprehension, at offset: Int
+    ) throws(CELError) -> Typed {
+        let range = try self.check(comprehension.range)
+        let element: ValueType
+        switch range.type {
+        case .list(let type): element = type
+        case .map(let key, _): element = key
+        case .dynamic: element = .dynamic
+        default:
+            throw CELError("\(comprehension.kind.rawValue)() is not for a value of type \(range.type.name)", at: offset)
+        }
+        self.variables.append((comprehension.variable, element))
+        defer { self.variables.removeLast() }
+        let predicate = try comprehension.predicate.map { node throws(CELError) in try self.condition(node) }
+        let transform = try comprehension.transform.map { node throws(CELError) in try self.check(node) }
+        let checked = CheckedComprehension(
+            kind: comprehension.kind, range: range.expression, variable: self.variables.count - 1,
+            predicate: predicate, transform: transform?.expression)
+        let type: ValueType =
+            switch comprehension.kind {
+            case .all, .exists, .existsOne: .bool
+            case .filter: .list(element)
+            case .map: .list(transform?.type ?? .dynamic)
+            }
+        return (.comprehension(checked), type)
+    }
+}

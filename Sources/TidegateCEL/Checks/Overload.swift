@@ -1,0 +1,96 @@
+/// Arguments that a function takes, and what it then returns (the standard definitions of the CEL language definition).
+struct Overload: Sendable {
+    let parameters: [ValueType]
+    let result: ValueType
+    /// Whether the first argument stands before the name: `text.size()`.
+    let isMember: Bool
+
+    private init(_ parameters: [ValueType], _ result: ValueType, isMember: Bool = false) {
+        self.parameters = parameters
+        self.result = result
+        self.isMember = isMember
+    }
+
+    /// The overloads of a function.
+    static func all(of function: Function) -> [Overload] {
+        switch function {
+        case .add, .subtract, .multiply, .divide, .modulo, .negate: self.arithmetic(function)
+        case .not: [Overload([.bool], .bool)]
+        case .equals, .differs: [Overload([.variable("A"), .variable("A")], .bool)]
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: self.ordered.map { Overload([$0, $0], .bool) }
+        case .isIn:
+            [
+                Overload([.variable("A"), .list(.variable("A"))], .bool),
+                Overload([.variable("A"), .map(key: .variable("A"), value: .variable("B"))], .bool),
+            ]
+        case .index:
+            [
+                Overload([.list(.variable("A")), .int], .variable("A")),
+                Overload([.map(key: .variable("A"), value: .variable("B")), .variable("A")], .variable("B")),
+            ]
+        case .size, .contains, .startsWith, .endsWith, .matches: self.textual(function)
+        case .bool, .bytes, .double, .duration, .dyn, .int, .string, .timestamp, .type, .uint:
+            self.sources(of: function).map { Overload([$0.from], $0.to) }
+        case .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getFullYear, .getMonth: self.ofTimestamps
+        case .getHours, .getMilliseconds, .getMinutes, .getSeconds:
+            self.ofTimestamps + [Overload([.duration], .int, isMember: true)]
+        }
+    }
+
+    private static let ordered: [ValueType] = [
+        .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration,
+    ]
+
+    // In UTC, or in the time zone that the argument names.
+    private static let ofTimestamps = [
+        Overload([.timestamp], .int, isMember: true), Overload([.timestamp, .string], .int, isMember: true),
+    ]
+
+    private static func arithmetic(_ function: Function) -> [Overload] {
+        let numbers: [ValueType] = [.int, .uint, .double]
+        switch function {
+        case .add:
+            let same = numbers + [.string, .bytes, .list(.variable("A")), .duration]
+            return same.map { Overload([$0, $0], $0) } + [
+                Overload([.timestamp, .duration], .timestamp), Overload([.duration, .timestamp], .timestamp),
+            ]
+        case .subtract:
+            return (numbers + [.duration]).map { Overload([$0, $0], $0) } + [
+                Overload([.timestamp, .timestamp], .duration), Overload([.timestamp, .duration], .timestamp),
+            ]
+        case .modulo: return [ValueType.int, .uint].map { Overload([$0, $0], $0) }
+        case .negate: return [ValueType.int, .double].map { Overload([$0], $0) }
+        default: return numbers.map { Overload([$0, $0], $0) }
+        }
+    }
+
+    private static func textual(_ function: Function) -> [Overload] {
+        switch function {
+        case .size:
+            let sized: [ValueType] = [
+                .string, .bytes, .list(.variable("A")), .map(key: .variable("A"), value: .variable("B")),
+            ]
+            return sized.flatMap { [Overload([$0], .int), Overload([$0], .int, isMember: true)] }
+        case .matches:
+            return [Overload([.string, .string], .bool), Overload([.string, .string], .bool, isMember: true)]
+        default: return [Overload([.string, .string], .bool, isMember: true)]
+        }
+    }
+
+    private static func sources(of function: Function) -> [(from: ValueType, to: ValueType)] {
+        let (types, result): ([ValueType], ValueType) =
+            switch function {
+            case .bool: ([.bool, .string], .bool)
+            case .bytes: ([.bytes, .string], .bytes)
+            case .double: ([.double, .int, .uint, .string], .double)
+            case .duration: ([.duration, .string], .duration)
+            case .int: ([.int, .uint, .double, .string, .timestamp], .int)
+            case .string: ([.string, .bool, .int, .uint, .double, .bytes, .timestamp, .duration], .string)
+            case .timestamp: ([.timestamp, .string, .int], .timestamp)
+            case .type: ([.variable("A")], .type)
+            case .uint: ([.uint, .int, .double, .string], .uint)
+            default: ([.variable("A")], .dynamic)
+            }
+        return types.map { ($0, result) }
+    }
+}

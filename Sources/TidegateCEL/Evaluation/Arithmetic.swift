@@ -1,0 +1,82 @@
+/// The operators that calculate; what does not fit its type is an error, never another number.
+enum Arithmetic {
+    /// The result; nil if the operator does not take values of these types.
+    static func result(
+        _ function: Function, _ values: [Value], _ budget: inout Budget
+    ) throws(CELError) -> Value? {
+        if function == .negate { return try self.negated(values[0]) }
+        switch (values[0], values[1]) {
+        case (.int(let left), .int(let right)): return .int(try self.whole(function, left, right))
+        case (.uint(let left), .uint(let right)): return .uint(try self.whole(function, left, right))
+        case (.double(let left), .double(let right)): return self.real(function, left, right)
+        case (.string(let left), .string(let right)) where function == .add:
+            try budget.spend(bytes: left.count + right.count)
+            return .string(left + right)
+        case (.bytes(let left), .bytes(let right)) where function == .add:
+            try budget.spend(bytes: left.count + right.count)
+            return .bytes(left + right)
+        case (.list(let left), .list(let right)) where function == .add:
+            try budget.spend(left.count + right.count)
+            return .list(left + right)
+        default: return try self.ofTimes(function, values[0], values[1])
+        }
+    }
+
+    private static func negated(_ value: Value) throws(CELError) -> Value? {
+        switch value {
+        case .int(let number): return .int(try self.whole(.subtract, 0, number))
+        case .double(let number): return .double(-number)
+        default: return nil
+        }
+    }
+
+    private static func whole<Number: FixedWidthInteger>(
+        _ function: Function, _ left: Number, _ right: Number
+    ) throws(CELError) -> Number {
+        if right == 0, function == .divide || function == .modulo {
+            throw CELError(
+                function == .divide ? "a number is divided by 0" : "there is no remainder of a division by 0")
+        }
+        let (result, isTooLarge) =
+            switch function {
+            case .add: left.addingReportingOverflow(right)
+            case .subtract: left.subtractingReportingOverflow(right)
+            case .multiply: left.multipliedReportingOverflow(by: right)
+            case .divide: left.dividedReportingOverflow(by: right)
+            default: left.remainderReportingOverflow(dividingBy: right)
+            }
+        guard !isTooLarge else { throw CELError("the result of \"\(function.rawValue)\" does not fit in 64 bits") }
+        return result
+    }
+
+    private static func real(_ function: Function, _ left: Double, _ right: Double) -> Value? {
+        switch function {
+        case .add: .double(left + right)
+        case .subtract: .double(left - right)
+        case .multiply: .double(left * right)
+        case .divide: .double(left / right)
+        default: nil
+        }
+    }
+
+    private static func ofTimes(_ function: Function, _ left: Value, _ right: Value) throws(CELError) -> Value? {
+        switch (function, left, right) {
+        case (.add, .duration(let one), .duration(let other)): return .duration(try self.whole(.add, one, other))
+        case (.subtract, .duration(let one), .duration(let other)):
+            return .duration(try self.whole(.subtract, one, other))
+        case (.add, .timestamp(let moment), .duration(let span)), (.add, .duration(let span), .timestamp(let moment)):
+            return try self.moment(moment.adding(span))
+        case (.subtract, .timestamp(let moment), .duration(let span)):
+            return try self.moment(moment.adding(try self.whole(.subtract, 0, span)))
+        case (.subtract, .timestamp(let moment), .timestamp(let other)):
+            guard let span = moment.since(other) else { throw CELError("a duration is longer than 292 years") }
+            return .duration(span)
+        default: return nil
+        }
+    }
+
+    private static func moment(_ moment: Timestamp?) throws(CELError) -> Value {
+        guard let moment else { throw CELError("a timestamp is not in the years 1 to 9999") }
+        return .timestamp(moment)
+    }
+}

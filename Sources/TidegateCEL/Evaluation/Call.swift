@@ -1,0 +1,105 @@
+/// A function with the values of its arguments.
+struct Call {
+    let function: Function
+    let arguments: [Value]
+
+    /// What the function returns.
+    func result(_ budget: inout Budget) throws(CELError) -> Value {
+        let value: Value?
+        switch self.function {
+        case .equals, .differs:
+            let isEqual = try Comparison.isEqual(self.arguments[0], self.arguments[1], &budget)
+            value = .bool(isEqual == (self.function == .equals))
+        case .less, .lessOrEqual, .greater, .greaterOrEqual: value = try self.comparison(&budget)
+        case .isIn: value = try self.membership(&budget)
+        case .index: value = try self.element()
+        case .not: if case .bool(let truth) = self.arguments[0] { value = .bool(!truth) } else { value = nil }
+        case .add, .subtract, .multiply, .divide, .modulo, .negate:
+            value = try Arithmetic.result(self.function, self.arguments, &budget)
+        case .size, .contains, .startsWith, .endsWith, .matches:
+            value = try TextFunction.result(self.function, self.arguments, &budget)
+        case .bool, .bytes, .double, .duration, .dyn, .int, .string, .timestamp, .type, .uint:
+            value = try Conversion.result(self.function, self.arguments[0], &budget)
+        case .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getFullYear, .getHours, .getMilliseconds,
+            .getMinutes, .getMonth, .getSeconds:
+            value = try self.partOfTime()
+        }
+        guard let value else { throw Self.mismatch(self.function, self.arguments) }
+        return value
+    }
+
+    /// The error of a function that does not take values of these types.
+    static func mismatch(_ function: Function, _ arguments: [Value]) -> CELError {
+        let types = arguments.map(\.type.name)
+        let isOperator = function.rawValue == "in" || function.rawValue.first?.isLetter != true
+        let name = function == .negate ? "-" : function.rawValue
+        guard isOperator else { return CELError("\(name)() does not take \(types.joined(separator: " and "))") }
+        return CELError("\"\(name)\" does not take \(types.joined(separator: " and "))")
+    }
+
+    private func comparison(_ budget: inout Budget) throws(CELError) -> Value? {
+        guard let order = try Comparison.order(self.arguments[0], self.arguments[1], &budget) else { return nil }
+        // Nothing is less or greater than what is no number.
+        guard order != .unordered else { return .bool(false) }
+        switch self.function {
+        case .less: return .bool(order == .less)
+        case .lessOrEqual: return .bool(order != .greater)
+        case .greater: return .bool(order == .greater)
+        default: return .bool(order != .less)
+        }
+    }
+
+    private func membership(_ budget: inout Budget) throws(CELError) -> Value? {
+        switch self.arguments[1] {
+        case .list(let elements):
+            for element in elements where try Comparison.isEqual(self.arguments[0], element, &budget) {
+                return .bool(true)
+            }
+            return .bool(false)
+        case .map(let members): return .bool(MapKey(self.arguments[0]).map { members[$0] != nil } ?? false)
+        default: return nil
+        }
+    }
+
+    private func element() throws(CELError) -> Value? {
+        switch self.arguments[0] {
+        case .list(let elements):
+            guard case .int(let index)? = MapKey(self.arguments[1]) else {
+                if case .string = self.arguments[1] { return nil }
+                if case .bool = self.arguments[1] { return nil }
+                throw CELError("an index is no whole number")
+            }
+            guard index >= 0, index < elements.count else {
+                throw CELError("there is no element \(index) in a list of \(elements.count)")
+            }
+            return elements[Int(index)]
+        case .map(let members):
+            guard let key = MapKey(self.arguments[1]), let value = members[key] else {
+                throw CELError("there is no such key")
+            }
+            return value
+        default: return nil
+        }
+    }
+
+    private func partOfTime() throws(CELError) -> Value? {
+        switch (self.arguments[0], self.arguments.count) {
+        case (.timestamp(let moment), 1): return moment.part(self.function, in: .utc).map(Value.int)
+        case (.timestamp(let moment), _):
+            guard case .string(let name) = self.arguments[1] else { return nil }
+            guard let zone = TimeZoneOffset(String(decoding: name, as: UTF8.self)) else {
+                throw CELError("a time zone is UTC or an offset such as +02:00; names of places are not known")
+            }
+            return moment.part(self.function, in: zone).map(Value.int)
+        case (.duration(let nanoseconds), 1):
+            switch self.function {
+            case .getHours: return .int(nanoseconds / 3_600_000_000_000)
+            case .getMinutes: return .int(nanoseconds / 60_000_000_000)
+            case .getSeconds: return .int(nanoseconds / 1_000_000_000)
+            case .getMilliseconds: return .int(nanoseconds / 1_000_000)
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/// Whether values are equal, and which of two is the smaller one.
+enum Comparison {
+    /// Where the first value stands.
+    enum Order {
+        case less
+        case equal
+        case greater
+        /// One of them is no number.
+        case unordered
+    }
+
+    /// True if two values are equal; values of different types are not, but for numbers.
+    static func isEqual(_ left: Value, _ right: Value, _ budget: inout Budget) throws(CELError) -> Bool {
+        try budget.spend()
+        switch (left, right) {
+        case (.null, .null): return true
+        case (.type(let one), .type(let other)): return one == other
+        case (.list(let some), .list(let others)):
+            guard some.count == others.count else { return false }
+            for (one, other) in zip(some, others) where !(try Self.isEqual(one, other, &budget)) { return false }
+            return true
+        case (.map(let some), .map(let others)):
+            guard some.count == others.count else { return false }
+            for (key, value) in some {
+                guard let other = others[key], try Self.isEqual(value, other, &budget) else { return false }
+            }
+            return true
+        default: return try Self.order(left, right, &budget) == .equal
+        }
+    }
+
+    /// The order of two values; nil if their types have none.
+    static func order(_ left: Value, _ right: Value, _ budget: inout Budget) throws(CELError) -> Order? {
+        switch (left, right) {
+        case (.bool(let one), .bool(let other)): return self.order(one ? 1 : 0, other ? 1 : 0)
+        case (.string(let one), .string(let other)), (.bytes(let one), .bytes(let other)):
+            try budget.spend(bytes: min(one.count, other.count))
+            // UTF-8 sorts as code points do.
+            return one == other ? .equal : one.lexicographicallyPrecedes(other) ? .less : .greater
+        case (.timestamp(let one), .timestamp(let other)): return self.order(one, other)
+        case (.duration(let one), .duration(let other)): return self.order(one, other)
+        default: return self.numericOrder(left, right)
+        }
+    }
+
+    private static func order<Element: Comparable>(_ one: Element, _ other: Element) -> Order {
+        one < other ? .less : one == other ? .equal : .greater
+    }
+
+    // Swift compares integers of different types, and such with doubles, by their values.
+    private static func numericOrder(_ left: Value, _ right: Value) -> Order? {
+        switch (left, right) {
+        case (.int(let one), .int(let other)): self.order(one, other)
+        case (.uint(let one), .uint(let other)): self.order(one, other)
+        case (.int(let one), .uint(let other)): one < other ? .less : one == other ? .equal : .greater
+        case (.uint(let one), .int(let other)): one < other ? .less : one == other ? .equal : .greater
+        case (.double(let one), .double(let other)):
+            one.isNaN || other.isNaN ? .unordered : self.order(one, other)
+        case (.double(let one), .int(let other)): self.order(one, of: other)
+        case (.double(let one), .uint(let other)): self.order(one, of: other)
+        case (.int(let one), .double(let other)): self.reversed(self.order(other, of: one))
+        case (.uint(let one), .double(let other)): self.reversed(self.order(other, of: one))
+        default: nil
+        }
+    }
+
+    // Exact also where a double cannot hold the integer.
+    private static func order(_ number: Double, of integer: some FixedWidthInteger) -> Order {
+        guard !number.isNaN else { return .unordered }
+        guard number.magnitude < 0x1p65 else { return number < 0 ? .less : .greater }
+        let whole = number.rounded(.down)
+        let (one, other) = (Int128(whole), Int128(integer))
+        return one == other && number > whole ? .greater : self.order(one, other)
+    }
+
+    private static func reversed(_ order: Order) -> Order {
+        switch order {
+        case .less: .greater
+        case .greater: .less
+        case .equal, .unordered: order
+        }
+    }
+}

@@ -1,0 +1,53 @@
+internal import TidegateRegex
+
+/// The functions of strings, and `size()`.
+enum TextFunction {
+    /// Patterns that are made while an expression is evaluated.
+    private static let longestPattern = 1024
+
+    /// The result; nil if the function does not take values of these types.
+    static func result(
+        _ function: Function, _ values: [Value], _ budget: inout Budget
+    ) throws(CELError) -> Value? {
+        if function == .size { return try self.size(values[0], &budget).map { .int(Int64($0)) } }
+        guard case .string(let text) = values[0], case .string(let part) = values[1] else { return nil }
+        try budget.spend(bytes: text.count + part.count)
+        switch function {
+        case .startsWith: return .bool(text.starts(with: part))
+        case .endsWith: return .bool(text.suffix(part.count) == part[...])
+        case .contains: return .bool(self.contains(text, part))
+        default:
+            guard part.count <= Self.longestPattern else {
+                throw CELError("a pattern is longer than \(Self.longestPattern) bytes")
+            }
+            // Its automaton is built anew each time.
+            try budget.spend(part.count * 10)
+            do throws(RegularExpressionError) {
+                return .bool(try RegularExpression(String(decoding: part, as: UTF8.self)).matches(text))
+            } catch {
+                throw CELError(error.description)
+            }
+        }
+    }
+
+    // Strings are counted in code points.
+    private static func size(_ value: Value, _ budget: inout Budget) throws(CELError) -> Int? {
+        switch value {
+        case .string(let text):
+            try budget.spend(bytes: text.count)
+            return text.count { $0 & 0xC0 != 0x80 }
+        case .bytes(let bytes): return bytes.count
+        case .list(let elements): return elements.count
+        case .map(let members): return members.count
+        default: return nil
+        }
+    }
+
+    private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
+        guard let first = part.first else { return true }
+        guard part.count <= text.count else { return false }
+        return (0...text.count - part.count).contains { start in
+            text[start] == first && text[start..<start + part.count] == part[...]
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/// Divides the text of an expression into tokens.
+struct Lexer {
+    private let text: [Unicode.Scalar]
+    private var offset = 0
+
+    /// The words that the language keeps for itself.
+    private static let keywords: Set<String> = [
+        "as", "break", "const", "continue", "else", "for", "function", "if", "import", "in", "let", "loop", "package",
+        "namespace", "return", "var", "void", "while",
+    ]
+    // The longer ones first.
+    private static let symbols = [
+        "<=", ">=", "==", "!=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[",
+        "]", "{", "}",
+    ].map { Array($0.unicodeScalars) }
+
+    /// A lexer of a text.
+    init(_ text: String) { self.text = Array(text.unicodeScalars) }
+
+    /// All tokens, the end as the last one.
+    static func tokens(of text: String) throws(CELError) -> [Token] {
+        var lexer = Lexer(text)
+        var tokens: [Token] = []
+        repeat { tokens.append(try lexer.next()) } while tokens.last?.kind != .end
+        return tokens
+    }
+
+    private func scalar(_ distance: Int = 0) -> Unicode.Scalar? {
+        self.offset + distance < self.text.count ? self.text[self.offset + distance] : nil
+    }
+
+    private mutating func next() throws(CELError) -> Token {
+        self.skipSpace()
+        let start = self.offset
+        guard let first = self.scalar() else { return Token(kind: .end, offset: start) }
+        if let literal = try self.stringOrBytes() { return Token(kind: literal, offset: start) }
+        if Self.startsName(first) { return Token(kind: self.name(), offset: start) }
+        if Self.isDigit(first) || first == "." && self.scalar(1).map(Self.isDigit) == true {
+            return Token(kind: try self.number(), offset: start)
+        }
+        for symbol in Self.symbols where self.text[start...].starts(with: symbol) {
+            self.offset += symbol.count
+            return Token(kind: .symbol(symbol.map(String.init).joined()), offset: start)
+        }
+        throw CELError("\"\(first)\" is no part of an expression", at: start)
+    }
+
+    private mutating func skipSpace() {
+        while let scalar = self.scalar() {
+            if [" ", "\t", "\r", "\n", "\u{0C}"].contains(scalar) {
+                self.offset += 1
+            } else if scalar == "/", self.scalar(1) == "/" {
+                while let next = self.scalar(), next != "\n" { self.offset += 1 }
+            } else {
+                return
+            }
+        }
+    }
+
+    private mutating func name() -> Token.Kind {
+        let start = self.offset
+        while let scalar = self.scalar(), Self.startsName(scalar) || Self.isDigit(scalar) { self.offset += 1 }
+        let name = self.text(from: start)
+        return Self.keywords.contains(name) ? .keyword(name) : .identifier(name)
+    }
+
+    private mutating func number() throws(CELError) -> Token.Kind {
+        let start = self.offset
+        if self.scalar() == "0", self.scalar(1) == "x" || self.scalar(1) == "X" {
+            self.offset += 2
+            while let scalar = self.scalar(), scalar.properties.isASCIIHexDigit { self.offset += 1 }
+            guard self.offset > start + 2 else { throw CELError("\"0x\" has no digits", at: start) }
+            return self.integer(from: start)
+        }
+        self.skipDigits()
+        var isDouble = false
+        if self.scalar() == ".", self.scalar(1).map(Self.isDigit) == true {
+            isDouble = true
+            self.offset += 1
+            self.skipDigits()
+        }
+        if self.scalar() == "e" || self.scalar() == "E" {
+            let sign = self.scalar(1) == "+" || self.scalar(1) == "-" ? 1 : 0
+            if self.scalar(1 + sign).map(Self.isDigit) == true {
+                isDouble = true
+                self.offset += 1 + sign
+                self.skipDigits()
+            }
+        }
+        guard isDouble else { return self.integer(from: start) }
+        guard let number = Double(self.text(from: start)), number.isFinite else {
+            throw CELError("the number is larger than a double holds", at: start)
+        }
+        return .double(number)
+    }
+
+    private mutating func skipDigits() {
+        while let scalar = self.scalar(), Self.isDigit(scalar) { self.offset += 1 }
+    }
+
+    private mutating func integer(from start: Int) -> Token.Kind {
+        let digits = self.text(from: start)
+        guard self.scalar() == "u" || self.scalar() == "U" else { return .int(digits) }
+        self.offset += 1
+        return .uint(digits)
+    }
+
+    /// A literal with its prefix `r`, `b` or `br`, if one begins here.
+    private mutating func stringOrBytes() throws(CELError) -> Token.Kind? {
+        var length = 0
+        let isBytes = self.scalar() == "b" || self.scalar() == "B"
+        if isBytes { length += 1 }
+        let isRaw = self.scalar(length) == "r" || self.scalar(length) == "R"
+        if isRaw { length += 1 }
+        guard let quote = self.scalar(length), quote == "\"" || quote == "'" else { return nil }
+        let start = self.offset
+        self.offset += length
+        let isTriple = self.scalar(1) == quote && self.scalar(2) == quote
+        self.offset += isTriple ? 3 : 1
+        var literal = QuotedLiteral(isRaw: isRaw, isBytes: isBytes)
+        while let scalar = self.scalar(), isTriple || scalar != "\n" && scalar != "\r" {
+            if scalar == quote, !isTriple || self.scalar(1) == quote && self.scalar(2) == quote {
+                self.offset += isTriple ? 3 : 1
+                return isBytes ? .bytes(literal.bytes) : .string(literal.bytes)
+            }
+            self.offset += try literal.add(self.text[self.offset...])
+        }
+        throw CELError("a string has no end", at: start)
+    }
+
+    private func text(from start: Int) -> String {
+        var text = ""
+        text.unicodeScalars.append(contentsOf: self.text[start..<self.offset])
+        return text
+    }
+
+    private static func startsName(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "_" || ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar)
+    }
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+}

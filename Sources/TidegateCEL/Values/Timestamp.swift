@@ -1,0 +1,113 @@
+internal import TidegateCore
+
+/// A moment from the year 1 to the year 9999.
+struct Timestamp: Sendable, Hashable {
+    /// Since 1970, without leap seconds.
+    let seconds: Int64
+    /// 0 to 999,999,999.
+    let nanoseconds: Int64
+
+    private static let range: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
+    private static let billion: Int64 = 1_000_000_000
+
+    /// A moment from its parts; nil if it is beyond the range.
+    init?(seconds: Int64, nanoseconds: Int64 = 0) {
+        guard Self.range.contains(seconds), (0..<Self.billion).contains(nanoseconds) else { return nil }
+        (self.seconds, self.nanoseconds) = (seconds, nanoseconds)
+    }
+
+    /// Parses RFC 3339: `2026-11-20T23:14:22.123Z`; nil for anything else.
+    init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        func number(_ start: Int, _ count: Int) -> Int64? {
+            guard start + count <= bytes.count else { return nil }
+            let digits = bytes[start..<start + count]
+            guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            return digits.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
+        }
+        guard bytes.count >= 20, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            bytes[10] == UInt8(ascii: "T"), bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
+            let year = number(0, 4), let month = number(5, 2), let day = number(8, 2), let hour = number(11, 2),
+            let minute = number(14, 2), let second = number(17, 2), (1...12).contains(month), hour < 24, minute < 60,
+            second < 60
+        else { return nil }
+        let date = CivilDate(year: year, month: month, day: day)
+        // A day that the month does not have is one of the next.
+        guard CivilDate(daysSince1970: date.daysSince1970) == date else { return nil }
+        var place = 19
+        var fraction: Int64 = 0
+        if bytes[place] == UInt8(ascii: ".") {
+            let digits = bytes[(place + 1)...].prefix { (0x30...0x39).contains($0) }
+            guard (1...9).contains(digits.count), let value = number(place + 1, digits.count) else { return nil }
+            fraction = (digits.count..<9).reduce(value) { scaled, _ in scaled * 10 }
+            place += 1 + digits.count
+        }
+        guard let offset = TimeZoneOffset(String(decoding: bytes[place...], as: UTF8.self)) else { return nil }
+        self.init(
+            seconds: date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset.seconds,
+            nanoseconds: fraction)
+    }
+
+    /// The moment that many nanoseconds later; nil if it is beyond the range.
+    func adding(_ nanoseconds: Int64) -> Timestamp? {
+        let rest = self.nanoseconds + nanoseconds.flooredRemainder(by: Self.billion)
+        let seconds = self.seconds + nanoseconds.flooredDivision(by: Self.billion) + rest / Self.billion
+        return Timestamp(seconds: seconds, nanoseconds: rest % Self.billion)
+    }
+
+    /// How many nanoseconds have passed since `other`; nil if that is more than 64 bits hold.
+    func since(_ other: Timestamp) -> Int64? {
+        let (whole, overflow) = (self.seconds - other.seconds).multipliedReportingOverflow(by: Self.billion)
+        let (sum, isTooLarge) = whole.addingReportingOverflow(self.nanoseconds - other.nanoseconds)
+        return overflow || isTooLarge ? nil : sum
+    }
+
+    /// RFC 3339 in UTC, with as many digits of the second as there are.
+    var text: String {
+        let date = CivilDate(daysSince1970: self.seconds.flooredDivision(by: 86_400))
+        let rest = self.seconds.flooredRemainder(by: 86_400)
+        func pad(_ number: Int64, _ width: Int) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        var text = "\(pad(date.year, 4))-\(pad(date.month, 2))-\(pad(date.day, 2))T"
+        text += "\(pad(rest / 3600, 2)):\(pad(rest / 60 % 60, 2)):\(pad(rest % 60, 2))"
+        guard self.nanoseconds > 0 else { return text + "Z" }
+        var digits = pad(self.nanoseconds, 9)
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return "\(text).\(digits)Z"
+    }
+}
+
+extension Timestamp: Comparable {
+    static func < (left: Timestamp, right: Timestamp) -> Bool {
+        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
+    }
+}
+
+/// How far the clocks of a time zone are ahead of UTC.
+struct TimeZoneOffset: Sendable, Hashable {
+    /// Less than a day.
+    let seconds: Int64
+
+    /// Coordinated universal time.
+    static let utc = TimeZoneOffset(seconds: 0)
+
+    private init(seconds: Int64) { self.seconds = seconds }
+
+    /// Parses `Z`, `UTC`, `+02:00` or `-02:00`; nil for anything else, names of cities too.
+    init?(_ text: String) {
+        guard text != "Z", text != "UTC" else {
+            self = .utc
+            return
+        }
+        let sign: Int64 = text.hasPrefix("-") ? -1 : 1
+        let digits = text.hasPrefix("-") || text.hasPrefix("+") ? text.dropFirst() : Substring(text)
+        let parts = digits.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2,
+            parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
+            let hours = Int64(parts[0]), let minutes = Int64(parts[1]), hours < 24, minutes < 60
+        else { return nil }
+        self.init(seconds: sign * (hours * 3600 + minutes * 60))
+    }
+}

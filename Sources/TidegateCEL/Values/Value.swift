@@ -1,0 +1,111 @@
+internal import TidegateCore
+
+/// A value of CEL.
+///
+/// Strings are UTF-8, so that they are compared by their code points; Swift takes those for equal that only look alike.
+enum Value: Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case uint(UInt64)
+    case double(Double)
+    case string([UInt8])
+    case bytes([UInt8])
+    case timestamp(Timestamp)
+    /// In nanoseconds.
+    case duration(Int64)
+    case type(ValueType)
+    case list([Value])
+    case map([MapKey: Value])
+
+    /// A JSON document; all its numbers are doubles, and of members with one name the last one counts.
+    init(_ json: JSONValue) {
+        switch json {
+        case .null: self = .null
+        case .bool(let value): self = .bool(value)
+        case .integer(let number): self = .double(Double(number))
+        case .number(let number): self = .double(number)
+        case .string(let text): self = .string(Array(text.utf8))
+        case .array(let elements): self = .list(elements.map(Value.init))
+        case .object(let members):
+            self = .map(
+                Dictionary(members.map { (MapKey.string(Array($0.name.utf8)), Value($0.value)) }) { _, last in last })
+        }
+    }
+
+    /// Its type, that of lists and maps without what they contain.
+    var type: ValueType {
+        switch self {
+        case .null: .null
+        case .bool: .bool
+        case .int: .int
+        case .uint: .uint
+        case .double: .double
+        case .string: .string
+        case .bytes: .bytes
+        case .timestamp: .timestamp
+        case .duration: .duration
+        case .type: .type
+        case .list: .list(.dynamic)
+        case .map: .map(key: .dynamic, value: .dynamic)
+        }
+    }
+}
+
+/// A key of a map; numbers of different types are the same key if they are equal.
+enum MapKey: Sendable {
+    case bool(Bool)
+    case int(Int64)
+    case uint(UInt64)
+    case string([UInt8])
+
+    /// The key that a value is; nil if values of its type are none, or no whole number.
+    init?(_ value: Value) {
+        switch value {
+        case .bool(let value): self = .bool(value)
+        case .int(let number): self = .int(number)
+        case .uint(let number): self = .uint(number)
+        case .double(let number):
+            guard let whole = Int64(exactly: number) else {
+                guard let large = UInt64(exactly: number) else { return nil }
+                self = .uint(large)
+                return
+            }
+            self = .int(whole)
+        case .string(let text): self = .string(text)
+        default: return nil
+        }
+    }
+
+    /// The key as a value.
+    var value: Value {
+        switch self {
+        case .bool(let value): .bool(value)
+        case .int(let number): .int(number)
+        case .uint(let number): .uint(number)
+        case .string(let text): .string(text)
+        }
+    }
+}
+
+extension MapKey: Hashable {
+    static func == (left: MapKey, right: MapKey) -> Bool {
+        switch (left, right) {
+        case (.bool(let one), .bool(let other)): one == other
+        case (.int(let one), .int(let other)): one == other
+        case (.uint(let one), .uint(let other)): one == other
+        case (.int(let one), .uint(let other)), (.uint(let other), .int(let one)): one == other
+        case (.string(let one), .string(let other)): one == other
+        default: false
+        }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        switch self {
+        case .bool(let value): hasher.combine(value)
+        case .int(let number): hasher.combine(UInt64(bitPattern: number))
+        case .uint(let number): hasher.combine(number)
+        case .string(let text): hasher.combine(text)
+        }
+    }
+}
