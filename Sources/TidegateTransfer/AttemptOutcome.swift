@@ -61,7 +61,9 @@ package final class AttemptOutcome: Sendable {
     package let certificateChain: CertificateChain?
     /// Why the certificate was refused; nil if it was not.
     package let certificateError: CertificateError?
-    /// What went wrong, as libcurl or the file system says it; empty on success.
+    /// Why the handshake failed, if not for the certificate; nil if it did not.
+    package let handshake: HandshakeFailure?
+    /// What went wrong, in a clause without a final full stop; empty on success.
     package let text: String
 
     package init(
@@ -72,7 +74,7 @@ package final class AttemptOutcome: Sendable {
         connectionsOpened: Int = 0, connection: ConnectionFacts? = nil, failedConnect: FailedConnect? = nil,
         silentAddresses: [IPAddress] = [], osError: Int32 = 0, lackedDescriptor: Bool = false,
         tls: TLSDetails? = nil, certificate: CertificateSummary? = nil, certificateChain: CertificateChain? = nil,
-        certificateError: CertificateError? = nil,
+        certificateError: CertificateError? = nil, handshake: HandshakeFailure? = nil,
         text: String = ""
     ) {
         self.failure = failure
@@ -100,6 +102,7 @@ package final class AttemptOutcome: Sendable {
         self.certificate = certificate
         self.certificateChain = certificateChain
         self.certificateError = certificateError
+        self.handshake = handshake
         self.text = text
     }
 

@@ -55,8 +55,9 @@ struct HostileHandshakeTests {
 
     private static let probers: [ProbeModule.Prober] = [.http, .tcp, .dns, .grpc, .websocket]
 
-    @Test("Every prober gives the same reason, and blames the server", arguments: Self.answers)
+    @Test("Every prober gives the same reason in the same words, and blames the server", arguments: Self.answers)
     func handshake(_ answer: Answer) async throws {
+        var texts: [String: [ProbeModule.Prober]] = [:]
         for prober in Self.probers {
             let server = try await ScriptedServer(answer.steps)
             var module = ProbeModule(prober: prober, timeout: answer.timeout)
@@ -71,6 +72,8 @@ struct HostileHandshakeTests {
             #expect(report.value("probe_failure_info", answer.reason, answer.party.label) == 1, "\(prober)")
             #expect(!report.families.contains { $0.name.hasPrefix("probe_ssl_") }, "\(prober)")
             #expect(report.duration < .seconds(15), "\(prober)")
+            texts[report.failure?.text ?? "", default: []].append(prober)
         }
+        #expect(texts.count == 1, "\(texts)")
     }
 }

@@ -48,6 +48,27 @@ struct TLSProbeTests {
         #expect(wrongName.failure?.reason == "tls_failed")
     }
 
+    @Test("What is wrong with a certificate is said in the same words by http and by tcp")
+    func certificateTexts() async throws {
+        let authority = try await TestAuthority()
+        for (identity, isKnown, text) in [
+            (try await authority.sign(["other.test"]), true, "the certificate is for other.test and not for tide.test"),
+            (try await authority.sign(["tide.test"], .past), true, "the certificate expired on "),
+            (try await authority.sign(["tide.test"]), false, "the certificate is not signed by an authority that"),
+            (try await authority.selfSigned("tide.test"), true, "the certificate is self-signed"),
+        ] {
+            let server = try await TestTLSServer(identity)
+            let overHTTP = try await ProbeFixture(.with { $0.tls.caFile = isKnown ? authority.certificate : nil })
+                .probe("https://tide.test:\(server.port)/")
+            let overTCP = try await StreamProbe.tcp("tide.test:\(server.port)") {
+                $0.usesTLS = true
+                $0.tls.caFile = isKnown ? authority.certificate : nil
+            }
+            #expect(overHTTP.failure?.text.hasPrefix(text) == true, "\(overHTTP.failure as Any)")
+            #expect(overTCP.failure?.text == overHTTP.failure?.text)
+        }
+    }
+
     @Test("Certificates and a key in the module itself do what files would")
     func inline() async throws {
         let authority = try await TestAuthority()

@@ -45,8 +45,8 @@ extension ServerCause: CauseKind {
         case .silent: "the host does not answer, and its neighbours do"
         case .prohibits(let error): "the host itself says: \(error.kind) (\(error.number))"
         case .handshakeSilent: "the server does not answer the TLS handshake"
-        case .handshakeReset: "the server breaks the connection during the TLS handshake"
-        case .notTLS: "the port does not speak TLS"
+        case .handshakeReset: HandshakeFailure.brokenOff.description
+        case .notTLS: HandshakeFailure.notTLS.description
         case .handshakeRefused(let text): text
         case .certificate(let error, let certificate): error.description(of: certificate)
         case .responseSilent: "the server took the request and does not answer"

@@ -61,13 +61,16 @@ package enum HTTPCheck {
         package var certificate: CertificateSummary?
         /// Why the certificate is not accepted here; nil if it is, or if none was shown.
         package var certificateError: CertificateError?
+        /// Why the handshake failed, if not for the certificate; nil if it did not.
+        package var handshake: HandshakeFailure?
 
         /// An answer from its parts.
         package init(
             reached: Stage?, failure: TaskFailure? = nil, socketError: SocketError? = nil,
             refusal: ICMPError? = nil, text: String = "", status: Int? = nil, location: String? = nil,
             body: [UInt8] = [], phases: PhaseDurations = .init(), local: IPAddress? = nil,
-            certificate: CertificateSummary? = nil, certificateError: CertificateError? = nil
+            certificate: CertificateSummary? = nil, certificateError: CertificateError? = nil,
+            handshake: HandshakeFailure? = nil
         ) {
             self.reached = reached
             self.failure = failure
@@ -81,6 +84,7 @@ package enum HTTPCheck {
             self.local = local
             self.certificate = certificate
             self.certificateError = certificateError
+            self.handshake = handshake
         }
 
         /// True if the check got through this stage.

@@ -68,8 +68,9 @@ struct HTTPProbeRecorder {
             return
         }
         let attribution = FaultClassifier.attribution(of: self.evidence(failure, exchange))
-        // Of connections libcurl's own text says no more than the evidence.
-        let text = (attribution?.isAboutConnection == true ? attribution?.evidence.first : nil) ?? outcome.text
+        // Of connections and silence libcurl's own text says no more than the evidence.
+        let isAboutConnection = attribution?.isAboutConnection ?? false || failure == .timedOut
+        let text = (isAboutConnection ? attribution?.evidence.first : nil) ?? outcome.text
         let isEncoding = failure == .protocolError && self.probe.options.coding != nil && outcome.head != nil
         findings.fail(
             isEncoding ? .encoding : ProbeFailureReason(failure), attribution?.party ?? .unknown,

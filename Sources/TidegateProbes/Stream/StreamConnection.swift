@@ -87,7 +87,7 @@ struct StreamConnection: Sendable {
         try? await self.channel.close()
         let reader = self.reader
         let failure = try await self.channel.eventLoop.submit { reader.value.failure }.get()
-        if let failure, TLSAlert(failure)?.isAboutClientCertificate ?? false { throw failure }
+        if let failure, HandshakeFailure(failure)?.isAboutClientCertificate ?? false { throw failure }
     }
 
     /// Ends it, without waiting for the peer.

@@ -175,9 +175,13 @@ struct CauseFinder {
         if WebRungs.isLate(answer) {
             return self.path?.losesLargePackets == true ? .onTheWay(.largePackets) : .server(.handshakeSilent)
         }
-        if answer.isNotTLS { return .server(.notTLS) }
-        if answer.isBrokenOff { return .server(.handshakeReset) }
-        return .server(.handshakeRefused(answer.text.isEmpty ? "the TLS handshake failed" : answer.text))
+        switch answer.handshake {
+        case .notTLS: return .server(.notTLS)
+        case .brokenOff: return .server(.handshakeReset)
+        case .refused, .notAccepted, nil:
+            if answer.isBrokenOff { return .server(.handshakeReset) }
+            return .server(.handshakeRefused(answer.text.isEmpty ? "the TLS handshake failed" : answer.text))
+        }
     }
 
     private func response(_ answer: HTTPCheck.Result) -> Cause {
@@ -193,14 +197,7 @@ struct CauseFinder {
 }
 
 extension HTTPCheck.Result {
-    // OpenSSL's words for bytes that are no TLS record.
-    fileprivate var isNotTLS: Bool {
-        ["wrong version number", "packet length too long", "http request", "unknown protocol", "record layer failure"]
-            .contains { self.text.contains($0) }
-    }
-
     fileprivate var isBrokenOff: Bool {
         self.socketError == .reset || self.failure == .reset || self.failure == .truncated
-            || ["unexpected eof", "SSL_ERROR_SYSCALL", "Connection reset"].contains { self.text.contains($0) }
     }
 }

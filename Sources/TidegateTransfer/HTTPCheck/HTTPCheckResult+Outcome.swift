@@ -17,7 +17,8 @@ extension HTTPCheck.Result {
             location: attempt.head?.field("Location").map(URLRedaction(query: false).text),
             body: isGood ? outcome.body : Array(attempt.diagnosticBody.prefix(request.bodyLimit)),
             phases: attempt.phases, local: attempt.connection?.local ?? attempt.failedConnect?.local,
-            certificate: attempt.certificate, certificateError: attempt.certificateError)
+            certificate: attempt.certificate, certificateError: attempt.certificateError,
+            handshake: attempt.handshake)
     }
 }
 

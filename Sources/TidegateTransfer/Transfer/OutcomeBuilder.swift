@@ -14,7 +14,10 @@ struct OutcomeBuilder {
     init(transfer: CurlTransfer, code: CURLcode, loop: Loop) {
         self.transfer = transfer
         // In TLS 1.3 the server looks at our certificate when the handshake is over for us.
-        let isRefused = transfer.easy.errorMessage?.isAboutOurCertificate ?? false
+        let alert = transfer.easy.errorMessage.flatMap(HandshakeFailure.error(in:)).flatMap {
+            TLSAlert(reason: $0.code & 0xFFF)
+        }
+        let isRefused = alert?.isAboutClientCertificate ?? false
         self.code =
             code == CURLE_OK ? code : isRefused ? CURLE_SSL_CLIENTCERT : Self.proxyRefusal(of: transfer) ?? code
         self.loop = loop
@@ -47,7 +50,8 @@ struct OutcomeBuilder {
             certificate: transfer.request?.wantsCertificate == true ? self.certificate(of: transfer) : nil,
             certificateChain: transfer.request?.wantsCertificateChain == true
                 ? transfer.connection.certificates?.certificateChain : nil,
-            certificateError: failure == nil ? nil : self.certificateError(text), text: text)
+            certificateError: failure == nil ? nil : self.certificateError, handshake: failure.flatMap(self.handshake),
+            text: text)
     }
 
     // Asked for while the transfer has its own descriptors: afterwards there may be one.
@@ -102,9 +106,30 @@ struct OutcomeBuilder {
         return summary
     }
 
-    private func certificateError(_ text: String) -> CertificateError? {
+    private var certificateError: CertificateError? {
         guard self.code == CURLE_PEER_FAILED_VERIFICATION else { return nil }
-        return CertificateError(verifyResult: self.transfer.easy.long(CURLINFO_SSL_VERIFYRESULT), text: text)
+        return CertificateError(
+            verifyResult: self.transfer.easy.long(CURLINFO_SSL_VERIFYRESULT),
+            text: self.transfer.easy.errorMessage ?? CurlError.text(of: self.code))
+    }
+
+    private func handshake(_ failure: TaskFailure) -> HandshakeFailure? {
+        guard failure == .tlsFailed, self.transfer.abortReason == nil, self.code == CURLE_SSL_CONNECT_ERROR else {
+            return nil
+        }
+        return HandshakeFailure(curlText: self.transfer.easy.errorMessage)
+    }
+
+    /// The words of a server's failure that libcurl has only the library's for; nil if there are none.
+    private func serverText(of failure: TaskFailure) -> String? {
+        // Those of an https proxy may be about the proxy.
+        guard let request = self.transfer.request, request.proxy?.scheme != .https else { return nil }
+        if let handshake = self.handshake(failure) { return handshake.description }
+        if failure == .reset, request.proxy == nil, self.transfer.response.head.value == nil {
+            return "the server closed the connection without an answer"
+        }
+        let certificate = self.transfer.connection.certificates?.details.chain.first
+        return self.certificateError?.description(of: certificate, host: request.url.target.shownHost)
     }
 
     private func text(of failure: TaskFailure) -> String {
@@ -143,6 +168,7 @@ struct OutcomeBuilder {
         {
             return "the proxy \(proxy) cannot be used: its host is not found, or its user and password are not encoded"
         }
+        if let text = self.serverText(of: failure) { return text }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
     }
@@ -191,17 +217,6 @@ extension TLSOptions {
             certificate: Array(FileManager.default.contents(atPath: file) ?? Data()),
             key: Array(FileManager.default.contents(atPath: keyFile) ?? Data()))
         return identity.problem(certificateName: file, keyName: keyFile)
-    }
-}
-
-extension String {
-    // OpenSSL's reason when the server sent one of these alerts (RFC 8446 6.2), which are about our certificate.
-    fileprivate var isAboutOurCertificate: Bool {
-        self.contains(" alert ")
-            && ["certificate", "unknown ca", "access denied"].contains { self.contains("alert \($0)") }
-            || ["bad", "expired", "revoked", "unknown", "unsupported"].contains {
-                self.contains("alert \($0) certificate")
-            }
     }
 }
 
