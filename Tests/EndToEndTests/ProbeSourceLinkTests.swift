@@ -61,8 +61,7 @@ struct ProbeSourceLinkTests {
     func router(_ prober: String) async throws {
         let links = try await TwoLinks()
         // Without a route, by a route that says unreachable, and by one that prohibits it.
-        var targets = ["192.0.2.1", "203.0.113.1", "203.0.113.129"]
-        if ["http", "dns", "icmp"].contains(prober) { targets.append(TwoLinks.prohibited6) }
+        let targets = ["192.0.2.1", "203.0.113.1", "203.0.113.129", TwoLinks.prohibited6]
         for (target, source) in targets.flatMap({ [($0, "source_interface: right"), ($0, "")] }) {
             let probe = try await links.probe(prober, target, source: source)
             #expect(probe.status == 1 && probe.output.contains("\nprobe_gated 0\n"), "\(target): \(probe)")

@@ -9,6 +9,7 @@ import TidegateTestKit
     func members() {
         var report = ConnectionSamples.report
         report.remotes = [report.remotes[0], report.remotes[3]]
+        report.remotes[0].history = [Self.interval(age: 20, succeeded: 4, [.theirs: 2, .unknown: 1])]
         #expect(
             ConnectionsDocument(report).json.description == """
                 {"schema":1,"mode":"event","reason":null,"remotes":[\
@@ -17,15 +18,25 @@ import TidegateTestKit
                 "stalled":{"connecting":0,"unanswered":3,"window":0},"party":"theirs","nextTrySeconds":1.3,\
                 "minRoundTripSeconds":0.018,"retransmitted":10,"sent":110,"answeredSecondsAgo":4.2,\
                 "outcomes":{"lost":2},\
-                "failures":[{"outcome":"lost","party":"theirs","count":2}],"owners":[{"uid":1000,"cgroup":4711}]},\
+                "failures":[{"outcome":"lost","party":"theirs","count":2}],\
+                "history":[{"ageSeconds":20,"succeeded":4,"failures":{"theirs":2,"unknown":1}}],\
+                "owners":[{"uid":1000,"cgroup":4711}]},\
                 {"address":"10.0.9.9","port":null,"target":null,"direction":"out",\
                 "connections":{"connecting":0,"established":0,"closing":0},\
                 "stalled":{"connecting":0,"unanswered":0,"window":0},"party":null,"nextTrySeconds":null,\
                 "minRoundTripSeconds":null,"retransmitted":0,"sent":0,"answeredSecondsAgo":null,\
                 "outcomes":{"refused":7},\
                 "failures":[{"outcome":"refused","party":"gateway","count":1},\
-                {"outcome":"refused","party":"theirs","count":4}],"owners":[]}],"dropped":0,"unexplained":1}
+                {"outcome":"refused","party":"theirs","count":4}],"history":[],"owners":[]}],"dropped":0,"unexplained":1}
                 """)
+    }
+
+    private static func interval(
+        age: Int, succeeded: Int, _ failures: [FaultParty: Int] = [:]
+    ) -> RemoteReport.Interval {
+        var interval = RemoteReport.Interval(age: .seconds(age))
+        (interval.succeeded, interval.failures) = (succeeded, failures)
+        return interval
     }
 
     @Test("What is written is read back as it was")
@@ -34,6 +45,9 @@ import TidegateTestKit
         (report.mode, report.reason) = (.eventsOnly, "lists are refused")
         report.remotes[0].outcomes = [.noAnswer: 1, .notSent: 2]
         report.remotes[0].failures = [.noAnswer: [.upstream: 1], .notSent: [.mine: 1, .gateway: 1]]
+        report.remotes[0].history = [
+            Self.interval(age: 290, succeeded: 0, [.upstream: 1]), Self.interval(age: 0, succeeded: 3, [.mine: 1]),
+        ]
         let text = ConnectionsDocument(report).json.description
         #expect(try JSONDecoder().decode(ConnectionsDocument.self, from: Data(text.utf8)).report == report)
     }
@@ -57,7 +71,8 @@ import TidegateTestKit
         #expect(read.remotes.first?.party == .unknown)
         #expect(read.remotes.first?.failures == [.lost: [.unknown: 2]])
         // Older versions do not say whose they were.
-        let older = text.replacing(/"failures":\[[^\]]*\],/, with: "")
+        let older = text.replacing(/"failures":\[[^\]]*\],/, with: "").replacing("\"history\":[],", with: "")
+        #expect(!older.contains("failures") && !older.contains("history"))
         let known = try JSONDecoder().decode(ConnectionsDocument.self, from: Data(older.utf8)).report
         #expect(known.remotes.first?.failures.isEmpty == true && known.remotes.first?.outcomes == [.lost: 2])
         let broken = text.replacing("198.51.100.2", with: "nowhere")

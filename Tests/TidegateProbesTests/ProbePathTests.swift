@@ -154,7 +154,7 @@ struct ProbePathTests {
         defer { cut.stop() }
         let server = try LiveServer { _ in .respond(302, ["Location: http://other.test:\(cut.port)/"], text: "") }
         defer { server.stop() }
-        let fixture = ProbeFixture(timeout: .seconds(3))
+        let fixture = ProbeFixture(timeout: .seconds(15))
         let report = try await fixture.probe(server.url())
         #expect(report.failure?.reason == "timed_out", "\(report.failure as Any)")
         #expect(

@@ -49,6 +49,33 @@ import TidegateTestKit
                 + "<br>3 established, 4 closed")
     }
 
+    @Test("The last five minutes are columns of ten seconds: what went well, and on top the failures of each party")
+    func history() throws {
+        var report = RemoteReport(ConnectionSamples.api)
+        #expect(OutcomeStrip(history: report.history).html.isEmpty)
+        let history: [(age: Int, succeeded: Int, failures: [FaultParty: Int])] = [
+            (290, 0, [.mine: 1]), (20, 30, [.gateway: 1, .theirs: 9]), (0, 4, [:]),
+        ]
+        report.history = history.map {
+            var interval = RemoteReport.Interval(age: .seconds($0.age))
+            (interval.succeeded, interval.failures) = ($0.succeeded, $0.failures)
+            return interval
+        }
+        #expect(
+            OutcomeStrip(history: report.history).html == """
+                <svg class="strip" viewBox="0 0 150 20" role="img" aria-label="outcomes in the last five minutes">\
+                <g><title>4 min 50 s ago: 1 failed (this host)</title>\
+                <rect class="party-mine" x="0" y="18" width="4" height="2"/></g>\
+                <g><title>20 s ago: 30 went well, 1 failed (your router), 9 failed (the server)</title>\
+                <rect class="hit" x="135" y="5" width="4" height="15"/>\
+                <rect class="party-gateway" x="135" y="3" width="4" height="2"/>\
+                <rect class="party-theirs" x="135" y="0" width="4" height="3"/></g>\
+                <g><title>now: 4 went well</title><rect class="hit" x="145" y="18" width="4" height="2"/></g></svg>
+                """)
+        let rows = Self.rows(ConnectionsReport(mode: .event, remotes: [report]))
+        #expect(rows[0]["In 5 minutes"]?.hasPrefix("<svg class=\"strip\"") == true)
+    }
+
     @Test("A target's name is text, whatever stands in it")
     func escaped() {
         var report = ConnectionSamples.report

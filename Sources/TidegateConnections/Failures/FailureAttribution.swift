@@ -7,6 +7,8 @@ struct FailureAttribution {
         let remote: Remote
         let outcome: ConnectionOutcome
         let party: FaultParty
+        /// When it was.
+        let moment: MonotonicTime
         /// The event, if it is the first of its kind.
         let event: ConnectionEvent?
     }
@@ -14,6 +16,7 @@ struct FailureAttribution {
     private struct Pending {
         let remote: Remote
         let outcome: ConnectionOutcome
+        let moment: MonotonicTime
     }
 
     // As long as verdicts and names take to settle after a change of path.
@@ -41,13 +44,13 @@ struct FailureAttribution {
         guard let verdict = state.verdict else {
             // Of more than can wait it is decided by what is known now.
             guard self.pendingCount < Self.pendingLimit else {
-                return self.decide(remote, outcome, .unknown, state, at: now)
+                return self.decide(Pending(remote: remote, outcome: outcome, moment: now), .unknown, state, at: now)
             }
             self.pendingCount += 1
-            self.pending[remote.address, default: []].append(Pending(remote: remote, outcome: outcome))
+            self.pending[remote.address, default: []].append(Pending(remote: remote, outcome: outcome, moment: now))
             return nil
         }
-        return self.decide(remote, outcome, verdict, state, at: now)
+        return self.decide(Pending(remote: remote, outcome: outcome, moment: now), verdict, state, at: now)
     }
 
     /// The route to an address is known now.
@@ -55,7 +58,7 @@ struct FailureAttribution {
         let pending = self.pending.removeValue(forKey: address) ?? []
         self.pendingCount -= pending.count
         guard let verdict = state.verdict else { return [] }
-        return pending.map { self.decide($0.remote, $0.outcome, verdict, state, at: now) }
+        return pending.map { self.decide($0, verdict, state, at: now) }
     }
 
     /// Whether connections to an address failed because nothing came back, and wait for its route.
@@ -75,9 +78,9 @@ struct FailureAttribution {
     }
 
     private mutating func decide(
-        _ remote: Remote, _ outcome: ConnectionOutcome, _ verdict: Verdict, _ state: Surroundings,
-        at now: MonotonicTime
+        _ failure: Pending, _ verdict: Verdict, _ state: Surroundings, at now: MonotonicTime
     ) -> Decided {
+        let (remote, outcome) = (failure.remote, failure.outcome)
         var context = FailureParty.Context(verdict: verdict)
         context.isSettling = self.pathChange.map { now - $0 < Self.settleTime } ?? false
         context.group = state.group
@@ -85,6 +88,7 @@ struct FailureAttribution {
         context.resetRemotes = self.resets.count
         let party = FailureParty.party(of: outcome, context) ?? .unknown
         return Decided(
-            remote: remote, outcome: outcome, party: party, event: self.reporter.add(remote, outcome, party, at: now))
+            remote: remote, outcome: outcome, party: party, moment: failure.moment,
+            event: self.reporter.add(remote, outcome, party, at: now))
     }
 }

@@ -38,6 +38,7 @@ extension RemoteEntry {
         report.answered = self.answered.map { now - $0 }
         report.outcomes = self.outcomes.counts(at: now)
         report.failures = self.outcomes.failures(at: now)
+        report.history = self.outcomes.history(at: now)
         report.owners = self.owners
         return report
     }

@@ -12,7 +12,9 @@ struct ListSchedule {
     // At most 1 % of a processor.
     private static let share = 100
 
-    private var last: (end: MonotonicTime, duration: Duration)?
+    private var last: (end: MonotonicTime, duration: Duration, established: UInt64?)?
+    // Established connections as the kernel counts them; nil if it does not say.
+    private var established: UInt64?
     // Connections that programs of this host opened, as the kernel counts them; nil if it does not say.
     private var opened: UInt64?
     private var openedBeforeList: UInt64?
@@ -29,7 +31,10 @@ struct ListSchedule {
     }
 
     /// What the kernel counts now; nil if it does not say.
-    mutating func count(_ counters: TCPCounters?) { self.opened = counters?.activeOpens }
+    mutating func count(_ counters: TCPCounters?) {
+        self.opened = counters?.activeOpens
+        self.established = counters?.established
+    }
 
     /// A second has passed, in which the kernel counted; nil if it does not say.
     mutating func second(_ counters: TCPCounters?) {
@@ -52,7 +57,19 @@ struct ListSchedule {
     }
 
     /// A list of the established connections has ended.
-    mutating func didListEstablished(at end: MonotonicTime, took duration: Duration) { self.last = (end, duration) }
+    mutating func didListEstablished(at end: MonotonicTime, took duration: Duration) {
+        self.last = (end, duration, self.established)
+    }
+
+    /// Whether the last list took long, and most of its connections have gone since, so that one of those that are left
+    /// is worth its time before the pause after that one is over.
+    func isOutdated(at now: MonotonicTime) -> Bool {
+        guard let last = self.last, last.duration >= Self.longestOnDemand, let then = last.established,
+            let established = self.established, established < then / 2
+        else { return false }
+        let expected = last.duration * (Double(established) / Double(then))
+        return now - last.end >= max(.seconds(1), expected * Self.share)
+    }
 
     /// Whether whoever asks should have a new list of the established connections.
     func isDue(at now: MonotonicTime) -> Bool {

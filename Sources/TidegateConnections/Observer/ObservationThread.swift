@@ -244,6 +244,7 @@ final class ObservationThread: LoopHandler {
         let counters = TCPCounters.read()
         self.reopen()
         self.lists.second(counters)
+        if self.mode.mode.hasLists, self.lists.isOutdated(at: self.loop.clock.monotonic()) { self.list(.established) }
         if self.lists.isSuspicious { self.refresh() }
         _ = self.mode.handle(.counters(isReadable: counters != nil))
         self.readEndings()

@@ -171,51 +171,6 @@ struct RemoteEntry {
     }
 }
 
-/// How many connections of a remote ended how in the last five minutes, counted by the minute.
-struct OutcomeWindow {
-    static let length = Duration.seconds(300)
-    private static let minute = Duration.seconds(60)
-
-    private struct Minute {
-        let start: MonotonicTime
-        var counts: [ConnectionOutcome: Int] = [:]
-        var failures: [ConnectionOutcome: [FaultParty: Int]] = [:]
-    }
-
-    private var minutes: [Minute] = []
-
-    mutating func add(_ outcome: ConnectionOutcome, at now: MonotonicTime) {
-        self.begin(at: now)
-        self.minutes[self.minutes.count - 1].counts[outcome, default: 0] += 1
-    }
-
-    /// It is decided whose failure an outcome was.
-    mutating func attribute(_ outcome: ConnectionOutcome, to party: FaultParty, at now: MonotonicTime) {
-        self.begin(at: now)
-        self.minutes[self.minutes.count - 1].failures[outcome, default: [:]][party, default: 0] += 1
-    }
-
-    private mutating func begin(at now: MonotonicTime) {
-        guard self.minutes.last.map({ now - $0.start >= Self.minute }) ?? true else { return }
-        self.minutes.append(Minute(start: now))
-        self.minutes.removeAll { now - $0.start >= Self.length }
-    }
-
-    /// The counts of the last five minutes.
-    func counts(at now: MonotonicTime) -> [ConnectionOutcome: Int] {
-        self.minutes.filter { now - $0.start < Self.length }.reduce(into: [:]) { sum, minute in
-            sum.merge(minute.counts, uniquingKeysWith: +)
-        }
-    }
-
-    /// Whose failures those of the last five minutes were.
-    func failures(at now: MonotonicTime) -> [ConnectionOutcome: [FaultParty: Int]] {
-        self.minutes.filter { now - $0.start < Self.length }.reduce(into: [:]) { sum, minute in
-            sum.merge(minute.failures) { $0.merging($1, uniquingKeysWith: +) }
-        }
-    }
-}
-
 extension MonotonicTime {
     /// The moment `duration` earlier.
     fileprivate static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime { time + (.zero - duration) }

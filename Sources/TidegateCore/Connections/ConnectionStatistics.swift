@@ -131,6 +131,8 @@ package struct ConnectionStatistics: Sendable, Hashable {
 package struct TCPCounters: Sendable, Hashable {
     /// Connects of programs here (TcpActiveOpens).
     package var activeOpens: UInt64 = 0
+    /// Connections that are established now (TcpCurrEstab).
+    package var established: UInt64 = 0
     /// Connections that peers opened (TcpPassiveOpens).
     package var passiveOpens: UInt64 = 0
     /// Connects that failed (TcpAttemptFails).

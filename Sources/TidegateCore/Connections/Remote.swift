@@ -32,6 +32,43 @@ public struct RemoteReport: Sendable, Hashable {
         }
     }
 
+    /// What became of a remote's connections in ten seconds.
+    public struct Interval: Sendable, Hashable {
+        /// How long an interval is.
+        public static let length = Duration.seconds(10)
+
+        /// How long ago it ended; zero for the one that has not ended.
+        public var age: Duration
+        /// Connections that were established or closed in order.
+        public var succeeded = 0
+        /// Failures, by whose they were; of some that is not decided yet.
+        public var failures: [FaultParty: Int] = [:]
+
+        /// An interval in which nothing has happened.
+        package init(age: Duration) { self.age = age }
+
+        /// True if there is nothing to show.
+        package var isEmpty: Bool { self.succeeded == 0 && self.failures.isEmpty }
+
+        /// Counts an outcome: all of a kind without a party, and those of a party with it.
+        package mutating func add(_ outcome: ConnectionOutcome, _ party: FaultParty?, _ count: Int) {
+            switch (outcome, party) {
+            case (.established, _), (.closed, _): self.succeeded += count
+            case (_, let party?):
+                self.failures[party, default: 0] += count
+                self.change(.unknown, by: -count)
+            case (_, nil) where outcome.isFailure: self.change(.unknown, by: count)
+            case (_, nil): break
+            }
+        }
+
+        // What is not decided is what the decided ones leave.
+        private mutating func change(_ party: FaultParty, by difference: Int) {
+            let count = (self.failures[party] ?? 0) + difference
+            self.failures[party] = count == 0 ? nil : count
+        }
+    }
+
     /// The remote.
     public var remote: Remote
     /// The configured target whose address it is; nil for none.
@@ -60,6 +97,8 @@ public struct RemoteReport: Sendable, Hashable {
     public var outcomes: [ConnectionOutcome: Int] = [:]
     /// Whose failures those among ``outcomes`` were, as far as that is decided.
     public var failures: [ConnectionOutcome: [FaultParty: Int]] = [:]
+    /// The intervals of the last five minutes in which something of that happened, the oldest first.
+    public var history: [Interval] = []
     /// Who has connections to it.
     public var owners: [Owner] = []
 

@@ -53,7 +53,7 @@ extension RemoteReport {
                 ConnectionOutcome.allCases.compactMap { outcome in
                     self.outcomes[outcome].map { .init(outcome.label, .integer(Int64($0))) }
                 }),
-            "failures": .array(self.failureList),
+            "failures": .array(self.failureList), "history": .array(self.history.map(\.json)),
             "owners": .array(
                 self.owners.map { ["uid": .integer(Int64($0.user)), "cgroup": .optional($0.controlGroup)] }),
         ]
@@ -72,6 +72,18 @@ extension RemoteReport {
                 }
             }
         }
+    }
+}
+
+extension RemoteReport.Interval {
+    fileprivate var json: JSONValue {
+        [
+            "ageSeconds": .integer(self.age.components.seconds), "succeeded": .integer(Int64(self.succeeded)),
+            "failures": .object(
+                FaultParty.allCases.compactMap { party in
+                    self.failures[party].map { .init(party.rawValue, .integer(Int64($0))) }
+                }),
+        ]
     }
 }
 
@@ -108,6 +120,12 @@ private struct RemoteDocument: Decodable {
         let count: Int
     }
 
+    struct Interval: Decodable {
+        let ageSeconds: Int64
+        let succeeded: Int
+        let failures: [String: Int]
+    }
+
     let address: String
     let port: UInt16?
     let target: String?
@@ -119,12 +137,13 @@ private struct RemoteDocument: Decodable {
     let retransmitted, sent: UInt64
     let outcomes: [String: Int]
     let failures: [Failure]
+    let history: [Interval]
     let owners: [Owner]
     let parsed: IPAddress
 
     private enum Key: String, CodingKey {
         case address, port, target, direction, connections, stalled, party, nextTrySeconds
-        case minRoundTripSeconds, answeredSecondsAgo, retransmitted, sent, outcomes, failures, owners
+        case minRoundTripSeconds, answeredSecondsAgo, retransmitted, sent, outcomes, failures, history, owners
     }
 
     init(from decoder: any Decoder) throws {
@@ -153,6 +172,7 @@ private struct RemoteDocument: Decodable {
         self.outcomes = try values.decode([String: Int].self, forKey: .outcomes)
         // Older versions do not say whose they were.
         self.failures = try values.decodeIfPresent([Failure].self, forKey: .failures) ?? []
+        self.history = try values.decodeIfPresent([Interval].self, forKey: .history) ?? []
         self.owners = try values.decode([Owner].self, forKey: .owners)
     }
 
@@ -172,6 +192,14 @@ private struct RemoteDocument: Decodable {
             guard let outcome = ConnectionOutcome(label: failure.outcome) else { continue }
             report.failures[outcome, default: [:]][FaultParty(rawValue: failure.party) ?? .unknown, default: 0] +=
                 failure.count
+        }
+        report.history = self.history.map { document in
+            var interval = RemoteReport.Interval(age: .seconds(document.ageSeconds))
+            interval.succeeded = document.succeeded
+            for (party, count) in document.failures {
+                interval.failures[FaultParty(rawValue: party) ?? .unknown, default: 0] += count
+            }
+            return interval
         }
         report.owners = self.owners.map { RemoteReport.Owner(user: $0.uid, controlGroup: $0.cgroup) }
         return report

@@ -17,6 +17,7 @@ extension TCPCounters {
         guard let activeOpens = tcp["ActiveOpens"] else { return nil }
         self.init()
         self.activeOpens = activeOpens
+        self.established = tcp["CurrEstab"] ?? 0
         self.passiveOpens = tcp["PassiveOpens"] ?? 0
         self.attemptFails = tcp["AttemptFails"] ?? 0
         self.establishedResets = tcp["EstabResets"] ?? 0

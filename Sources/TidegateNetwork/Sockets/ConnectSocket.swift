@@ -12,16 +12,19 @@ struct ConnectSocket {
     }
 
     let descriptor: Int32
+    private let family: AddressFamily
 
     /// Opens the socket, notes it in `own` and asks for the connection, for which it does not wait.
     ///
     /// - Throws: What this host refuses at once.
     init(_ request: TCPConnector.Request, noting own: OwnSockets?) throws(TCPConnector.Failure) {
-        let family = request.address.family == .ipv4 ? AF_INET : AF_INET6
+        self.family = request.address.family
+        let family = self.family == .ipv4 ? AF_INET : AF_INET6
         let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         self.descriptor = socket(family, Int32(kind), 0)
         guard self.descriptor >= 0 else { throw .failed(code: errno, isImmediate: true) }
         own?.insert(tg_socket_cookie(self.descriptor))
+        ErrorQueue.open(self.descriptor, self.family)
         do throws(TCPConnector.Failure) {
             try self.connect(request)
         } catch {
@@ -54,6 +57,12 @@ struct ConnectSocket {
         guard getsockopt(self.descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return .failed(code: errno) }
         return code == 0 ? .connected : .failed(code: code)
     }
+
+    /// Who said that there will be no connection, and how; nil if nobody did by ICMP.
+    func removeError() -> ICMPError? { ErrorQueue.drain(self.descriptor)?.refusal }
+
+    /// Has a connection that stands outlive ICMP errors, as TCP wants it (RFC 1122 4.2.3.9).
+    func ignoreErrors() { _ = tg_receive_errors(self.descriptor, self.family == .ipv4 ? AF_INET : AF_INET6, 0) }
 
     func close() { _ = Glibc.close(self.descriptor) }
 }

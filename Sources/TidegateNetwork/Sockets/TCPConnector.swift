@@ -34,8 +34,8 @@ package final class TCPConnector: Sendable {
         /// This host has no interface of that name.
         case noInterface(String)
         /// It was refused (errno(3)): `isImmediate` if this host did that in the very call, so that nobody else has said
-        /// anything.
-        case failed(code: Int32, isImmediate: Bool)
+        /// anything; `error` is the ICMP error that came from somebody to the address `local`.
+        case failed(code: Int32, isImmediate: Bool, error: ICMPError? = nil, local: IPAddress? = nil)
         /// No answer came in time.
         case timedOut
     }
@@ -84,10 +84,14 @@ extension ConnectSocket {
     fileprivate var result: Result<Int32, TCPConnector.Failure>? {
         switch self.state {
         case .connecting: return nil
-        case .connected: return .success(self.descriptor)
+        case .connected:
+            self.ignoreErrors()
+            return .success(self.descriptor)
         case .failed(let code):
+            let error = self.removeError()
+            let local = error == nil ? nil : SocketAddress.local(of: self.descriptor)
             self.close()
-            return .failure(.failed(code: code, isImmediate: false))
+            return .failure(.failed(code: code, isImmediate: false, error: error, local: local))
         }
     }
 }

@@ -144,8 +144,8 @@ struct DNSProbe: TargetProbe {
             self.fail(IOError(errnoCode: code, reason: "recv"), evidence, &findings)
         case DNSExchange.Failure.noInterface(let name), TCPConnector.Failure.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
-        case TCPConnector.Failure.failed(let code, let isImmediate):
-            evidence.isImmediate = isImmediate
+        case TCPConnector.Failure.failed(let code, let isImmediate, let error, let local):
+            (evidence.isImmediate, evidence.refusal, evidence.local) = (isImmediate, error, local)
             self.fail(IOError(errnoCode: code, reason: "connect"), evidence, &findings)
         case let error as IOError where progress.stage != .tls:
             // A connection over TCP may end so because a router said so.

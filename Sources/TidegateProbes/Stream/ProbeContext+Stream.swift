@@ -24,7 +24,8 @@ extension ProbeContext {
         // The kernel may have changed its mind meanwhile.
         let after = source.isBound ? address.verdict : await network.route(address.address).verdict
         var evidence = FailureEvidence(
-            failure: failure.failure, stage: failure.stage, socketError: failure.socketError, peer: address.address,
+            failure: failure.failure, stage: failure.stage, socketError: failure.socketError,
+            refusal: failure.refusal?.error, peer: address.address, local: failure.refusal?.local,
             isImmediate: failure.isImmediate, text: failure.text, before: address.verdict, after: after,
             gateway: found?.gateway ?? .unknown,
             witnesses: found?.witnesses ?? [])

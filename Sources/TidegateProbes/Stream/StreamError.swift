@@ -28,6 +28,10 @@ struct StreamFailure {
     var socketError: SocketError?
     /// What went wrong, in one clause.
     let text: String
+    /// The error number of the socket (errno(3)); 0 if it has none.
+    private(set) var errorNumber: Int32 = 0
+    /// The ICMP error that ended it, and the address of this host that it came to.
+    var refusal: (error: ICMPError, local: IPAddress?)?
     /// True if the kernel refused the connection in the call that asked for it.
     var isImmediate = false
     /// True if the server refused this host's certificate, or was shown none.
@@ -38,7 +42,8 @@ struct StreamFailure {
         switch error {
         case StreamError.timedOut, ChannelError.connectTimeout, TCPConnector.Failure.timedOut:
             (self.failure, self.text) = (.timedOut, "no answer in time")
-        case TCPConnector.Failure.failed(let code, let isImmediate):
+        case TCPConnector.Failure.failed(let code, let isImmediate, let error, let local):
+            self.refusal = error.map { ($0, local) }
             (self.failure, self.text) = (.connectFailed, Self.text(ofErrorNumber: code))
             (self.socketError, self.isImmediate) = (SocketError(errorNumber: code), isImmediate)
         case StreamError.certificate(let text): (self.failure, self.text) = (.tlsFailed, text)
@@ -52,6 +57,7 @@ struct StreamFailure {
             (self.failure, self.text) = (.tlsFailed, "\(HandshakeFailure.brokenOff)")
         case let error as IOError:
             self.socketError = SocketError(errorNumber: error.errnoCode)
+            self.errorNumber = error.errnoCode
             self.failure = stage == .connect ? .connectFailed : .reset
             self.text = Self.text(ofErrorNumber: error.errnoCode)
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:

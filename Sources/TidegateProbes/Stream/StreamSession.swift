@@ -95,15 +95,9 @@ struct StreamSession {
         let isOver = self.context.remaining == .zero
         let failure = StreamFailure(isOver ? StreamError.timedOut : error, during: stage)
         guard case .tcp(let address, _) = self.peer else {
-            return findings.fail(ProbeFailureReason(failure.failure), failure.localParty, failure.text)
+            let (party, text) = failure.atSocket
+            return findings.fail(ProbeFailureReason(failure.failure), party, text)
         }
         await self.context.record(failure, at: address, from: self.options.source, &findings)
-    }
-}
-
-extension StreamFailure {
-    /// Whose failure it is if no network is between.
-    fileprivate var localParty: FaultParty {
-        self.lacksClientCertificate || self.stage == .connect && self.socketError != .refused ? .mine : .theirs
     }
 }

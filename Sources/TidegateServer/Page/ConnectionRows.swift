@@ -79,7 +79,10 @@ struct ConnectionRows {
         // Failures first: the rest is how many went well.
         let failures = known.filter(\.isFailure).flatMap { self.failures($0, of: report) }
         let others = known.filter { !$0.isFailure }.map { "\(report.outcomes[$0] ?? 0) \($0.description)" }
-        let lines = failures + (others.isEmpty ? [] : [Cell.text(others.joined(separator: ", ")).html])
+        let strip = OutcomeStrip(history: report.history).html
+        let lines =
+            (strip.isEmpty ? [] : [strip]) + failures
+            + (others.isEmpty ? [] : [Cell.text(others.joined(separator: ", ")).html])
         return lines.isEmpty ? .text(nil) : .html(lines.joined(separator: "<br>"))
     }
 

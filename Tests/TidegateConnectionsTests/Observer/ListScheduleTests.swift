@@ -6,8 +6,11 @@ import TidegateNetwork
 
 /// When live connections are listed.
 struct ListScheduleTests {
-    private static func counters(opened: UInt64 = 0, retransmitted: UInt64 = 0) -> TCPCounters {
+    private static func counters(
+        opened: UInt64 = 0, retransmitted: UInt64 = 0, established: UInt64 = 0
+    ) -> TCPCounters {
         var counters = TCPCounters()
+        counters.established = established
         (counters.activeOpens, counters.retransmittedSegments) = (opened, retransmitted)
         return counters
     }
@@ -67,6 +70,25 @@ struct ListScheduleTests {
         #expect(pause(1, isAnythingStalled: true) == .seconds(1))
         // A second would not be enough for them.
         #expect(pause(5, isAnythingStalled: true) == .seconds(5))
+    }
+
+    @Test("A list that took long is made again soon if most of its connections have gone")
+    func outdated() {
+        var schedule = ListSchedule()
+        #expect(!schedule.isOutdated(at: Self.moment(0)))
+        schedule.count(Self.counters(established: 50_000))
+        schedule.didListEstablished(at: Self.moment(1000), took: .milliseconds(320))
+        schedule.second(Self.counters(established: 30_000))
+        #expect(!schedule.isOutdated(at: Self.moment(31_000)))
+        schedule.second(Self.counters(established: 5000))
+        #expect(!schedule.isOutdated(at: Self.moment(4100)), "a list of 32 ms after 3.2 s")
+        #expect(schedule.isOutdated(at: Self.moment(4200)))
+        schedule.second(Self.counters(established: 0))
+        #expect(!schedule.isOutdated(at: Self.moment(1900)) && schedule.isOutdated(at: Self.moment(2000)))
+        schedule.second(nil)
+        #expect(!schedule.isOutdated(at: Self.moment(9000)), "the kernel does not say")
+        schedule.didListEstablished(at: Self.moment(9000), took: .milliseconds(4))
+        #expect(!schedule.isOutdated(at: Self.moment(99_000)), "short ones come anyway")
     }
 
     @Test("What may be about to hang is looked at again soon, by one list at a time")

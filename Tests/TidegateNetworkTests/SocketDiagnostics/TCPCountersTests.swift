@@ -23,6 +23,7 @@ struct TCPCountersTests {
     func names() throws {
         let counters = try #require(TCPCounters(snmp: Self.snmp, netstat: Self.netstat))
         #expect(counters.activeOpens == 11)
+        #expect(counters.established == 3)
         #expect(counters.passiveOpens == 12)
         #expect(counters.attemptFails == 13)
         #expect(counters.establishedResets == 14)

@@ -33,13 +33,29 @@ struct UnixProbeTests {
         #expect(other.failure?.reason == "response" && other.value("probe_failed_due_to_regex") == 1)
     }
 
-    @Test("A path that nothing listens at is this host's failure, or the server's if it is gone")
+    @Test("What keeps a probe from a socket is its program's failure, or that of this host's rights and configuration")
     func failures() async throws {
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: self.folder) }
-        let absent = try await self.probe(self.path)
-        #expect(absent.failure?.reason == "connect_failed" && absent.failure?.party == .mine)
-        #expect(absent.failure?.text == "No such file or directory")
+        func expect(_ party: FaultParty, _ text: String, at path: String) async throws {
+            let report = try await self.probe(path)
+            #expect(report.failure?.reason == "connect_failed" && report.failure?.party == party)
+            #expect(report.failure?.text == text)
+            #expect(report.duration < .seconds(20), "what the kernel refuses takes no time")
+        }
+        try await expect(
+            .theirs, "there is no socket of that name: the program that makes it does not run", at: self.path)
+        let left = try LocalSocket(.stream, at: self.folder + "/left", backlog: nil)
+        try await expect(.theirs, "no program listens at the socket", at: self.folder + "/left")
+        let datagrams = try LocalSocket(.datagram, at: self.folder + "/datagrams", backlog: nil)
+        try await expect(.mine, "the socket is for datagrams, and not for connections", at: self.folder + "/datagrams")
+        let full = try LocalSocket(.stream, at: self.folder + "/full", backlog: 0)
+        let fillers = try full.filled()
+        try await expect(
+            .theirs, "the program at the socket accepts no connections, and its backlog is full",
+            at: self.folder + "/full")
+        try await expect(.mine, "a part of the path is no directory", at: self.folder + "/full/s")
+        withExtendedLifetime((left, datagrams, full, fillers)) {}
         let long = try await self.probe("/" + String(repeating: "a", count: 200))
         #expect(long.failure?.reason == "invalid_target")
     }
