@@ -171,13 +171,6 @@ static inline int tg_peer_groups(int descriptor, uint32_t *groups, int capacity)
     return getsockopt(descriptor, SOL_SOCKET, 59, groups, &length) == 0 ? (int)(length / sizeof *groups) : -1;
 }
 
-/// Has every descriptor from `first` on closed in the programs that this process starts (close_range(2)); 0 or -1.
-int close_range(unsigned first, unsigned last, int flags);
-static inline int tg_close_on_exec_from(unsigned first) {
-    // CLOSE_RANGE_CLOEXEC.
-    return close_range(first, ~0u, 4);
-}
-
 /// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 if there is none.
 static inline uint64_t tg_socket_cookie(int descriptor) {
     uint64_t cookie = 0;

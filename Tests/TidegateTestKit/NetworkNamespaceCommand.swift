@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import Synchronization
 
@@ -47,8 +46,7 @@ package final class RunningCommand: Sendable {
         posix_spawn_file_actions_adddup2(&actions, pipes[3], 2)
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
-        // Connections of servers under test end only when everybody has closed them.
-        guard tg_close_on_exec_from(3) == 0 else { throw CommandFailure(description: "close_range: \(errno)") }
+        InternetSockets.closeOnExec()
         var process = pid_t()
         let code = posix_spawnp(&process, command[0], &actions, nil, &arguments, environ)
         close(pipes[0])

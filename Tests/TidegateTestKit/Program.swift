@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Foundation
 
 /// A program started by a test; its output goes to files, so that a full pipe cannot block it.
@@ -46,9 +45,7 @@ package final class Program: Sendable {
             sayEnded.yield(isSignal ? 128 + process.terminationStatus : process.terminationStatus)
             sayEnded.finish()
         }
-        // SwiftNIO accepts connections without SOCK_CLOEXEC: a program that had them would keep them open after the server
-        // has closed them.
-        guard tg_close_on_exec_from(3) == 0 else { throw NotStarted(description: "close_range: \(errno)") }
+        InternetSockets.closeOnExec()
         do { try process.run() } catch {
             throw NotStarted(description: "\(command.first ?? ""): \(error)")
         }

@@ -32,7 +32,8 @@ struct ConnectionOwners {
 
     /// The owners of a remote's connections, then their programs as `NAME[PID]`; `-` if nothing is known of them.
     func text(of remote: RemoteReport, _ programs: [SocketProgram]) -> String {
-        let names = programs.prefix(Self.programLimit).map { "\($0.name)[\($0.pid)]" }
+        // A program gives itself any name (PR_SET_NAME), line feeds too.
+        let names = programs.prefix(Self.programLimit).map { "\($0.name.escapingControls)[\($0.pid)]" }
         let more = programs.count > Self.programLimit ? ["and \(programs.count - Self.programLimit) more"] : []
         let parts = remote.owners.map(self.text) + names + more
         return parts.isEmpty ? "-" : parts.joined(separator: " ")

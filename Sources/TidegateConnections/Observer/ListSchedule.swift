@@ -89,8 +89,10 @@ struct ListSchedule {
     mutating func suspectPauseEnded() { self.isWatchingSuspects = false }
 
     /// How long to wait after a list that took `duration`; while something hangs, it is looked at every second.
+    ///
+    /// A minute at most: a list may have taken long because the machine slept.
     static func pause(after duration: Duration, every interval: Duration, isAnythingStalled: Bool) -> Duration {
         let wanted = isAnythingStalled && duration < Self.longestOnDemand ? min(interval, .seconds(1)) : interval
-        return max(wanted, duration * Self.share)
+        return max(wanted, min(duration * Self.share, .seconds(60)))
     }
 }

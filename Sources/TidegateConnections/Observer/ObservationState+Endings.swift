@@ -161,7 +161,7 @@ extension ObservationState {
     mutating func second(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
         self.recorder.count(counters)
         var effects = self.failures.flush(at: now.monotonic).map(ObservationEffect.publish)
-        for (report, outcome) in self.ambiguous.assess(by: counters ?? TCPCounters()) {
+        for (report, outcome) in self.ambiguous.assess(by: counters) {
             let ending = ConnectionEnding(outcome, .outgoing, .likely, wasEstablished: false)
             effects += self.conclude(report, ending, nil, at: now)
         }

@@ -70,13 +70,23 @@ package enum StallDetector {
         return .microseconds(Int64(before)) + present
     }
 
+    // The kernel doubles a timeout up to 120 s (TCP_RTO_MAX): then the first one is about 200 ms and a round trip.
+    private static func timeouts(before timeout: Duration, count: Int, roundTrip: Duration) -> Duration {
+        let isLongest = timeout >= self.longestTimeout
+        let first = isLongest ? .milliseconds(200) + roundTrip : timeout / (1 << count)
+        return (0..<count).reduce(.zero) { sum, number in sum + min(self.longestTimeout, first * (1 << number)) }
+    }
+
+    private static let longestTimeout = Duration.seconds(120)
+
     private static func established(_ report: SocketReport) -> StallFinding? {
         guard let info = report.tcp else { return nil }
-        // Probes that are answered leave no count behind.
+        // Probes that are answered leave no count behind: where two are not, it is not the window that is in the way.
         let pause = Duration.milliseconds(Int64(info.lastDataSent))
         if report.timer == .windowProbe, info.sendWindow < info.sentSegmentSize, pause >= self.shortestSilence {
             return StallFinding(
-                kind: .window, age: pause, retransmits: Int(info.probes), nextTry: report.timeLeft)
+                kind: info.probes >= self.suspiciousRetransmits ? .unanswered : .window, age: pause,
+                retransmits: Int(info.probes), nextTry: report.timeLeft)
         }
         let retransmits = Int(info.retransmits)
         guard info.unacknowledged > 0, retransmits >= self.suspiciousRetransmits, report.timer == .retransmission
@@ -86,7 +96,7 @@ package enum StallDetector {
         let roundTrip = Duration.microseconds(Int64(info.roundTrip))
         let enough = max(self.shortestSilence, roundTrip * 4)
         let timeout = Duration.microseconds(Int64(info.retransmissionTimeout))
-        let before = (1...min(retransmits, 30)).reduce(Duration.zero) { sum, number in sum + timeout / (1 << number) }
+        let before = self.timeouts(before: timeout, count: min(retransmits, 30), roundTrip: roundTrip)
         let present = max(.zero, timeout - report.timeLeft)
         // What was sent last may still be answered.
         guard present >= roundTrip, before + present >= enough else { return nil }

@@ -41,7 +41,11 @@ package struct ListenerTable: Sendable {
 
     /// A listener, or a socket that was bound only, has ended.
     package mutating func ended(port: UInt16, _ address: IPAddress, at now: MonotonicTime) {
-        self.listeners[port, default: []].append(Listener(address: address, until: now + Self.memory))
+        var listeners = self.listeners[port] ?? []
+        // Where lists are refused, nothing else removes them.
+        listeners.removeAll { $0.until.map { $0 <= now } ?? false || $0.until != nil && $0.address == address }
+        listeners.append(Listener(address: address, until: now + Self.memory))
+        self.listeners[port] = listeners
     }
 
     /// Whether a connection of this local address and port was accepted here.

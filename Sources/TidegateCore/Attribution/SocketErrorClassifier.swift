@@ -17,6 +17,7 @@ enum SocketErrorClassifier {
         case .prohibited: return self.mine(.route, clause)
         case .blackholed: return self.mine(.route, clause)
         case .addressNotAvailable: return self.mine(.address, clause)
+        case .noResources: return self.mine(.monitor, clause)
         case .timedOut, .other, nil: return self.silence(evidence, host)
         }
     }

@@ -151,7 +151,7 @@ package struct TCPCounters: Sendable, Hashable {
     package var closeAborts: UInt64 = 0
     /// Connections refused because a listener's queue was full (TcpExtListenOverflows).
     package var listenOverflows: UInt64 = 0
-    /// ICMP messages about something unreachable that came (IcmpInDestUnreachs).
+    /// ICMP messages about something unreachable that came (IcmpInDestUnreachs and Icmp6InDestUnreachs).
     package var unreachableMessages: UInt64 = 0
 
     /// All zero.

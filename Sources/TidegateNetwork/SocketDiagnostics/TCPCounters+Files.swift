@@ -7,11 +7,15 @@ extension TCPCounters {
         // A thread's own view: /proc/net is that of the main thread.
         let folder = "/proc/thread-self/net"
         guard let snmp = ProcSysFiles.text("\(folder)/snmp") else { return nil }
-        return TCPCounters(snmp: snmp, netstat: ProcSysFiles.text("\(folder)/netstat") ?? "")
+        return TCPCounters(
+            snmp: snmp, netstat: ProcSysFiles.text("\(folder)/netstat") ?? "",
+            snmp6: ProcSysFiles.text("\(folder)/snmp6") ?? "")
     }
 
-    /// From the texts of the two files; nil if the first one has no line of TCP.
-    package init?(snmp: String, netstat: String) {
+    /// From the texts of the files; nil if the first one has no line of TCP.
+    ///
+    /// A kernel without IPv6 has no third one.
+    package init?(snmp: String, netstat: String, snmp6: String = "") {
         let (tcp, icmp) = (CounterLine("Tcp:", in: snmp), CounterLine("Icmp:", in: snmp))
         let more = CounterLine("TcpExt:", in: netstat)
         guard let activeOpens = tcp["ActiveOpens"] else { return nil }
@@ -27,7 +31,17 @@ extension TCPCounters {
         self.timeoutAborts = more["TCPAbortOnTimeout"] ?? 0
         self.closeAborts = more["TCPAbortOnClose"] ?? 0
         self.listenOverflows = more["ListenOverflows"] ?? 0
-        self.unreachableMessages = icmp["InDestUnreachs"] ?? 0
+        self.unreachableMessages = (icmp["InDestUnreachs"] ?? 0) + Self.unreachableMessages(in: snmp6)
+    }
+
+    // One name and its number on each line.
+    private static func unreachableMessages(in snmp6: String) -> UInt64 {
+        let name = "Icmp6InDestUnreachs".utf8
+        guard let line = snmp6.utf8.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: name) }) else {
+            return 0
+        }
+        let digits = line.dropFirst(name.count).drop { !(0x30...0x39).contains($0) }
+        return UInt64(Substring(digits.prefix { (0x30...0x39).contains($0) })) ?? 0
     }
 }
 

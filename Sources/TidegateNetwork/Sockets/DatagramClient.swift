@@ -51,7 +51,7 @@ package final class DatagramClient: Sendable {
 
     /// Sends a datagram and waits for the first one that comes back from its destination and `isAnswer` takes.
     ///
-    /// At most 1024 exchanges are under way at a time; further ones fail with `EAGAIN` at once.
+    /// At most 1024 exchanges are under way at a time; further ones fail with `ENOBUFS` at once.
     ///
     /// - Parameters:
     ///   - whenSent: Called once, when the datagram is on its way.
@@ -65,7 +65,7 @@ package final class DatagramClient: Sendable {
                 waiter.resume(returning: $0)
             }
             guard let thread = self.runningThread(), thread.send(command) else {
-                return command.completion(.failed(EAGAIN))
+                return command.completion(.failed(ENOBUFS))
             }
         }
     }
@@ -101,7 +101,7 @@ private final class DatagramLoop: LoopHandler {
     init(loop: Loop) { self.loop = loop }
 
     func receive(_ command: Command) {
-        guard self.pending.count < Self.openLimit else { return command.completion(.failed(EAGAIN)) }
+        guard self.pending.count < Self.openLimit else { return command.completion(.failed(ENOBUFS)) }
         let domain = command.request.address.family == .ipv4 ? AF_INET : AF_INET6
         let flags = SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         let descriptor = socket(domain, Int32(SOCK_DGRAM.rawValue | flags), 0)

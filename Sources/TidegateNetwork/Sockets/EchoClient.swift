@@ -73,12 +73,12 @@ package final class EchoClient: Sendable {
 
     /// Sends a request and waits for what comes back.
     ///
-    /// At most 1024 requests are under way at a time; further ones fail with `EAGAIN` at once.
+    /// At most 1024 requests are under way at a time; further ones fail with `ENOBUFS` at once.
     package func send(_ request: Request) async -> Outcome {
         await withCheckedContinuation { waiter in
             let command = EchoLoop.Command(request: request) { waiter.resume(returning: $0) }
             guard let thread = self.runningThread(), thread.send(command) else {
-                return command.completion(.failed("thread", EAGAIN))
+                return command.completion(.failed("thread", ENOBUFS))
             }
         }
     }
@@ -131,7 +131,7 @@ private final class EchoLoop: LoopHandler {
     init(loop: Loop) { self.loop = loop }
 
     func receive(_ command: Command) {
-        guard self.pending.count < Self.openLimit else { return command.completion(.failed("socket", EAGAIN)) }
+        guard self.pending.count < Self.openLimit else { return command.completion(.failed("socket", ENOBUFS)) }
         let start = self.loop.clock.monotonic()
         let numbers = (
             UInt16.random(in: .min ... .max, using: &self.generator),

@@ -57,7 +57,7 @@ package final class TCPConnector: Sendable {
             let command = ConnectLoop.Command(socket: socket, limit: request.limit) { waiter.resume(returning: $0) }
             guard let thread = self.runningThread() else {
                 socket.close()
-                return command.completion(.failure(.failed(code: EAGAIN, isImmediate: true)))
+                return command.completion(.failure(.failed(code: ENOBUFS, isImmediate: true)))
             }
             guard thread.send(command) else {
                 // It was stopped meanwhile.

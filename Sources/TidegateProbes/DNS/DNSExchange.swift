@@ -84,8 +84,10 @@ struct DNSExchange: Sendable {
         switch result {
         case .answered(let bytes): return self.reply(in: bytes).map { .success($0) } ?? .failure(Failure.malformed)
         case .silent: return .failure(Failure.timedOut)
-        // The server's own word.
-        case .refused(_, code: ECONNREFUSED, _), .failed(ECONNREFUSED):
+        // The server's own word, unless somebody else sent it.
+        case .refused(let error, code: ECONNREFUSED, _) where error.isFrom(self.address):
+            return .failure(IOError(errnoCode: ECONNREFUSED, reason: "recv"))
+        case .failed(ECONNREFUSED):
             return .failure(IOError(errnoCode: ECONNREFUSED, reason: "recv"))
         case .refused(let error, let code, let local):
             return .failure(Failure.refused(error, code: code, local: local))

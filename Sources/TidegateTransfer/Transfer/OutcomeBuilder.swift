@@ -233,6 +233,7 @@ extension SocketError {
         case EADDRNOTAVAIL: self = .addressNotAvailable
         case EACCES, EPERM: self = .prohibited
         case EINVAL: self = .blackholed
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: self = .noResources
         default: self = .other
         }
     }

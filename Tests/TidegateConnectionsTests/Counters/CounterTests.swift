@@ -38,6 +38,21 @@ struct CounterTests {
         #expect(found.map(\.outcome) == [.refused, .abandoned])
     }
 
+    @Test("No more connects are unreachable than messages came, and none in a second whose counters cannot be read")
+    func fewMessages() {
+        var ambiguous = AmbiguousConnects()
+        _ = ambiguous.assess(by: Self.counters(failed: 10, unreachable: 5))
+        for number in 1...3 as ClosedRange<UInt64> { ambiguous.add(Self.report(number), isTorn: true) }
+        #expect(
+            ambiguous.assess(by: Self.counters(failed: 13, unreachable: 6)).map(\.outcome) == [
+                .unreachable, .refused, .refused,
+            ])
+        ambiguous.add(Self.report(4), isTorn: false)
+        #expect(ambiguous.assess(by: nil).map(\.outcome) == [.abandoned])
+        ambiguous.add(Self.report(5), isTorn: false)
+        #expect(ambiguous.assess(by: Self.counters(failed: 13, unreachable: 6)).map(\.outcome) == [.abandoned])
+    }
+
     @Test("What is missing counts once it was missing twice, and never less than before")
     func reconciliation() {
         var start = TCPCounters()

@@ -120,6 +120,23 @@ struct StallDetectorTests {
         #expect(!StallDetector.isSuspect(idle))
     }
 
+    @Test("A timeout that is as long as it gets says nothing of those before it")
+    func longestTimeout() {
+        let report = Self.cutOneWay(10, timeout: 120_000, left: .seconds(110), roundTrip: .zero)
+        // 200 ms to 102.4 s, and 10 s of the present one.
+        #expect(StallDetector.stall(of: report)?.age == .milliseconds(204_600 + 10_000))
+    }
+
+    @Test("A closed window whose probes are not answered is silence")
+    func unansweredProbes() {
+        let silent = Self.report(.established, timer: .windowProbe, timeLeft: .seconds(2)) { info in
+            (info.sendWindow, info.sentSegmentSize, info.lastDataSent, info.probes) = (0, 1448, 5000, 2)
+        }
+        #expect(
+            StallDetector.stall(of: silent)
+                == StallFinding(kind: .unanswered, age: .seconds(5), retransmits: 2, nextTry: .seconds(2)))
+    }
+
     @Test("A window that is closed for a second hangs")
     func window() {
         let closed = Self.report(.established, timer: .windowProbe, timeLeft: .seconds(2)) { info in

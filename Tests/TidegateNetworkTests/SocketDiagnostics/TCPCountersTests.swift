@@ -36,6 +36,14 @@ struct TCPCountersTests {
         #expect(counters.unreachableMessages == 8)
     }
 
+    @Test("Messages of both versions of ICMP about something unreachable count")
+    func versions() throws {
+        let snmp6 = "Icmp6InErrors                   \t1\nIcmp6InDestUnreachs             \t5\nIcmp6InPktTooBigs \t9\n"
+        #expect(try #require(TCPCounters(snmp: Self.snmp, netstat: "", snmp6: snmp6)).unreachableMessages == 13)
+        let cut = "Icmp6InDestUnreachs"
+        #expect(try #require(TCPCounters(snmp: Self.snmp, netstat: "", snmp6: cut)).unreachableMessages == 8)
+    }
+
     @Test("Without a line of TCP there are no counters; without the second file some are zero")
     func missing() throws {
         #expect(TCPCounters(snmp: "", netstat: Self.netstat) == nil)

@@ -77,7 +77,7 @@ enum WebRungs {
         case .addressNotAvailable: return .noSourceAddress
         case .prohibited: return .prohibited
         case .blackholed: return .blackholed
-        case .other, nil: break
+        case .noResources, .other, nil: break
         }
         return answer.refusal == nil && answer.failure == .timedOut ? .timeout : .hostUnreachable
     }
