@@ -24,7 +24,7 @@ final class FakeView: MonitorView {
         var firstStatus: ReachabilityStatus?
         var diagnosis: HostDiagnosis?
         /// What observes the connections of other programs.
-        var connections: ScriptedObservation?
+        var connections: (any ConnectionObservation)?
         /// How often the page was looked at.
         var pageViews = 0
         /// How often tasks were listed.

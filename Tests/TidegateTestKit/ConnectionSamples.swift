@@ -1,3 +1,4 @@
+internal import Synchronization
 package import TidegateCore
 
 /// What is observed of the connections of other programs, as an observer gives it.
@@ -76,6 +77,72 @@ package enum ConnectionSamples {
         (kernel.establishedResets, kernel.sentResets, kernel.retransmittedSegments) = (2, 1, 14)
         (kernel.synRetransmits, kernel.timeoutAborts, kernel.listenOverflows) = (4, 2, 1)
         return kernel
+    }
+}
+
+/// An observer that counts the samples once more whenever it is asked, so that every counter grows.
+package final class GrowingObservation: ConnectionObservation {
+    private let asked = Mutex<UInt64>(0)
+
+    /// One that has counted nothing yet.
+    package init() {}
+
+    /// The samples as often as somebody has asked.
+    package var statistics: ConnectionStatistics {
+        let times = self.asked.withLock { asked in
+            asked += 1
+            return asked
+        }
+        return ConnectionSamples.statistics.times(times)
+    }
+
+    /// The samples.
+    package func report() async -> ConnectionsReport { ConnectionSamples.report }
+}
+
+extension ConnectionStatistics {
+    /// The counters multiplied; what is no counter stays.
+    fileprivate func times(_ factor: UInt64) -> ConnectionStatistics {
+        var grown = self
+        grown.traffic = self.traffic.mapValues { traffic in
+            var grown = traffic
+            grown.stalls = traffic.stalls.mapValues { $0 * factor }
+            grown.ends = traffic.ends.mapValues { $0 * factor }
+            (grown.sentSegments, grown.sentBytes) = (traffic.sentSegments * factor, traffic.sentBytes * factor)
+            grown.retransmittedSegments *= factor
+            grown.receivedBytes *= factor
+            return grown
+        }
+        grown.connects = self.connects.mapValues { $0 * factor }
+        grown.accepts *= factor
+        grown.failures = self.failures.mapValues { $0 * factor }
+        grown.targets = self.targets.mapValues { target in
+            var grown = target
+            grown.connects = target.connects.mapValues { $0 * factor }
+            grown.ends = target.ends.mapValues { $0 * factor }
+            return grown
+        }
+        grown.messages = self.messages.mapValues { $0 * factor }
+        grown.dropped *= factor
+        grown.unexplained = self.unexplained.mapValues { $0 * factor }
+        for _ in 1..<factor {
+            for kind in self.dumps.keys { grown.dumps[kind]?.add(.microseconds(200)) }
+            for scope in self.roundTrips.keys { grown.roundTrips[scope]?.add(.milliseconds(18)) }
+        }
+        grown.kernel = self.kernel?.times(factor)
+        return grown
+    }
+}
+
+extension TCPCounters {
+    fileprivate func times(_ factor: UInt64) -> TCPCounters {
+        var grown = self
+        let counters: [WritableKeyPath<TCPCounters, UInt64>] = [
+            \.activeOpens, \.passiveOpens, \.attemptFails, \.establishedResets, \.sentResets, \.retransmittedSegments,
+            \.synRetransmits, \.timeoutAborts, \.listenOverflows,
+        ]
+        for counter in counters { grown[keyPath: counter] *= factor }
+        return grown
     }
 }
 
