@@ -171,7 +171,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("Nothing overflows on a phone", arguments: [360, 800, 1280])
+    @Test("Nothing overflows, from a phone on", arguments: [360, 800, 1280])
     func width(_ width: Int) async throws {
         let fixture = Fixture()
         let long = String(repeating: "x", count: 200)
@@ -181,6 +181,12 @@ struct BrowserTests {
                 IPAddress($0).flatMap { IPPrefix($0, length: 24) }
             }
         }
+        var connections = ConnectionSamples.report
+        connections.remotes[1].remote.address = IPAddress(ipv6: 0x2001_0db8_1111_2222, 0x3333_4444_5555_6666)
+        connections.remotes[1].target = "a-target-with-a-name-of-forty-characters"
+        connections.remotes[3].failures = [.unreachable: [.upstream: 1000], .noAnswer: [.unknown: 1000]]
+        connections.remotes[3].outcomes = [.unreachable: 1000, .noAnswer: 1000]
+        fixture.view.change { [connections] in $0.connections = ScriptedObservation(connections) }
         for payload in EveryEvent.payloads { fixture.bus.publish(payload) }
         fixture.bus.publish(.netlink(.lost(long)))
         try await self.withPage(

@@ -11,7 +11,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
             One row for each remote, those with connections that hang first. Asks the kernel for the connections of \
             this network namespace, without touching a program; needs no privileges. With a daemon the outcomes of \
             the last five minutes are there; without one they begin with the command, so that --failed implies \
-            --watch.
+            --watch. A daemon of a user other than root and yourself is asked only with --control.user.
 
             --owner names programs of the same user, and with CAP_SYS_PTRACE those of every user.
 
@@ -23,7 +23,8 @@ struct ConnectionsCommand: AsyncParsableCommand {
               tidegate connections --remote 10.0.0.0/8 --port 5432 --owner
 
             Exit status: 0, also if there are no connections; 2 for usage errors; 3 if the kernel or a sandbox \
-            refuses to list them.
+            refuses to list them. --watch ends with 130 after Ctrl-C, 143 after SIGTERM, and 1 if the daemon that it asks \
+            has gone.
             """)
 
     /// What has a row.
@@ -75,6 +76,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
         let terminal = Terminal()
         let source = try await ConnectionSource.find(
             self.socket.client(timeout: DaemonKnowledge.limit), target: self.target.flatMap { try? Target($0) })
+        if let note = source.note { terminal.printError("tidegate: \(note)") }
         let first = try await source.report()
         for caveat in ConnectionText.caveats(first) { terminal.printError("tidegate: \(caveat)") }
         let isRepeated = self.watch || self.failed && !source.isDaemon

@@ -5,6 +5,9 @@ internal import TidegateServer
 struct ConnectionSource: Sendable {
     /// True if they come from a daemon, which has observed for a while already.
     let isDaemon: Bool
+    /// Why a daemon that is there was not asked, as a sentence without a final full stop; nil if there is none, or if it
+    /// was asked.
+    let note: String?
     /// What is known now.
     let report: @Sendable () async throws(CommandError) -> ConnectionsReport
 
@@ -13,32 +16,52 @@ struct ConnectionSource: Sendable {
 
     /// A daemon that observes connections, or else an observer that begins now and knows one target at most.
     static func find(_ client: ControlClient, target: Target?) async throws(CommandError) -> ConnectionSource {
-        if let report = await self.ask(client), report.mode != .off || report.reason != nil {
-            return ConnectionSource(isDaemon: true) { () throws(CommandError) in
+        switch await self.ask(client) {
+        case .observes:
+            return ConnectionSource(isDaemon: true, note: nil) { () throws(CommandError) in
                 do throws(ControlClientError) {
                     return try await client.connections()
                 } catch {
                     throw CommandError(error)
                 }
             }
+        case .nobody: return try await self.own(target, note: nil)
+        case .useless(let reason):
+            return try await self.own(target, note: "observing without the daemon, from now on: \(reason)")
         }
-        return try await self.own(target)
     }
 
-    /// Nil without a daemon that answers.
-    private static func ask(_ client: ControlClient) async -> ConnectionsReport? {
-        await withTaskGroup(of: ConnectionsReport?.self) { group in
-            group.addTask { try? await client.connections() }
+    private enum Answer {
+        /// A daemon observes connections.
+        case observes
+        /// There is no daemon.
+        case nobody
+        /// There may be one, but it is of no use, for this reason.
+        case useless(String)
+    }
+
+    private static func ask(_ client: ControlClient) async -> Answer {
+        await withTaskGroup(of: Answer.self) { group in
+            group.addTask {
+                do throws(ControlClientError) {
+                    let report = try await client.connections()
+                    let isOff = report.mode == .off && report.reason == nil
+                    return isOff ? .useless("it does not observe connections (observation.connections)") : .observes
+                } catch {
+                    let hasSocket = ControlClient.group(of: client.socket) != nil
+                    return error.reason == .noDaemon && !hasSocket ? .nobody : .useless(error.description)
+                }
+            }
             group.addTask {
                 try? await Task.sleep(for: self.limit)
-                return nil
+                return .useless("no answer on \(client.socket)")
             }
             defer { group.cancelAll() }
-            return await group.next() ?? nil
+            return await group.next() ?? .nobody
         }
     }
 
-    private static func own(_ target: Target?) async throws(CommandError) -> ConnectionSource {
+    private static func own(_ target: Target?, note: String?) async throws(CommandError) -> ConnectionSource {
         var configuration = MonitorConfiguration()
         configuration.connections.isEnabled = true
         configuration.connections.establishedInterval = .seconds(1)
@@ -51,7 +74,7 @@ struct ConnectionSource: Sendable {
         }
         // Paths say whose failure a stall is, and names are resolved for them.
         await monitor.waitForFirstStatus(within: .seconds(2))
-        return ConnectionSource(isDaemon: false) { () throws(CommandError) in
+        return ConnectionSource(isDaemon: false, note: note) { () throws(CommandError) in
             await monitor.connections.report().naming(target, in: monitor.status)
         }
     }

@@ -61,8 +61,8 @@ struct ControlOptions: ParsableArguments {
     // A user whose own daemon does not run may mean root's.
     private func error(_ error: ControlClientError) -> CommandError {
         let root = DefaultPaths(user: 0, environment: { _ in nil }).socket
-        guard error.reason == .noDaemon, self.socket.socket == nil, geteuid() != 0, root != self.client.socket,
-            let group = ControlClient.group(of: root)
+        guard [.noDaemon, .notAllowed].contains(error.reason), self.socket.socket == nil, geteuid() != 0,
+            root != self.client.socket, let group = ControlClient.group(of: root)
         else { return CommandError(error) }
         let hint = "root's daemon listens on \(root), for members of the group \(group): --control.socket \(root)"
         return CommandError(.no, "no daemon of yours is listening on \(self.client.socket); \(hint)")

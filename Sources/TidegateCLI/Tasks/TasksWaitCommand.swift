@@ -82,7 +82,8 @@ struct TaskWait {
                 lastAnswer = .now
                 if let status = self.conclusion(about: reply) { return status.status }
             } catch {
-                let isGone = error.reason == .noDaemon || error.reason == .disconnected
+                // A new socket may be its group's only a moment later.
+                let isGone = [.noDaemon, .notAllowed, .disconnected].contains(error.reason)
                 guard isGone, ContinuousClock.now - lastAnswer < TaskWait.patience, !self.isOver else { throw error }
                 self.line.show("waiting \(self.elapsed) for the daemon to come back")
             }

@@ -116,7 +116,7 @@ extension ObservationState {
         self.recorder.failure(decided.outcome, decided.party)
         if let entry = self.remotes.entries[decided.remote] {
             self.remotes.update(decided.remote, at: entry.lastSeen) {
-                $0.outcomes.attribute(decided.outcome, of: decided.moment, to: decided.party, at: now)
+                $0.outcomes.attribute(decided.outcome, of: decided.moment, to: decided.party)
             }
         }
         return decided.event.map { [.publish($0)] } ?? []

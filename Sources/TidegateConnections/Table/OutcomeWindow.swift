@@ -1,85 +1,100 @@
 internal import TidegateCore
 
 /// How many connections of a remote ended how in the last five minutes, counted in intervals.
+///
+/// Thousands of remotes have one: only what happened takes memory, 8 bytes for each interval, outcome and party, and at
+/// most ``limit`` of them.
 struct OutcomeWindow {
     /// What is older is forgotten.
     static let length = RemoteReport.Interval.length * Int(intervals)
+    /// Four in each interval, twice what a busy remote that fails has; of more than that the oldest are forgotten.
+    static let limit = 4 * Int(intervals)
 
-    /// How many of the intervals there are.
-    private static let intervals: UInt64 = 30
+    private static let intervals: UInt32 = 30
 
-    /// Thousands of remotes have one of these for each interval and outcome.
-    private struct Count {
-        let interval: UInt64
+    /// How often the same happened in one interval.
+    struct Tally {
+        /// The number of the interval since the clock's start.
+        let interval: UInt32
+        var count: UInt16
         let outcome: ConnectionOutcome
-        /// Whose failure it was; nil for all of that outcome.
+        /// Whose failure it was; nil if it is none, or if that is not decided.
         let party: FaultParty?
-        var count: UInt32
     }
 
-    private var counts: [Count] = []
+    /// The oldest interval first.
+    private(set) var tallies: [Tally] = []
 
     /// A connection ended so.
     mutating func add(_ outcome: ConnectionOutcome, at now: MonotonicTime) {
-        self.add(outcome, nil, at: now, now: now)
+        let interval = Self.interval(of: now)
+        if self.tallies.last?.interval != interval { self.tallies.removeAll { !Self.isRecent($0, interval) } }
+        self.count(outcome, nil, in: interval, at: self.tallies.endIndex)
     }
 
-    /// It is decided whose failure an outcome of `moment` was.
-    mutating func attribute(
-        _ outcome: ConnectionOutcome, of moment: MonotonicTime, to party: FaultParty, at now: MonotonicTime
-    ) {
-        self.add(outcome, party, at: moment, now: now)
-    }
-
-    private mutating func add(
-        _ outcome: ConnectionOutcome, _ party: FaultParty?, at moment: MonotonicTime, now: MonotonicTime
-    ) {
+    /// It is decided whose failure an outcome of `moment` was; nothing, if that one is forgotten.
+    mutating func attribute(_ outcome: ConnectionOutcome, of moment: MonotonicTime, to party: FaultParty) {
         let interval = Self.interval(of: moment)
-        // Most often it is one of the last.
-        let place = self.counts.lastIndex {
-            $0.interval == interval && $0.outcome == outcome && $0.party == party
+        let undecided = self.tallies.lastIndex {
+            $0.interval == interval && $0.outcome == outcome && $0.party == nil
         }
-        if let place {
-            self.counts[place].count += 1
-        } else {
-            self.counts.removeAll { !Self.isRecent($0.interval, at: now) }
-            self.counts.append(Count(interval: interval, outcome: outcome, party: party, count: 1))
-        }
+        guard let undecided else { return }
+        self.tallies[undecided].count -= 1
+        let isLast = self.tallies[undecided].count == 0
+        if isLast { self.tallies.remove(at: undecided) }
+        self.count(outcome, party, in: interval, at: isLast ? undecided : undecided + 1)
     }
 
-    private static func interval(of moment: MonotonicTime) -> UInt64 {
-        moment.nanoseconds / UInt64(RemoteReport.Interval.length.wholeNanoseconds)
-    }
-
-    private static func isRecent(_ interval: UInt64, at now: MonotonicTime) -> Bool {
-        interval + Self.intervals > Self.interval(of: now)
+    // Where there is none with room yet, a new one goes to the place given, which is one of the same interval.
+    private mutating func count(
+        _ outcome: ConnectionOutcome, _ party: FaultParty?, in interval: UInt32, at place: Int
+    ) {
+        let known = self.tallies.lastIndex {
+            $0.interval == interval && $0.outcome == outcome && $0.party == party && $0.count < .max
+        }
+        if let known {
+            self.tallies[known].count += 1
+            return
+        }
+        self.tallies.insert(Tally(interval: interval, count: 1, outcome: outcome, party: party), at: place)
+        if self.tallies.count > Self.limit { self.tallies.removeFirst() }
     }
 
     /// The counts of the last five minutes.
     func counts(at now: MonotonicTime) -> [ConnectionOutcome: Int] {
-        self.counts.reduce(into: [:]) { sum, count in
-            guard count.party == nil, Self.isRecent(count.interval, at: now) else { return }
-            sum[count.outcome, default: 0] += Int(count.count)
-        }
+        self.recent(at: now).reduce(into: [:]) { $0[$1.outcome, default: 0] += Int($1.count) }
     }
 
     /// Whose failures those of the last five minutes were.
     func failures(at now: MonotonicTime) -> [ConnectionOutcome: [FaultParty: Int]] {
-        self.counts.reduce(into: [:]) { sum, count in
-            guard let party = count.party, Self.isRecent(count.interval, at: now) else { return }
-            sum[count.outcome, default: [:]][party, default: 0] += Int(count.count)
+        self.recent(at: now).reduce(into: [:]) { sum, tally in
+            guard let party = tally.party else { return }
+            sum[tally.outcome, default: [:]][party, default: 0] += Int(tally.count)
         }
     }
 
     /// The intervals of the last five minutes in which something was counted, the oldest first.
     func history(at now: MonotonicTime) -> [RemoteReport.Interval] {
-        let last = Self.interval(of: now)
-        var intervals: [UInt64: RemoteReport.Interval] = [:]
-        for count in self.counts where Self.isRecent(count.interval, at: now) {
-            let age = RemoteReport.Interval.length * Int(last - min(last, count.interval))
-            intervals[count.interval, default: RemoteReport.Interval(age: age)].add(
-                count.outcome, count.party, Int(count.count))
+        let latest = Self.interval(of: now)
+        var intervals: [RemoteReport.Interval] = []
+        for tally in self.recent(at: now) {
+            let age = RemoteReport.Interval.length * Int(latest - tally.interval)
+            if intervals.last?.age != age { intervals.append(RemoteReport.Interval(age: age)) }
+            intervals[intervals.endIndex - 1].add(tally.outcome, tally.party, Int(tally.count))
         }
-        return intervals.values.filter { !$0.isEmpty }.sorted { $0.age > $1.age }
+        return intervals.filter { !$0.isEmpty }
+    }
+
+    private func recent(at now: MonotonicTime) -> [Tally] {
+        let latest = Self.interval(of: now)
+        return self.tallies.filter { Self.isRecent($0, latest) }
+    }
+
+    private static func isRecent(_ tally: Tally, _ latest: UInt32) -> Bool {
+        tally.interval <= latest && latest - tally.interval < Self.intervals
+    }
+
+    private static func interval(of moment: MonotonicTime) -> UInt32 {
+        UInt32(clamping: moment.nanoseconds / UInt64(RemoteReport.Interval.length.wholeNanoseconds))
     }
 }

@@ -41,7 +41,7 @@ public struct RemoteReport: Sendable, Hashable {
         public var age: Duration
         /// Connections that were established or closed in order.
         public var succeeded = 0
-        /// Failures, by whose they were; of some that is not decided yet.
+        /// Failures, by whose they were; those of which that is not decided yet are ``FaultParty/unknown``.
         public var failures: [FaultParty: Int] = [:]
 
         /// An interval in which nothing has happened.
@@ -50,22 +50,14 @@ public struct RemoteReport: Sendable, Hashable {
         /// True if there is nothing to show.
         package var isEmpty: Bool { self.succeeded == 0 && self.failures.isEmpty }
 
-        /// Counts an outcome: all of a kind without a party, and those of a party with it.
+        /// Counts outcomes, with whose failure they were; nil if they are none, or if that is not decided.
         package mutating func add(_ outcome: ConnectionOutcome, _ party: FaultParty?, _ count: Int) {
-            switch (outcome, party) {
-            case (.established, _), (.closed, _): self.succeeded += count
-            case (_, let party?):
-                self.failures[party, default: 0] += count
-                self.change(.unknown, by: -count)
-            case (_, nil) where outcome.isFailure: self.change(.unknown, by: count)
-            case (_, nil): break
+            switch outcome {
+            case .established, .closed: self.succeeded += count
+            case .refused, .unreachable, .noAnswer, .notSent, .reset, .lost:
+                self.failures[party ?? .unknown, default: 0] += count
+            case .abandoned, .aborted: break
             }
-        }
-
-        // What is not decided is what the decided ones leave.
-        private mutating func change(_ party: FaultParty, by difference: Int) {
-            let count = (self.failures[party] ?? 0) + difference
-            self.failures[party] = count == 0 ? nil : count
         }
     }
 

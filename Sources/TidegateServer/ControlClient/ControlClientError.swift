@@ -2,8 +2,10 @@
 package struct ControlClientError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failures.
     package enum Reason: Sendable, Hashable {
-        /// No daemon listens on the socket, or this user may not connect to it.
+        /// No daemon listens on the socket, or it is too busy.
         case noDaemon
+        /// Somebody may listen there, but this user may not connect, or does not trust the user who does.
+        case notAllowed
         /// The daemon refused, with this status.
         case refused(status: Int)
         /// The daemon closed the connection before it responded; the request may have been carried out.

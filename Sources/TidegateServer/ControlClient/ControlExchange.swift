@@ -56,11 +56,12 @@ struct ControlExchange: Sendable {
     // Nothing is sent to a socket that another user has put there.
     private func verify(_ channel: any Channel) async throws(ControlClientError) {
         guard let user = await PeerVerification.peer(of: channel)?.user else {
-            throw ControlClientError(.noDaemon, "who listens on the control socket \(self.socket) cannot be found out")
+            throw ControlClientError(
+                .notAllowed, "who listens on the control socket \(self.socket) cannot be found out")
         }
         guard ![0, geteuid(), self.owner].contains(user) else { return }
         throw ControlClientError(
-            .noDaemon,
+            .notAllowed,
             "the control socket \(self.socket) is another user's (uid \(user)), and was sent nothing; "
                 + "--control.user \(user) trusts it")
     }
@@ -112,7 +113,7 @@ struct ControlExchange: Sendable {
                 .noDaemon,
                 "no daemon is listening on the control socket \(self.socket); start one with \"tidegate serve\"")
         case let error as IOError where error.errnoCode == EACCES:
-            ControlClientError(.noDaemon, "permission denied: the control socket \(self.socket) is for \(self.users)")
+            ControlClientError(.notAllowed, "permission denied: the control socket \(self.socket) is for \(self.users)")
         case let error as IOError where error.errnoCode == EAGAIN:
             ControlClientError(
                 .noDaemon, "the daemon on the control socket \(self.socket) is too busy to accept a connection")

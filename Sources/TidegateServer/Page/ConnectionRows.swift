@@ -7,20 +7,21 @@ struct ConnectionRows {
     /// More are in `/api/v1/connections`.
     private static let limit = 50
 
-    static let heads = ["Remote", "Connections", "Hanging", "Round trip", "Sent again", "Answered", "In 5 minutes"]
+    static let heads = ["Remote", "Connections", "Hanging", "Round trip", "Answered", "In 5 minutes"]
 
     var cells: [[Cell]] {
         self.report.remotes.prefix(Self.limit).map { remote in
             [
                 self.name(of: remote), self.count(of: remote), self.stalled(remote),
-                .text(remote.shortestRoundTrip?.roundTripText), .text(remote.retransmissionText),
-                .text(remote.answered.map { "\($0.shortText) ago" }), self.outcomes(of: remote),
+                self.roundTrip(of: remote), .text(remote.answered.map { "\($0.shortText) ago" }),
+                self.outcomes(of: remote),
             ]
         }
     }
 
-    /// The number of connections, of remotes and of those that hang.
+    /// The number of connections, of remotes and of those that hang; empty if there are none.
     var summary: String {
+        guard !self.report.remotes.isEmpty else { return "" }
         let connections = self.report.remotes.reduce(0) { $0 + $1.connectionCount }
         let stalled = self.report.remotes.reduce(0) { $0 + $1.stalledCount }
         return
@@ -72,6 +73,13 @@ struct ConnectionRows {
         let next = report.nextTry.map { "<div class=\"note\">sent again in \($0.shortText)</div>" } ?? ""
         let party = report.party.map { " " + Cell.party($0).html } ?? ""
         return .html(Cell.bad(kinds.joined(separator: "; ")).html + party + next)
+    }
+
+    private func roundTrip(of report: RemoteReport) -> Cell {
+        guard report.retransmittedSegments > 0, let share = report.retransmissionText else {
+            return .text(report.shortestRoundTrip?.roundTripText)
+        }
+        return .html((report.shortestRoundTrip?.roundTripText ?? "") + "<div class=\"note\">\(share) sent again</div>")
     }
 
     private func outcomes(of report: RemoteReport) -> Cell {

@@ -1,7 +1,7 @@
 internal import TidegateCore
 
-/// What became of a remote's connections in the last five minutes, as columns of ten seconds: those that went well at the
-/// bottom, failures on top in the colours of their parties.
+/// What became of a remote's connections in the last five minutes, as columns of ten seconds: failures at the bottom in the
+/// colours of their parties, and those that went well above them.
 struct OutcomeStrip {
     let history: [RemoteReport.Interval]
 
@@ -12,8 +12,9 @@ struct OutcomeStrip {
     var html: String {
         guard let most = self.history.map(\.total).max(), most > 0 else { return "" }
         let rects = self.history.map { self.column($0, most: most) }.joined()
-        return "<svg class=\"strip\" viewBox=\"0 0 150 \(Self.height)\" role=\"img\" "
-            + "aria-label=\"outcomes in the last five minutes\">\(rects)</svg>"
+        return "<svg class=\"strip\" viewBox=\"0 0 150 \(Self.height)\" preserveAspectRatio=\"xMinYMid\" role=\"img\" "
+            + "aria-label=\"outcomes in the last five minutes\">"
+            + "<rect class=\"grid\" x=\"0\" y=\"\(Self.height - 1)\" width=\"150\" height=\"1\"/>\(rects)</svg>"
     }
 
     private func column(_ interval: RemoteReport.Interval, most: Int) -> String {
@@ -25,7 +26,7 @@ struct OutcomeStrip {
         var top = Self.height
         for (style, count) in interval.parts {
             // What happened can be seen, however much else did.
-            let height = min(top, max(2, count * Self.height / most))
+            let height = min(top, max(3, count * Self.height / most))
             top -= height
             rects += "<rect class=\"\(style)\" x=\"\(x)\" y=\"\(top)\" width=\"4\" height=\"\(height)\"/>"
         }
@@ -41,7 +42,7 @@ extension RemoteReport.Interval {
         let failures = FaultParty.allCases.compactMap { party in
             self.failures[party].map { (style: "party-\(party.rawValue)", count: $0) }
         }
-        return (self.succeeded > 0 ? [("hit", self.succeeded)] : []) + failures
+        return failures + (self.succeeded > 0 ? [("fine", self.succeeded)] : [])
     }
 
     /// `20 s ago: 3 went well, 2 failed (the server)`.

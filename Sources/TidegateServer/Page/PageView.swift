@@ -25,7 +25,7 @@ struct PageView {
     /// After a change of `page.html`, put the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-ogKSbTgxrzur+dY+IjB5vr60ovqLuu3sHtzcZ2MIGuU='",
-        "style-src 'sha256-6LKdFDaxXUl0+0TydasmFlZ8CNVoxtUagp/8DPXhSZo='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-HbpXGp9pThm1Insq1LSb9b74fVvVfFZkyEMR9WZIWSI='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 

@@ -61,7 +61,7 @@ struct UnreachableSocketTests {
         #expect(
             await self.error(path)
                 == ControlClientError(
-                    .noDaemon,
+                    .notAllowed,
                     "the control socket \(path) is another user's (uid 65534), and was sent nothing; "
                         + "--control.user 65534 trusts it"))
         let first = accept(listener, nil, nil)
