@@ -16,8 +16,10 @@ enum Conversion {
             if case .bytes = value { return value }
             return nil
         case .double: return try self.double(value)
-        case .int: return try self.int(value)
-        case .uint: return try self.uint(value)
+        case .int:
+            if case .timestamp(let moment) = value { return .int(moment.seconds) }
+            return try self.whole(value, "int").map(Value.int)
+        case .uint: return try self.whole(value, "uint").map(Value.uint)
         case .string: return try self.string(value)
         case .timestamp: return try self.timestamp(value)
         case .duration: return try self.duration(value)
@@ -56,43 +58,23 @@ enum Conversion {
         }
     }
 
-    private static func int(_ value: Value) throws(CELError) -> Value? {
+    /// A whole number of a type that is called `name`.
+    private static func whole<Number: FixedWidthInteger>(
+        _ value: Value, _ name: String
+    ) throws(CELError) -> Number? {
+        let number: Number?
+        let text: String
         switch value {
-        case .int: return value
-        case .uint(let number): return .int(try self.exactly(number))
-        case .double(let number): return .int(try self.truncated(number))
-        case .timestamp(let moment): return .int(moment.seconds)
-        case .string(let text):
-            guard let number = Int64(String(decoding: text, as: UTF8.self)) else { throw self.failure(text, "int") }
-            return .int(number)
+        case .int(let integer): (number, text) = (Number(exactly: integer), "\(integer)")
+        case .uint(let integer): (number, text) = (Number(exactly: integer), "\(integer)")
+        case .double(let real): (number, text) = (Number(exactly: real.rounded(.towardZero)), "\(real)")
+        case .string(let bytes):
+            guard let number = Number(String(decoding: bytes, as: UTF8.self)) else { throw self.failure(bytes, name) }
+            return number
         default: return nil
         }
-    }
-
-    private static func uint(_ value: Value) throws(CELError) -> Value? {
-        switch value {
-        case .uint: return value
-        case .int(let number): return .uint(try self.exactly(number))
-        case .double(let number): return .uint(try self.truncated(number))
-        case .string(let text):
-            guard let number = UInt64(String(decoding: text, as: UTF8.self)) else { throw self.failure(text, "uint") }
-            return .uint(number)
-        default: return nil
-        }
-    }
-
-    private static func exactly<Number: FixedWidthInteger>(_ number: some BinaryInteger) throws(CELError) -> Number {
-        guard let converted = Number(exactly: number) else {
-            throw CELError("\(number) is out of the range of its type")
-        }
-        return converted
-    }
-
-    private static func truncated<Number: FixedWidthInteger>(_ number: Double) throws(CELError) -> Number {
-        guard number.isFinite, let converted = Number(exactly: number.rounded(.towardZero)) else {
-            throw CELError("\(number) is out of the range of its type")
-        }
-        return converted
+        guard let number else { throw CELError("\(text) is out of the range of \(name)") }
+        return number
     }
 
     private static func string(_ value: Value) throws(CELError) -> Value? {
@@ -170,9 +152,7 @@ enum Conversion {
             rest = rest.dropFirst(digits.count)
             let unit = rest.prefix { $0 != "." && !($0.isASCII && $0.isNumber) }
             rest = rest.dropFirst(unit.count)
-            guard digits.contains(where: { $0 != "." }),
-                let number = Double("0\(digits)0".hasPrefix("0.") ? "0\(digits)" : String(digits)),
-                let scale = Self.units.first(where: { $0.name == unit })?.nanoseconds
+            guard let number = Double(digits), let scale = Self.units.first(where: { $0.name == unit })?.nanoseconds
             else { return nil }
             sum += number * scale
         }

@@ -15,7 +15,7 @@ enum TextFunction {
         switch function {
         case .startsWith: return .bool(text.starts(with: part))
         case .endsWith: return .bool(text.suffix(part.count) == part[...])
-        case .contains: return .bool(self.contains(text, part))
+        case .contains: return .bool(text.contains(part))
         default:
             guard part.count <= Self.longestPattern else {
                 throw CELError("a pattern is longer than \(Self.longestPattern) bytes")
@@ -40,14 +40,6 @@ enum TextFunction {
         case .list(let elements): return elements.count
         case .map(let members): return members.count
         default: return nil
-        }
-    }
-
-    private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
-        guard let first = part.first else { return true }
-        guard part.count <= text.count else { return false }
-        return (0...text.count - part.count).contains { start in
-            text[start] == first && text[start..<start + part.count] == part[...]
         }
     }
 }
