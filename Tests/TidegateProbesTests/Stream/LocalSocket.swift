@@ -1,4 +1,5 @@
 import Glibc
+import TidegateTestKit
 
 /// A Unix socket that accepts nothing; its file stays.
 final class LocalSocket: Sendable {
@@ -20,7 +21,7 @@ final class LocalSocket: Sendable {
     init(_ kind: Kind, at path: String, backlog: Int32?) throws {
         self.descriptor = Self.socket(kind)
         self.path = path
-        guard Self.pass(path, to: { bind(self.descriptor, $0, $1) }) == 0 else { throw Failure(code: errno) }
+        guard UnixSocketName.pass(path, to: { bind(self.descriptor, $0, $1) }) == 0 else { throw Failure(code: errno) }
         guard let backlog else { return }
         guard listen(self.descriptor, backlog) == 0 else { throw Failure(code: errno) }
     }
@@ -34,7 +35,7 @@ final class LocalSocket: Sendable {
             let connection = Connection(descriptor: Self.socket(.stream))
             _ = fcntl(connection.descriptor, F_SETFL, O_NONBLOCK)
             // Between Unix sockets a connection stands, or is refused, when connect(2) returns.
-            guard Self.pass(self.path, to: { connect(connection.descriptor, $0, $1) }) != 0 else {
+            guard UnixSocketName.pass(self.path, to: { connect(connection.descriptor, $0, $1) }) != 0 else {
                 fillers.append(connection)
                 continue
             }
@@ -55,16 +56,5 @@ final class LocalSocket: Sendable {
     private static func socket(_ kind: Kind) -> Int32 {
         // SOCK_STREAM and SOCK_DGRAM, which are in no module if a header of another one was there first.
         Glibc.socket(AF_UNIX, kind == .stream ? 1 : 2, 0)
-    }
-
-    private static func pass(_ path: String, to call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var name = sockaddr_un()
-        name.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &name.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &name) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                call($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
     }
 }

@@ -116,7 +116,7 @@ struct ServerShutdownTests {
         #expect(await eventually { !fixture.exists })
         let other = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(other) }
-        #expect(ServerShutdownTests.with(fixture.path) { bind(other, $0, $1) } == 0)
+        #expect(UnixSocketName.pass(fixture.path, to: { bind(other, $0, $1) }) == 0)
         _ = await run.result
         #expect(fixture.exists)
         control.release()
@@ -132,7 +132,7 @@ struct ServerShutdownTests {
         let run = await fixture.start(SlowControl())
         for _ in 0..<20 {
             let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            #expect(ServerShutdownTests.with(fixture.path) { connect(descriptor, $0, $1) } == 0)
+            #expect(UnixSocketName.pass(fixture.path, to: { connect(descriptor, $0, $1) }) == 0)
             let request = Array("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
             #expect(write(descriptor, request, request.count) == request.count)
             var response = [UInt8](repeating: 0, count: 512)
@@ -155,19 +155,8 @@ struct ServerShutdownTests {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
-        guard self.with(path, { connect(descriptor, $0, $1) }) == 0 else { return }
+        guard UnixSocketName.pass(path, to: { connect(descriptor, $0, $1) }) == 0 else { return }
         let request = Array("GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         _ = send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
-    }
-
-    private static func with(_ path: String, _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                call($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
     }
 }
