@@ -91,15 +91,27 @@ private final class ReceiverBench {
             .flatMap { $0.points.map(\.time) }
     }
 
+    /// The daemon's series and what it says of its own start are the receiver's, too.
     func compareWithScrape() async throws {
+        let first = try await self.scrape()
+        // A scrape is counted, and seen by the next collection only.
+        var sent: Set<String> = []
+        let hasArrived = try await eventually {
+            sent = Set(try await self.receiver.query("{job=\"tidegate\"}").map(\.name))
+            return sent.contains("tidegate_http_requests_total") && sent.isSuperset(of: first.names)
+        }
+        #expect(hasArrived, "not sent: \(first.names.subtracting(sent))")
+        // Series come while a daemon works; what was sent until now is there for whoever scrapes now.
+        let last = try await self.scrape()
+        #expect(sent.subtracting(last.names) == [])
+        let started = try await self.receiver.query("process_start_time_seconds").first?.value
+        let line = try #require(last.lines.first { $0.hasPrefix("process_start_time_seconds ") })
+        #expect(started == Double(line.split(separator: " ")[1]))
+    }
+
+    private func scrape() async throws -> (lines: [Substring], names: Set<String>) {
         let text = try await Program.expect(["curl", "-sf", "http://127.0.0.1:\(self.port)/metrics"])
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
-        let scraped = Set(lines.map { $0.prefix { $0 != "{" && $0 != " " } }.map(String.init))
-        let sent = Set(try await self.receiver.query("{job=\"tidegate\"}").map(\.name))
-        // The scrape itself is counted, and seen by the next collection only; a life that answered nobody has none.
-        #expect(scraped.symmetricDifference(sent).subtracting(["tidegate_http_requests_total"]) == [])
-        let started = try await self.receiver.query("process_start_time_seconds").first?.value
-        let line = try #require(lines.first { $0.hasPrefix("process_start_time_seconds ") })
-        #expect(started == Double(line.split(separator: " ")[1]))
+        return (lines, Set(lines.map { $0.prefix { $0 != "{" && $0 != " " } }.map(String.init)))
     }
 }

@@ -23,7 +23,7 @@ package final class GRPCServer: Sendable {
         case raw([UInt8], isEndless: Bool = false)
         /// Says nothing.
         case ignore
-        /// Closes the connection.
+        /// Ends the connection in order, however much of what the client sends is still to be read.
         case close
 
         /// An answer of the health service: a HealthCheckResponse and the status OK.
@@ -145,7 +145,7 @@ private final class GRPCServerHandler: ChannelInboundHandler {
     private func perform(_ action: GRPCServer.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .ignore: break
-        case .close: context.channel.parent?.close(promise: nil)
+        case .close: context.channel.parent?.close(mode: .output, promise: nil)
         case .raw(let bytes, let isEndless):
             guard let parent = context.channel.parent,
                 let handler = try? parent.pipeline.syncOperations.context(handlerType: NIOHTTP2Handler.self)
