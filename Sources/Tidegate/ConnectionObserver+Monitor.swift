@@ -26,14 +26,14 @@ extension ConnectionObserver {
     }
 }
 
-/// Tells an observer that the host's paths changed; the bus does not keep it alive.
+/// Tells an observer which path of the host changed; the bus does not keep it alive.
 private final class PathSink: EventSink {
     private weak let observer: ConnectionObserver?
 
     init(observer: ConnectionObserver) { self.observer = observer }
 
     func receive(_ event: Event) {
-        guard case .path(let path) = event.payload, path.scope == .global else { return }
-        self.observer?.pathChanged(isFirst: path.from.level == .unknown)
+        guard case .path(let path) = event.payload, case .family(let family) = path.scope else { return }
+        self.observer?.pathChanged(family, isFirst: path.from.level == .unknown)
     }
 }

@@ -15,6 +15,7 @@ package final class Endpoint: Sendable {
     private let requests: RequestTable
     private let slots: EventStreamSlots
     private let access: AccessController?
+    private let connectionLimit: @Sendable () -> Int
 
     /// An endpoint that reads `view`, and publishes every answered request on `bus`.
     ///
@@ -22,13 +23,14 @@ package final class Endpoint: Sendable {
     /// `access` policy every client is answered, over plain HTTP. The page shows what earlier processes left in
     /// `storage`, and when the scheduled tasks of `nextRuns` run next, by their names. `probes` answers
     /// `/probe`; `scheduledProbes` gives what scheduled ones have found; `reload` reads the configuration file again.
+    /// `connectionLimit` gives the connections of each address from now on; without it the configuration does.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
         time: any TimeSource, history: EventHistory? = nil, access: (any AccessPolicyLoader)? = nil,
         storage: PageHistoryStorage? = nil, probes: (any ProbeService)? = nil,
         nextRuns: @escaping @Sendable () async -> [String: WallTime] = { [:] },
         scheduledProbes: @escaping @Sendable () async -> [ScheduledProbeReport] = { [] },
-        reload: ConfigurationReload? = nil
+        reload: ConfigurationReload? = nil, connectionLimit: (@Sendable () -> Int)? = nil
     ) {
         let own = EventHistory(boot: time.wall().instanceID, capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
@@ -49,6 +51,7 @@ package final class Endpoint: Sendable {
         self.slots = slots
         self.requests = RequestTable(limit: configuration.maxRequests)
         self.access = access
+        self.connectionLimit = connectionLimit ?? { configuration.maxConnections }
     }
 
     /// The samples that a scrape would return now, for remote write.
@@ -102,7 +105,7 @@ package final class Endpoint: Sendable {
                         responder: { try await self.respond(to: $0, with: $1, on: $2, hosts: hosts) },
                         configuration: self.configuration.channel(slots: self.slots)),
                     access: self.access),
-                table: ConnectionTable(limit: self.configuration.maxConnections),
+                table: ConnectionTable(limit: self.connectionLimit),
                 requestTimeout: self.configuration.requestTimeout),
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 128),

@@ -51,6 +51,33 @@ import TidegateTestKit
         #expect(repeated.status == 200 && repeated.text == "Reloaded.\n", "a file that is as it was")
     }
 
+    @Test("The retry policy of a reloaded file holds for tasks that are submitted after it")
+    func submittedTasks() async throws {
+        let sidecar = try await ReloadedSidecar("transfers: {retry: {attempts: 2, base: 10ms}}\n")
+        defer { sidecar.stop() }
+        #expect(try await sidecar.attempts(ofTask: "/first") == 2)
+        try await sidecar.reload("transfers: {retry: {attempts: 3, base: 10ms}}\n", .post)
+        #expect(try await sidecar.attempts(ofTask: "/second") == 3)
+    }
+
+    @Test("A signal that comes while the sidecar starts has the file read again")
+    func early() async throws {
+        let bench = try EndToEndFixture()
+        defer { try? FileManager.default.removeItem(at: bench.folder) }
+        try bench.write("modules: {m: {prober: tcp}}\n", to: "modules.yml")
+        let program = try bench.start([
+            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", bench.path("modules.yml"),
+            "--web.listen-address", "127.0.0.1:\(try FreePort.find())", "--state.dir", bench.path("state"),
+            "--control.socket", bench.path("socket"),
+        ])
+        defer { program.signal(SIGKILL) }
+        // Logged when the file has been read, before anything else starts.
+        try #require(await eventually { program.errorsSoFar.contains("msg=starting") }, "\(program.errorsSoFar)")
+        program.signal(SIGHUP)
+        #expect(
+            await eventually { program.errorsSoFar.contains("configuration reloaded") }, "\(program.errorsSoFar)")
+    }
+
     @Test("A reload of an unchanged file leaves the page's probes as they are")
     func unchanged() async throws {
         let sidecar = try await ReloadedSidecar("modules: {m: {prober: http, http: {valid_status_codes: [200]}}}\n")
@@ -72,7 +99,10 @@ private final class ReloadedSidecar {
     init(_ modules: String) async throws {
         self.bench = try EndToEndFixture()
         self.file = self.bench.path("modules.yml")
-        self.server = try LiveServer { .respond(text: $0.path) }
+        // Paths of tasks fail, so that they are tried again.
+        self.server = try LiveServer { request in
+            .respond(request.path.hasPrefix("/task/") ? 503 : 200, text: request.path)
+        }
         self.port = try FreePort.find()
         try self.bench.write(modules, to: "modules.yml")
         self.program = try self.bench.start([
@@ -125,6 +155,15 @@ private final class ReloadedSidecar {
         let target = self.server.url("/x")
         return Samples(try await Program.expect(["curl", "-sf", self.url("/probe?module=m&target=\(target)")]))[
             "probe_success"]
+    }
+
+    /// How often a task is sent that is submitted without a policy of its own, and fails each time.
+    func attempts(ofTask path: String) async throws -> Int {
+        let (program, socket) = (BuiltProduct.path(of: "tidegate"), ["--control.socket", self.bench.path("socket")])
+        try await Program.expect([program, "tasks", "submit", self.server.url("/task\(path)"), "--key", path] + socket)
+        let end = try await Program.run([program, "tasks", "wait", path] + socket)
+        #expect(end.status != 0, "\(end)")
+        return self.server.requests.count { $0.path == "/task\(path)" }
     }
 
     func metrics() async throws -> Samples { Samples(try await Program.expect(["curl", "-sf", self.url("/metrics")])) }

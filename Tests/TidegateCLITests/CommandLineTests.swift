@@ -70,12 +70,12 @@ import TidegateCore
     }
 
     @Test("An invalid configuration is a usage error, a port in use is not")
-    func daemonErrors() throws {
+    func daemonErrors() async throws {
         #expect(CommandError(.resource("cannot listen")) == CommandError(.no, "cannot listen"))
-        let error = try #require(throws: DaemonError.self) {
+        let error = try await #require(throws: DaemonError.self) {
             var settings = DaemonSettings(paths: DefaultPaths(user: 0) { _ in nil })
             settings.configurationFile = "/nowhere/t.yml"
-            _ = try Daemon(settings)
+            _ = try await Daemon(settings)
         }
         #expect(
             CommandError(error) == CommandError(.usage, "/nowhere/t.yml: cannot be read: No such file or directory"))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Testing
 import Tidegate
 import TidegateCore
@@ -45,7 +46,7 @@ import TidegateTestKit
 
     @Test("Owners and three programs are named, and how many more there are")
     func programs() {
-        let owners = ConnectionOwners(hierarchy: "/nonexistent")
+        var owners = ConnectionOwners(hierarchy: "/nonexistent")
         var remote = RemoteReport(Remote(IPAddress(ipv4: 0x0A00_0909), port: 80, .outgoing))
         #expect(owners.text(of: remote, []) == "-")
         let programs = (1...5).map { SocketProgram(pid: $0, name: "p") }
@@ -113,9 +114,26 @@ import TidegateTestKit
         #expect(report.remotes.map(\.remote.address.description) == addresses)
     }
 
+    @Test("A control group that came after the hierarchy was read is named, too")
+    func newGroup() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func group(_ name: String) throws -> UInt64 {
+            let path = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+            let attributes = try FileManager.default.attributesOfItem(atPath: path.path)
+            return try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
+        }
+        var owners = ConnectionOwners(hierarchy: folder.path)
+        let first = try group("a.slice/b.service")
+        #expect(owners.text(of: .init(user: 0, controlGroup: first)) == "root@a.slice/b.service")
+        let second = try group("c.service")
+        #expect(owners.text(of: .init(user: 0, controlGroup: second)) == "root@c.service")
+    }
+
     @Test("A user's name and a control group's directory are told; what has no name is told by its number")
     func names() throws {
-        let owners = ConnectionOwners(hierarchy: "/nowhere")
+        var owners = ConnectionOwners(hierarchy: "/nowhere")
         #expect(owners.text(of: .init(user: 0)) == "root")
         #expect(owners.text(of: .init(user: 0, controlGroup: 1)) == "root")
         #expect(owners.text(of: .init(user: 3_999_999_999, controlGroup: 77)) == "uid 3999999999@cgroup 77")

@@ -82,7 +82,10 @@ struct ConnectionsCommand: AsyncParsableCommand {
         let isRepeated = self.watch || self.failed && !source.isDaemon
         // Messages alone tell of ends, but list nothing.
         guard first.mode.hasLists || isRepeated && first.mode == .eventsOnly else { throw CommandError(.unknown) }
-        guard isRepeated else { return try await self.show(first, terminal) }
+        guard isRepeated else {
+            var owners = ConnectionOwners()
+            return try await self.show(first, terminal, &owners)
+        }
         try await self.repeatedly(source, terminal)
     }
 
@@ -105,40 +108,47 @@ struct ConnectionsCommand: AsyncParsableCommand {
         return filter
     }
 
-    private func show(_ report: ConnectionsReport, _ terminal: Terminal) async throws {
-        for line in try await self.lines(report, terminal.outputStyle) { terminal.print(line) }
+    private func show(
+        _ report: ConnectionsReport, _ terminal: Terminal, _ owners: inout ConnectionOwners
+    ) async throws {
+        for line in try await self.lines(report, terminal.outputStyle, &owners) { terminal.print(line) }
     }
 
     private func repeatedly(_ source: ConnectionSource, _ terminal: Terminal) async throws {
         var renderer = TerminalRenderer()
+        var owners = ConnectionOwners()
         while true {
             let report = try await source.report()
             if terminal.isOutputTerminal, !self.json {
-                let lines = try await self.lines(report, TextStyle(isColored: false, width: terminal.outputStyle.width))
+                let style = TextStyle(isColored: false, width: terminal.outputStyle.width)
+                let lines = try await self.lines(report, style, &owners)
                 // What is repainted must not be longer than the screen, nor wrap.
                 let shown = lines.prefix(max(3, terminal.rows - 1)).map {
                     LineWrapper.cut($0, to: terminal.outputStyle.width)
                 }
                 terminal.print(renderer.render(shown), terminator: "")
             } else {
-                try await self.show(report, terminal)
+                try await self.show(report, terminal, &owners)
             }
             try await Task.sleep(for: .seconds(1))
         }
     }
 
-    private func lines(_ report: ConnectionsReport, _ style: TextStyle) async throws -> [String] {
+    private func lines(
+        _ report: ConnectionsReport, _ style: TextStyle, _ owners: inout ConnectionOwners
+    ) async throws -> [String] {
         let report = try self.filter().apply(to: report)
         if self.json { return [try self.document(report).json.description] }
         switch self.by {
         case .remote:
             guard self.owner else { return ConnectionText.remotes(report, style) }
-            let (owners, programs) = (ConnectionOwners(), try Self.programs())
-            return ConnectionText.remotes(report, style) { owners.text(of: $0, programs.programs(of: $0.remote)) }
+            let programs = try Self.programs()
+            let texts = report.remotes.map { ($0.remote, owners.text(of: $0, programs.programs(of: $0.remote))) }
+            let names = Dictionary(texts) { first, _ in first }
+            return ConnectionText.remotes(report, style) { names[$0.remote] ?? "-" }
         case .owner:
-            let owners = ConnectionOwners()
             return ConnectionText.groups(report, head: "OWNER", style) { remote in
-                remote.owners.isEmpty ? ["not known"] : remote.owners.map(owners.text)
+                remote.owners.isEmpty ? ["not known"] : remote.owners.map { owners.text(of: $0) }
             }
         case .gateway:
             let gateways = await self.gateways(of: report)

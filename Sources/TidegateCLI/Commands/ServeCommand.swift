@@ -103,7 +103,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         DescriptorLimit.raise()
         do {
-            let daemon = try Daemon(try self.settings())
+            let daemon = try await Daemon(try self.settings())
             if self.checksOnly {
                 for file in self.files { Terminal().print("\(file): ok") }
             } else {

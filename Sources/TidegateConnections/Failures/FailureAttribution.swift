@@ -21,26 +21,21 @@ struct FailureAttribution {
 
     // As long as verdicts and names take to settle after a change of path.
     private static let settleTime = Duration.seconds(2)
-    private static let resetWindow = Duration.seconds(1)
     private static let pendingLimit = 4096
 
     private var pending: [IPAddress: [Pending]] = [:]
     private var pendingCount = 0
     private var reporter = FailureReporter()
-    private var pathChange: MonotonicTime?
-    private var resets: [IPAddress: MonotonicTime] = [:]
+    private var pathChanges: [AddressFamily: MonotonicTime] = [:]
+    private var resets = RecentResets()
 
-    /// The host's paths changed.
-    mutating func pathChanged(at now: MonotonicTime) { self.pathChange = now }
+    /// The host's path of a family changed.
+    mutating func pathChanged(_ family: AddressFamily, at now: MonotonicTime) { self.pathChanges[family] = now }
 
     /// A connection failed; decided at once if the route is known, else once it is.
     mutating func add(
         _ remote: Remote, _ outcome: ConnectionOutcome, _ state: Surroundings, at now: MonotonicTime
     ) -> Decided? {
-        if outcome == .reset {
-            self.resets = self.resets.filter { now - $1 < Self.resetWindow }
-            self.resets[remote.address] = now
-        }
         guard let verdict = state.verdict else {
             // Of more than can wait it is decided by what is known now.
             guard self.pendingCount < Self.pendingLimit else {
@@ -73,6 +68,8 @@ struct FailureAttribution {
     struct Surroundings {
         /// What the kernel would do with a packet to the remote; nil while that is not known.
         var verdict: Verdict?
+        /// The next hop to the remote; nil while it is not known.
+        var nextHop: NextHop?
         var group: RemoteGroup.Finding = .fine
         var isAnyOtherAnswering = false
     }
@@ -82,10 +79,13 @@ struct FailureAttribution {
     ) -> Decided {
         let (remote, outcome) = (failure.remote, failure.outcome)
         var context = FailureParty.Context(verdict: verdict)
-        context.isSettling = self.pathChange.map { now - $0 < Self.settleTime } ?? false
+        context.isSettling = self.pathChanges[remote.address.family].map { now - $0 < Self.settleTime } ?? false
         context.group = state.group
         context.isAnyOtherAnswering = state.isAnyOtherAnswering
-        context.resetRemotes = self.resets.count
+        if outcome == .reset, let nextHop = state.nextHop {
+            self.resets.add(remote, behind: nextHop, at: failure.moment)
+            context.resetRemotes = self.resets.count(behind: nextHop, at: failure.moment)
+        }
         let party = FailureParty.party(of: outcome, context) ?? .unknown
         return Decided(
             remote: remote, outcome: outcome, party: party, moment: failure.moment,

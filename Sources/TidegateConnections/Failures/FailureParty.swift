@@ -12,14 +12,11 @@ package enum FailureParty {
         package var group: RemoteGroup.Finding = .fine
         /// Whether one of them answered a moment ago.
         package var isAnyOtherAnswering = false
-        /// How many remotes' connections were reset within this second.
+        /// How many remotes behind the same gateway reset connections within this second.
         package var resetRemotes = 0
 
         package init(verdict: Verdict) { self.verdict = verdict }
     }
-
-    // A middlebox that forgets its connections resets those of many at once.
-    private static let manyResets = 3
 
     /// Whose failure it was; nil for an outcome that is none.
     package static func party(of outcome: ConnectionOutcome, _ context: Context) -> FaultParty? {
@@ -28,7 +25,7 @@ package enum FailureParty {
         if context.isSettling || level != .unknown && level < .routed { return .mine }
         switch outcome {
         case .refused: return .theirs
-        case .reset: return context.resetRemotes >= self.manyResets ? .path : .theirs
+        case .reset: return context.resetRemotes >= RecentResets.many ? .path : .theirs
         case .unreachable: return .path
         // The next hop was not found on its link: the gateway, or the remote itself.
         case .notSent: return context.verdict.path.map { $0.gateway == nil ? .theirs : .gateway } ?? .unknown

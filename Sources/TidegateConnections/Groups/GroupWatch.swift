@@ -9,10 +9,14 @@ struct GroupWatch {
         var effects: [ObservationEffect] = []
     }
 
+    // A list shows what was a second ago.
+    private static let answerAge = Duration.milliseconds(1500)
+
     // Stalls that no event has told yet: it says whose failure they are, which the group decides.
     private var unreported: [Remote: StallFinding] = [:]
     private var reported: Set<Remote> = []
     private var silent: Set<NextHop> = []
+    private var answers = RecentAnswers()
     /// When live connections were listed last: who answered is known as of then; nil before the first list.
     private(set) var listed: MonotonicTime?
 
@@ -24,6 +28,15 @@ struct GroupWatch {
 
     /// Whether several remotes behind a next hop hang, and none answers.
     func isSilent(_ nextHop: NextHop) -> Bool { self.silent.contains(nextHop) }
+
+    /// Whether another remote than `address` behind a next hop answered a moment ago, as of the last list.
+    mutating func isAnyAnswering(
+        behind nextHop: NextHop, besides address: IPAddress, _ remotes: RemoteTable, _ routes: RouteCache,
+        at now: MonotonicTime
+    ) -> Bool {
+        let latest = self.answers.latest(behind: nextHop, besides: address, remotes, routes, at: now)
+        return latest.map { (self.listed ?? now) - $0 < Self.answerAge } ?? false
+    }
 
     /// Live connections have been listed.
     mutating func didList(at now: MonotonicTime) { self.listed = now }

@@ -73,8 +73,10 @@ package final class ConnectionObserver: ConnectionObservation {
     /// Whether its thread has been in one turn for longer than 10 s.
     package var isStalled: Bool { self.thread.turns.isStalled }
 
-    /// The host's paths changed, or are known for the first time, so that what failed before them failed on its own.
-    package func pathChanged(isFirst: Bool) { self.thread.send(.pathChanged(isFirst: isFirst)) }
+    /// The host's path of a family changed, or is known for the first time: then what failed before failed on its own.
+    package func pathChanged(_ family: AddressFamily, isFirst: Bool) {
+        self.thread.send(.pathChanged(family, isFirst: isFirst))
+    }
 
     /// Ends observing.
     package func stop() { self.thread.stop() }

@@ -39,7 +39,7 @@ extension RemoteEntry {
         report.outcomes = self.outcomes.counts(at: now)
         report.failures = self.outcomes.failures(at: now)
         report.history = self.outcomes.history(at: now)
-        report.owners = self.owners
+        report.owners = self.owners.all
         return report
     }
 }

@@ -21,7 +21,7 @@ extension ObservationState {
         let isAmbiguous = !ending.wasEstablished && ending.certainty == .likely
         guard isAmbiguous else { return self.conclude(report, ending, known, at: now) }
         // The counters of this second tell.
-        self.ambiguous.add(report, isTorn: count.isTorn)
+        self.ambiguous.add(report.withRemotePort(of: known), isTorn: count.isTorn)
         return []
     }
 
@@ -102,8 +102,8 @@ extension ObservationState {
     private mutating func fail(_ remote: Remote, _ outcome: ConnectionOutcome, at now: MonotonicTime)
         -> [ObservationEffect]
     {
-        let decided = self.failures.add(
-            remote, outcome, self.surroundings(of: remote.address, needsOthers: outcome.isSilence, at: now), at: now)
+        let surroundings = self.surroundings(of: remote.address, needsOthers: outcome.isSilence, at: now)
+        let decided = self.failures.add(remote, outcome, surroundings, at: now)
         if let decided { return self.record(decided, at: now) }
         if self.routes.needsLookUp(remote.address, at: now) { return [.lookUp(remote.address)] }
         guard !self.routes.isAsked(remote.address) else { return [] }
@@ -136,19 +136,17 @@ extension ObservationState {
     }
 
     // The others are many, and decide only where nothing came back.
-    private func surroundings(
+    private mutating func surroundings(
         of address: IPAddress, needsOthers: Bool, at now: MonotonicTime
     ) -> FailureAttribution.Surroundings {
-        var surroundings = FailureAttribution.Surroundings(verdict: self.routes.route(to: address)?.verdict)
-        guard needsOthers, let nextHop = self.routes.nextHop(to: address) else { return surroundings }
-        let asOf = self.groups.listed ?? now
-        for (remote, entry) in self.remotes.entries
-        where remote.address != address && self.routes.nextHop(to: remote.address) == nextHop {
-            guard let answered = entry.answered, asOf - answered < .milliseconds(1500) else { continue }
-            surroundings.isAnyOtherAnswering = true
-            return surroundings
-        }
-        if self.groups.isSilent(nextHop) { surroundings.group = .silent(count: 2) }
+        let nextHop = self.routes.nextHop(to: address)
+        var surroundings = FailureAttribution.Surroundings(
+            verdict: self.routes.recentRoute(to: address, at: now)?.verdict, nextHop: nextHop)
+        guard needsOthers, let nextHop else { return surroundings }
+        surroundings.isAnyOtherAnswering = self.groups.isAnyAnswering(
+            behind: nextHop, besides: address, self.remotes, self.routes, at: now)
+        guard !surroundings.isAnyOtherAnswering, self.groups.isSilent(nextHop) else { return surroundings }
+        surroundings.group = .silent(count: 2)
         return surroundings
     }
 
@@ -166,6 +164,16 @@ extension ObservationState {
             effects += self.conclude(report, ending, nil, at: now)
         }
         return effects
+    }
+}
+
+extension SocketReport {
+    /// The report with the remote's port, which the kernel forgets when it gives up a connect, if a list showed it.
+    fileprivate func withRemotePort(of known: TrackedConnection?) -> SocketReport {
+        guard self.remote.port == 0, let port = known?.remote.port else { return self }
+        var report = self
+        report.remote.port = port
+        return report
     }
 }
 

@@ -110,7 +110,7 @@ extension ObservationState {
             _ = self.table.removeAll(notSeenSince: self.table.list - 1)
         }
         var effects: [ObservationEffect] = []
-        for (remote, end) in self.remotes.endList(isEstablished: kind == .established) {
+        for (remote, end) in self.remotes.endList(isEstablished: kind == .established, at: now.monotonic) {
             guard self.groups.ended(remote), end == .answered else { continue }
             effects.append(.publish(.recovered(remote)))
         }

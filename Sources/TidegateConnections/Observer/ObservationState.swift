@@ -73,9 +73,9 @@ struct ObservationState {
     /// What the configured targets are now.
     mutating func set(_ targets: [ObservedTarget]) { self.targets = TargetIndex(targets) }
 
-    /// The host's paths changed, or are known for the first time, so that nothing has to settle.
-    mutating func pathChanged(isFirst: Bool, at now: MonotonicTime) {
+    /// The host's path of a family changed, or is known for the first time, so that nothing has to settle.
+    mutating func pathChanged(_ family: AddressFamily, isFirst: Bool, at now: MonotonicTime) {
         self.routes.expire()
-        if !isFirst { self.failures.pathChanged(at: now) }
+        if !isFirst { self.failures.pathChanged(family, at: now) }
     }
 }

@@ -7,8 +7,8 @@ final class ObservationThread: LoopHandler {
     enum Command: Sendable {
         /// The route to an address was looked up.
         case routed(IPAddress, AddressRoute)
-        /// The host's paths changed, or are known for the first time.
-        case pathChanged(isFirst: Bool)
+        /// The host's path of a family changed, or is known for the first time.
+        case pathChanged(AddressFamily, isFirst: Bool)
         /// Somebody wants to know what is known.
         case report(CheckedContinuation<ConnectionsReport, Never>)
     }
@@ -103,7 +103,8 @@ final class ObservationThread: LoopHandler {
         switch command {
         case .routed(let address, let route):
             self.execute(self.state.routed(address, route, at: self.now.monotonic))
-        case .pathChanged(let isFirst): self.state.pathChanged(isFirst: isFirst, at: self.now.monotonic)
+        case .pathChanged(let family, let isFirst):
+            self.state.pathChanged(family, isFirst: isFirst, at: self.now.monotonic)
         case .report(let waiter):
             self.refresh()
             waiter.resume(

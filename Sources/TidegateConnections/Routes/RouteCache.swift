@@ -25,8 +25,14 @@ struct RouteCache {
         self.unanswered > 0 && self.lastAsked.map { now - $0 < Self.patience } ?? false
     }
 
-    /// The route to an address; nil while it is not known.
+    /// The route to an address, however old; nil while it is not known.
     func route(to address: IPAddress) -> AddressRoute? { self.entries[address]?.route }
+
+    /// The route to an address as it was looked up within the last seconds; nil while it is not known.
+    func recentRoute(to address: IPAddress, at now: MonotonicTime) -> AddressRoute? {
+        guard let entry = self.entries[address], entry.isAnswered, now - entry.asked < Self.lifetime else { return nil }
+        return entry.route
+    }
 
     /// Whether the route to an address is known or was asked for; not, if too many others are.
     func isAsked(_ address: IPAddress) -> Bool { self.entries[address] != nil }

@@ -13,10 +13,10 @@ struct RemoteTable {
     }
 
     /// A list has ended, and what it showed is known from now on; says of which remotes connections hang no more.
-    mutating func endList(isEstablished: Bool) -> [Remote: StallEnd] {
+    mutating func endList(isEstablished: Bool, at now: MonotonicTime) -> [Remote: StallEnd] {
         var ends: [Remote: StallEnd] = [:]
         self.changeAll { remote, entry in
-            if let end = entry.endList(isEstablished: isEstablished) { ends[remote] = end }
+            if let end = entry.endList(isEstablished: isEstablished, at: now) { ends[remote] = end }
         }
         return ends
     }
@@ -52,21 +52,8 @@ struct RemoteTable {
     }
 }
 
-/// What became of connections that hung.
-enum StallEnd {
-    /// The remote has answered since.
-    case answered
-    /// They have ended, or were given up.
-    case gone
-}
-
 /// What is known of one remote.
 struct RemoteEntry {
-    // People want to know who, not to read a list.
-    private static let ownerLimit = 8
-    // What hangs began to at about its last answer; whatever answers after that does so later than it takes to hang.
-    private static let tolerance = Duration.seconds(1)
-
     // What lists showed of its connections.
     private struct Shown {
         struct Stall {
@@ -81,12 +68,11 @@ struct RemoteEntry {
     // As of the last lists that were not refused, and what the present one has shown so far.
     private var shown = Shown()
     private var listing = Shown()
-    // Since when connections hang in which way, also while a program tries once more.
-    private var since: [ConnectionStall: MonotonicTime] = [:]
+    private var stallTimes = StallTimes()
     /// When it answered last.
     private(set) var answered: MonotonicTime?
     private(set) var shortestRoundTrip: Duration?
-    private(set) var owners: [RemoteReport.Owner] = []
+    private(set) var owners = RemoteOwners()
     var sentSegments: UInt64 = 0
     var retransmittedSegments: UInt64 = 0
     var outcomes = OutcomeWindow()
@@ -111,12 +97,13 @@ struct RemoteEntry {
     /// That a program does not read is no silence of its host.
     var silentSince: MonotonicTime? {
         guard self.shown.stalls.keys.contains(where: { $0 != .window }) else { return nil }
-        return self.since.filter { $0.key != .window }.values.min()
+        return self.stallTimes.silentSince
     }
 
     /// A list begins: what it counts starts again, and is known once it ends.
     mutating func beginList(of states: Set<ConnectionStatistics.State>) {
         self.listing = self.shown
+        self.owners.beginList(of: states)
         for state in states { self.listing.counts[state] = nil }
         if states.contains(.connecting) { self.listing.stalls[.connecting] = nil }
         if states.contains(.established) {
@@ -129,37 +116,27 @@ struct RemoteEntry {
         _ state: ConnectionStatistics.State, _ stall: StallFinding?, owner: RemoteReport.Owner?, at now: MonotonicTime
     ) {
         self.listing.counts[state, default: 0] += 1
-        if let owner, !self.owners.contains(owner), self.owners.count < Self.ownerLimit { self.owners.append(owner) }
+        if let owner { self.owners.add(owner, of: state) }
         guard let stall else { return }
         let next = now + stall.nextTry
         var shown = self.listing.stalls[stall.kind] ?? Shown.Stall(nextTry: next)
         shown.count += 1
         shown.nextTry = min(shown.nextTry, next)
         self.listing.stalls[stall.kind] = shown
-        let since = now - stall.age
-        self.since[stall.kind] = min(self.since[stall.kind] ?? since, since)
+        self.stallTimes.add(stall, at: now)
     }
 
     /// A list has ended; says what became of connections that hung before it, nil if they still do or nobody knows yet.
     ///
     /// Only after a list of the established ones is it known that there is none.
-    mutating func endList(isEstablished: Bool) -> StallEnd? {
+    mutating func endList(isEstablished: Bool, at now: MonotonicTime) -> StallEnd? {
         self.shown = self.listing
-        guard !self.since.isEmpty else { return nil }
-        // A program that tries again and again hangs once: that it gave up in between is no recovery.
-        self.since = self.since.filter { self.shown.stalls[$0.key] != nil || !self.hasAnswered(since: $0.value) }
-        if self.since.isEmpty {
-            self.party = nil
-            return .answered
-        }
-        guard isEstablished, self.count == 0 else { return nil }
-        self.since = [:]
-        self.party = nil
-        return .gone
-    }
-
-    private func hasAnswered(since moment: MonotonicTime) -> Bool {
-        self.answered.map { $0 - moment > Self.tolerance } ?? false
+        self.owners.endList()
+        let end = self.stallTimes.endList(
+            isEstablished: isEstablished, count: self.count, Set(self.shown.stalls.keys), answered: self.answered,
+            at: now)
+        if end != nil { self.party = nil }
+        return end
     }
 
     /// The remote answered `ago`.
@@ -169,9 +146,4 @@ struct RemoteEntry {
         guard let roundTrip else { return }
         self.shortestRoundTrip = min(self.shortestRoundTrip ?? roundTrip, roundTrip)
     }
-}
-
-extension MonotonicTime {
-    /// The moment `duration` earlier.
-    fileprivate static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime { time + (.zero - duration) }
 }

@@ -93,8 +93,7 @@ extension Configuration {
             maxConnections: transfers.connections ?? standard.maxConnections, proxy: transfers.proxy,
             tls: transfers.tls, retry: transfers.retry.policy(),
             budget: transfers.budget.policy(),
-            gate: GatePolicy(
-                require: transfers.gate.require ?? [.routed], patience: transfers.gate.patience?.duration),
+            gate: transfers.gate.policy(),
             userAgent: "tidegate/\(version)", waitsOut: true, redaction: self.events.redaction,
             redirects: transfers.redirects ?? standard.redirects,
             maxBodyBytes: transfers.maxFilesize.map { Int($0.bytes) })

@@ -8,6 +8,7 @@ struct SessionControl: TaskControl {
     let bodies: KeptBodies
     let limit: OpenTaskLimit
     let state: StateDirectoryPath
+    let policies: TransferPolicies
     /// When the next run of each scheduled task starts, by its name.
     let nextRuns: @Sendable () async -> [String: WallTime]
 
@@ -18,7 +19,8 @@ struct SessionControl: TaskControl {
 
     func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
         do {
-            let (request, policy) = (try submission.request(), try submission.duplicatePolicy())
+            var (request, policy) = (try submission.request(), try submission.duplicatePolicy())
+            self.policies.apply(to: &request)
             try self.checkFiles(of: submission)
             guard self.limit.reserve() else { return try await self.answerWhenFull(submission, policy) }
             defer { self.limit.release() }

@@ -16,9 +16,8 @@ extension ScheduledTask {
         }
         request.attemptTimeout = self.timeout?.duration
         let retry = self.retryPolicy(under: transfers)
-        let gate = GatePolicy(
-            require: request.gate?.require ?? transfers.gate.require ?? [.routed],
-            patience: transfers.gate.patience?.duration)
+        var gate = transfers.gate.policy()
+        gate.require = request.gate?.require ?? gate.require
         do throws(ConfigurationValueError) {
             try retry.validate()
             try gate.validate()
@@ -51,6 +50,11 @@ extension ScheduledTask {
         }
         return retry.policy()
     }
+}
+
+extension Configuration.Gate {
+    /// The policy, with the session's defaults for values that are nil.
+    func policy() -> GatePolicy { GatePolicy(require: self.require ?? [.routed], patience: self.patience?.duration) }
 }
 
 extension Configuration.Retry {

@@ -1,5 +1,4 @@
 internal import Logging
-internal import Synchronization
 internal import Tidegate
 internal import TidegateCore
 
@@ -7,22 +6,19 @@ internal import TidegateCore
 final class ScheduledTaskRunner: Sendable {
     private let session: Session
     private let logger: Logger
-    private let transfers: Mutex<Configuration.Transfers>
+    private let policies: TransferPolicies
 
-    init(session: Session, transfers: Configuration.Transfers, logger: Logger) {
+    init(session: Session, policies: TransferPolicies, logger: Logger) {
         self.session = session
         self.logger = logger
-        self.transfers = Mutex(transfers)
+        self.policies = policies
     }
-
-    /// Sets the retry policy and the gate of later runs.
-    func update(_ transfers: Configuration.Transfers) { self.transfers.withLock { $0 = transfers } }
 
     /// One run, to its end; a cancelled download keeps its partial file, which a later run resumes.
     func run(_ task: ScheduledTask) async {
         let request: TaskRequest
         do {
-            request = try task.request(under: self.transfers.withLock { $0 })
+            request = try task.request(under: self.policies.transfers)
         } catch {
             self.logger.error(
                 "scheduled run could not start", metadata: ["name": "\(task.name)", "error": "\(error)"])

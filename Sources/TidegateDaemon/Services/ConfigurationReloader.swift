@@ -4,14 +4,14 @@ internal import TidegateServer
 
 /// What takes a new configuration while it runs.
 struct Reloadable: Sendable {
-    let runner: ScheduledTaskRunner
+    let policies: TransferPolicies
     let scheduler: Scheduler
     let probes: ProbeRunner
     let probeScheduler: ProbeScheduler
 
     /// Has everything follow a new configuration from now on.
     func take(_ next: Configuration) async {
-        self.runner.update(next.transfers)
+        self.policies.update(next.transfers)
         self.probes.update(next.probes)
         await self.probeScheduler.load(next.scheduledProbes)
         await self.scheduler.load(next.tasks)

@@ -14,12 +14,15 @@ package struct Daemon: Sendable {
     private let configuration: Configuration
     private let monitorConfiguration: MonitorConfiguration
     private let web: WebService?
+    private let hangups: UnixSignalsSequence
 
-    /// A daemon; its configuration files are read now.
+    /// A daemon; its configuration files are read now, and again on every SIGHUP from now on.
     ///
     /// - Throws: ``DaemonError/configuration(_:)`` with every problem of the files.
-    package init(_ settings: DaemonSettings) throws(DaemonError) {
+    package init(_ settings: DaemonSettings) async throws(DaemonError) {
         self.settings = settings
+        // First: a file that changes while it is read is read again.
+        self.hangups = await UnixSignalsSequence(trapping: .sighup)
         let files = ConfigurationFiles(settings, at: SystemClock().wall())
         if let error = ConfigurationError(files.errors) { throw .configuration(error) }
         self.configuration = files.configuration
@@ -114,7 +117,7 @@ package struct Daemon: Sendable {
     private var startWarnings: [String] {
         let descriptors = DescriptorCheck(
             limit: DescriptorCheck.currentLimit, listeners: self.settings.endpoint.listen.count,
-            connectionsEach: self.settings.endpoint.maxConnections,
+            connectionsEach: self.connectionLimit(hasModules: !self.configuration.probes.modules.isEmpty),
             transfers: self.monitorConfiguration.session.maxConnections)
         return (self.web?.warnings ?? []) + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
             + [descriptors.warning].compactMap(\.self)
@@ -151,26 +154,26 @@ package struct Daemon: Sendable {
     private func services(_ dependencies: Dependencies) throws -> ServiceGroup {
         ServerLoops.useOneThread()
         let (monitor, time, logger) = (dependencies.monitor, dependencies.time, dependencies.logger)
-        let runner = ScheduledTaskRunner(
-            session: monitor.session, transfers: self.configuration.transfers, logger: logger)
-        let bus = monitor.bus
-        let status = ReloadStatus(bus: bus)
+        let policies = TransferPolicies(self.configuration.transfers)
+        let runner = ScheduledTaskRunner(session: monitor.session, policies: policies, logger: logger)
+        let (bus, status) = (monitor.bus, ReloadStatus(bus: monitor.bus))
         let scheduler = Scheduler(
             time: time, onSkip: { bus.publish(.daemon(.runSkipped(task: $0))) }, run: { await runner.run($0) })
         var configuration = self.settings.endpoint
         configuration.version = self.settings.version
         configuration.targetNames = self.monitorConfiguration.targetNames
         self.configuration.apply(to: &configuration)
-        let probes = self.probeRunner(monitor, &configuration)
+        let probes = self.probeRunner(monitor)
         let probeScheduler = ProbeScheduler(probes, monitor: monitor, time: time)
-        let parts = Reloadable(runner: runner, scheduler: scheduler, probes: probes, probeScheduler: probeScheduler)
+        let parts = Reloadable(policies: policies, scheduler: scheduler, probes: probes, probeScheduler: probeScheduler)
         let reloader = self.reloader(parts, status, logger)
         let endpoint = Endpoint(
             configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
             storage: dependencies.journal.map(PageHistoryStorage.init), probes: probes,
             nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports },
-            reload: reloader?.answer)
+            reload: reloader?.answer,
+            connectionLimit: { self.connectionLimit(hasModules: probes.hasModules) })
         var services: [any Service] = [dependencies.log, MemoryService()]
         if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
@@ -181,13 +184,13 @@ package struct Daemon: Sendable {
             self.configuration.remoteWriteConfiguration(settings: self.settings), monitor: monitor,
             endpoint: endpoint, time: time, logger: logger)
         services += [
-            ReloadService(reloader: reloader, logger: logger),
+            ReloadService(hangups: self.hangups, reloader: reloader, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
             ProbeScheduleService(scheduler: probeScheduler, probes: self.configuration.scheduledProbes, bus: bus),
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
         if let journal = dependencies.journal {
-            services.append(self.controlService(dependencies, journal, scheduler))
+            services.append(self.controlService(dependencies, journal, scheduler, policies))
         }
         services.append(StopService(bus: bus, session: monitor.session, watchdog: dependencies.watchdog))
         var group = ServiceGroupConfiguration(
@@ -209,21 +212,24 @@ package struct Daemon: Sendable {
         }
     }
 
-    private func probeRunner(_ monitor: Monitor, _ endpoint: inout EndpointConfiguration) -> ProbeRunner {
+    // Prometheus keeps a connection for every target that it has probed, and one client has a quarter of them.
+    private func connectionLimit(hasModules: Bool) -> Int {
+        hasModules ? 4 * self.settings.probes.maxConcurrent : self.settings.endpoint.maxConnections
+    }
+
+    private func probeRunner(_ monitor: Monitor) -> ProbeRunner {
         var probes = self.settings.probes
         (probes.modules, probes.targets) = (self.configuration.probes.modules, self.configuration.probes.targets)
-        // Prometheus keeps a connection for every target, and one client has a quarter of them.
-        if !probes.modules.isEmpty { endpoint.maxConnections = 4 * probes.maxConcurrent }
         return ProbeRunner(probes, monitor: monitor)
     }
 
     private func controlService(
-        _ dependencies: Dependencies, _ journal: Journal, _ scheduler: Scheduler
+        _ dependencies: Dependencies, _ journal: Journal, _ scheduler: Scheduler, _ policies: TransferPolicies
     ) -> ControlService {
         let control = SessionControl(
             monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
             limit: OpenTaskLimit(self.configuration.journal.maxOpenTasks) { journal.openTasks },
-            state: StateDirectoryPath(path: self.settings.stateDirectory),
+            state: StateDirectoryPath(path: self.settings.stateDirectory), policies: policies,
             nextRuns: { await scheduler.nextRuns })
         return ControlService(
             server: ControlServer(

@@ -4,13 +4,14 @@ internal import UnixSignals
 
 /// Reloads the configuration file on SIGHUP.
 struct ReloadService: Service {
+    /// The signals since before the file was read.
+    let hangups: UnixSignalsSequence
     /// Nil if there is no file.
     let reloader: ConfigurationReloader?
     let logger: Logger
 
     func run() async throws {
-        let hangups = await UnixSignalsSequence(trapping: .sighup)
-        for await _ in hangups.cancelOnGracefulShutdown() {
+        for await _ in self.hangups.cancelOnGracefulShutdown() {
             guard let reloader = self.reloader else {
                 self.logger.info("no configuration file to reload")
                 continue

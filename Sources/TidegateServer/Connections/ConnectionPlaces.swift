@@ -31,9 +31,8 @@ struct ConnectionPlaces: Sendable {
         var hasCompleted = false
     }
 
-    private let limit: Int
-    private let reserved: Int
-    private let limitPerPeer: Int
+    /// How many there are at most; connections that have one above a new limit keep it.
+    var limit: Int
     private var places: [UInt64: Place] = [:]
     private var counts: [PeerAddress: Int] = [:]
     // The peers whose last request completed, the latest last.
@@ -43,11 +42,10 @@ struct ConnectionPlaces: Sendable {
     private static let maxProven = 64
 
     /// At most `limit` places, of which eight are for peers whose last request completed; one peer has a quarter.
-    init(limit: Int) {
-        self.limit = limit
-        self.reserved = min(8, limit / 4)
-        self.limitPerPeer = max(1, limit / 4)
-    }
+    init(limit: Int) { self.limit = limit }
+
+    private var reserved: Int { min(8, self.limit / 4) }
+    private var limitPerPeer: Int { max(1, self.limit / 4) }
 
     /// How many places are taken.
     var count: Int { self.places.count }

@@ -3,6 +3,7 @@ internal import Synchronization
 
 /// The open connections of a listener.
 final class ConnectionTable: Sendable {
+    private let limit: @Sendable () -> Int
     private let state: Mutex<State>
 
     private struct State {
@@ -10,14 +11,19 @@ final class ConnectionTable: Sendable {
         var closers: [UInt64: @Sendable () -> Void] = [:]
     }
 
-    init(limit: Int) { self.state = Mutex(State(places: ConnectionPlaces(limit: limit))) }
+    /// A table of at most `limit` connections, which is asked for each new one.
+    init(limit: @escaping @Sendable () -> Int) {
+        self.limit = limit
+        self.state = Mutex(State(places: ConnectionPlaces(limit: limit())))
+    }
 
     /// Takes a place, which the end of the channel frees; nil if there is none.
     ///
     /// `close` makes room for another connection.
     func admit(_ channel: any Channel, close: @escaping @Sendable () -> Void) -> UInt64? {
-        let peer = PeerAddress(channel.remoteAddress)
+        let (peer, limit) = (PeerAddress(channel.remoteAddress), self.limit())
         let (number, closer) = self.state.withLock { state -> (UInt64?, (@Sendable () -> Void)?) in
+            state.places.limit = limit
             guard let admission = state.places.admit(peer) else { return (nil, nil) }
             state.closers[admission.number] = close
             return (admission.number, admission.closing.flatMap { state.closers.removeValue(forKey: $0) })

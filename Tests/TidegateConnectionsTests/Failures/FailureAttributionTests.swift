@@ -8,7 +8,8 @@ struct FailureAttributionTests {
     private static let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
     private static let routed = FailureAttribution.Surroundings(
         verdict: Verdict(
-            level: .routed, path: NetworkPath(interface: "v0", index: 77, gateway: IPAddress(ipv4: 0x0A00_0001))))
+            level: .routed, path: NetworkPath(interface: "v0", index: 77, gateway: IPAddress(ipv4: 0x0A00_0001))),
+        nextHop: NextHop(gateway: IPAddress(ipv4: 0x0A00_0001), interface: "v0"))
 
     private static func remote(_ number: UInt32) -> Remote {
         Remote(IPAddress(ipv4: 0xC633_6400 + number), port: 443, .outgoing)
@@ -29,7 +30,9 @@ struct FailureAttributionTests {
 
         func isAnySilent(at address: IPAddress) -> Bool { self.attribution.isAnySilent(at: address) }
 
-        func pathChanged(at now: MonotonicTime) { self.attribution.pathChanged(at: now) }
+        func pathChanged(_ family: AddressFamily, at now: MonotonicTime) {
+            self.attribution.pathChanged(family, at: now)
+        }
     }
 
     @Test("Without a route a failure waits for it, and all of its address are decided then")
@@ -64,9 +67,40 @@ struct FailureAttributionTests {
             as [(Double, FaultParty)])
     func settling(_ after: Double, _ party: FaultParty) {
         let failures = Failures()
-        failures.pathChanged(at: Self.start)
+        failures.pathChanged(.ipv4, at: Self.start)
         let decided = failures.add(Self.remote(1), .refused, Self.routed, at: Self.start + .seconds(after))
         #expect(decided?.party == party)
+    }
+
+    @Test("A change of one family's path is no reason for the other's failures")
+    func settlingFamily() throws {
+        let failures = Failures()
+        failures.pathChanged(.ipv6, at: Self.start)
+        let remotes = [Self.remote(1), Remote(try #require(IPAddress("2001:db8::1")), port: 443, .outgoing)]
+        let parties = remotes.map { failures.add($0, .refused, Self.routed, at: Self.start + .seconds(1))?.party }
+        #expect(parties == [.theirs, .mine])
+    }
+
+    @Test("Clients that reset their connections, remotes behind another router and those of a link are each their own")
+    func separateResets() {
+        let failures = Failures()
+        func party(_ number: UInt32, _ direction: ConnectionDirection = .outgoing, gateway: IPAddress?) -> FaultParty? {
+            let remote = Remote(Self.remote(number).address, port: 443, direction)
+            var state = Self.routed
+            state.nextHop = NextHop(gateway: gateway, interface: "v0")
+            return failures.add(remote, .reset, state, at: Self.start)?.party
+        }
+        let (one, other) = (IPAddress(ipv4: 0x0A00_0001), IPAddress(ipv4: 0x0A00_0002))
+        for number in 1...5 as ClosedRange<UInt32> {
+            #expect(party(number, .incoming, gateway: one) == .theirs)
+            #expect(party(10 + number, gateway: nil) == .theirs)
+        }
+        for number in 1...2 as ClosedRange<UInt32> {
+            #expect(party(number, gateway: one) == .theirs)
+            #expect(party(20 + number, gateway: other) == .theirs)
+        }
+        #expect(party(3, gateway: one) == .path)
+        #expect(party(2, gateway: one) == .path, "the same once more, beside two others")
     }
 
     @Test("The third remote whose connections are reset within a second makes it the way there")

@@ -26,7 +26,7 @@ struct GroupWatchTests {
                 entry.add(.established, finding, owner: nil, at: now)
                 if let answered { entry.answer(.seconds(answered), roundTrip: nil, at: now) }
             }
-            _ = self.remotes.endList(isEstablished: true)
+            _ = self.remotes.endList(isEstablished: true, at: now)
             return finding.map { self.groups.stalled(remote, $0) } ?? []
         }
 
@@ -153,9 +153,10 @@ struct GroupWatchTests {
         #expect(world.groups.isSilent(NextHop(gateway: Self.gateway, interface: "v0")))
         #expect(world.assess().events.isEmpty)
         for remote in remotes {
-            world.remotes.update(remote, at: world.now) { entry in
+            let now = world.now
+            world.remotes.update(remote, at: now) { entry in
                 entry.beginList(of: [.connecting, .established])
-                _ = entry.endList(isEstablished: true)
+                _ = entry.endList(isEstablished: true, at: now)
             }
             #expect(world.recovered(remote))
         }

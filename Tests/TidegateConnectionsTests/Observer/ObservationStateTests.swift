@@ -25,7 +25,7 @@ struct ObservationStateTests {
         let asked = state.ended(Self.refused(by: address), at: Self.start)
         let isLookedUp = asked.contains { if case .lookUp(address) = $0 { true } else { false } }
         #expect(isLookedUp)
-        state.pathChanged(isFirst: false, at: Self.start.monotonic + .milliseconds(1))
+        state.pathChanged(.ipv4, isFirst: false, at: Self.start.monotonic + .milliseconds(1))
         let route = AddressRoute(verdict: Verdict(level: .routed), link: "v0")
         let effects = state.routed(address, route, at: Self.start.monotonic + .milliseconds(2))
         let failed = effects.compactMap { effect -> Remote? in
@@ -165,5 +165,39 @@ struct ObservationStateTests {
         #expect(!events.contains { if case .recovered = $0 { true } else { false } }, "\(events)")
         #expect(state.recorder.statistics.traffic[.outgoing]?.ends == [.lost: 1])
         #expect(state.groups.isIdle)
+    }
+
+    @Test("A connect that was given up has the port that a list showed, which the kernel has forgotten")
+    func listedPort() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        state.begin(TCPCounters())
+        var connect = SocketReport(
+            state: .synSent, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_003),
+            remote: .init(IPAddress(ipv4: 0xC633_6407), 5432), cookie: 12, tcp: TCPInfo())
+        state.begin(.connecting)
+        _ = state.add(connect, isFirst: false, at: Self.start)
+        _ = state.end(.connecting, took: .zero, at: Self.start)
+        (connect.state, connect.remote.port, connect.local.port) = (.close, 0, 0)
+        _ = state.ended(connect, at: Self.start)
+        _ = state.second(TCPCounters(), at: Self.start)
+        let entry = state.remotes.entries[Remote(IPAddress(ipv4: 0xC633_6407), port: 5432, .outgoing)]
+        #expect(entry?.outcomes.counts(at: Self.start.monotonic) == [.refused: 1])
+        #expect(state.remotes.entries.count == 1)
+    }
+
+    @Test("A failure is not judged by a route of long ago")
+    func oldRoute() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        let address = IPAddress(ipv4: 0xC633_6402)
+        _ = state.ended(Self.refused(by: address), at: Self.start)
+        let route = AddressRoute(verdict: Verdict(level: .routed), link: "v0")
+        _ = state.routed(address, route, at: Self.start.monotonic)
+        #expect(state.recorder.statistics.failures == [.init(.refused, .theirs): 1])
+        // The route has gone meanwhile, without a change of the way to the sentinels.
+        let later = ObservationState.Moment(monotonic: Self.start.monotonic + .seconds(6), wall: Self.start.wall)
+        let effects = state.ended(Self.refused(by: address), at: later)
+        #expect(effects.contains(where: Self.isLookUp))
+        _ = state.routed(address, AddressRoute(verdict: Verdict(level: .local), link: nil), at: later.monotonic)
+        #expect(state.recorder.statistics.failures == [.init(.refused, .theirs): 1, .init(.refused, .mine): 1])
     }
 }

@@ -22,6 +22,24 @@ struct RouteCacheTests {
         #expect(cache.route(to: Self.address(1)) == Self.route)
     }
 
+    @Test("A route older than five seconds is not a recent one, nor is one that is being looked up again")
+    func recent() {
+        var cache = RouteCache()
+        let now = Self.start
+        func recent(after seconds: Double) -> AddressRoute? {
+            cache.recentRoute(to: Self.address(1), at: now + .seconds(seconds))
+        }
+        _ = cache.needsLookUp(Self.address(1), at: now)
+        #expect(recent(after: 0) == nil)
+        cache.set(Self.route, for: Self.address(1))
+        #expect(recent(after: 4.999) == Self.route)
+        #expect(recent(after: 5) == nil)
+        _ = cache.needsLookUp(Self.address(1), at: now + .seconds(5))
+        #expect(recent(after: 5) == nil)
+        cache.set(Self.route, for: Self.address(1))
+        #expect(recent(after: 9) == Self.route)
+    }
+
     @Test("What is looked up, also again, is waited for until the last answer, and for a second at most")
     func waiting() {
         var cache = RouteCache()

@@ -13,7 +13,7 @@ struct RemoteEntryTests {
     private static func hanging() -> RemoteEntry {
         var entry = RemoteEntry(at: Self.start)
         entry.add(.established, Self.stall, owner: nil, at: Self.start)
-        _ = entry.endList(isEstablished: true)
+        _ = entry.endList(isEstablished: true, at: Self.start)
         return entry
     }
 
@@ -23,7 +23,7 @@ struct RemoteEntryTests {
         // As the kernel's clock and this program's have it, half a second later.
         entry.answer(.milliseconds(1500), roundTrip: nil, at: Self.start)
         entry.beginList(of: [.established, .closing])
-        let end = entry.endList(isEstablished: true)
+        let end = entry.endList(isEstablished: true, at: Self.start)
         #expect(end == .gone)
     }
 
@@ -33,7 +33,7 @@ struct RemoteEntryTests {
         entry.beginList(of: [.established, .closing])
         entry.add(.established, nil, owner: nil, at: Self.start + .seconds(3))
         entry.answer(.milliseconds(100), roundTrip: nil, at: Self.start + .seconds(3))
-        let end = entry.endList(isEstablished: true)
+        let end = entry.endList(isEstablished: true, at: Self.start)
         #expect(end == .answered)
     }
 
@@ -45,13 +45,13 @@ struct RemoteEntryTests {
     func window() {
         var entry = RemoteEntry(at: Self.start)
         entry.add(.established, Self.finding(.window, age: .seconds(3600)), owner: nil, at: Self.start)
-        _ = entry.endList(isEstablished: true)
+        _ = entry.endList(isEstablished: true, at: Self.start)
         #expect(entry.isStalled && entry.silentSince == nil)
         let now = Self.start + .seconds(10)
         entry.beginList(of: [.established, .closing])
         entry.add(.established, Self.finding(.window, age: .seconds(3610)), owner: nil, at: now)
         entry.add(.established, Self.finding(.unanswered, age: .seconds(2)), owner: nil, at: now)
-        _ = entry.endList(isEstablished: true)
+        _ = entry.endList(isEstablished: true, at: Self.start)
         #expect(entry.silentSince == Self.start + .seconds(8))
         #expect(entry.stalled == [.window: 1, .unanswered: 1])
     }
@@ -66,9 +66,47 @@ struct RemoteEntryTests {
         #expect(entry.stalled == [.unanswered: 1])
         entry.beginList(of: [.connecting])
         entry.add(.connecting, nil, owner: nil, at: Self.start)
-        let end = entry.endList(isEstablished: false)
+        let end = entry.endList(isEstablished: false, at: Self.start)
         #expect(end == nil)
         #expect(entry.counts == [.established: 1, .connecting: 1])
         #expect(entry.nextTry == Self.start + .seconds(4))
+    }
+
+    @Test("Beside idle connections, what hung and has ended unseen is over after a minute without another that hangs")
+    func endedUnseen() {
+        var entry = Self.hanging()
+        func list(_ stall: StallFinding?, at second: Double) -> StallEnd? {
+            let now = Self.start + .seconds(second)
+            entry.beginList(of: [.established, .closing])
+            entry.add(.established, stall, owner: nil, at: now)
+            return entry.endList(isEstablished: true, at: now)
+        }
+        #expect(list(Self.stall, at: 30) == nil)
+        #expect(list(nil, at: 89.9) == nil)
+        #expect(list(nil, at: 90) == .gone)
+        #expect(list(Self.stall, at: 200) == nil)
+        #expect(entry.silentSince == Self.start + .seconds(198))
+    }
+
+    @Test("Owners are those of the connections that lists show now, and of the last ones once there is none")
+    func owners() {
+        var entry = RemoteEntry(at: Self.start)
+        func list(_ states: Set<ConnectionStatistics.State>, _ users: [UInt32]) {
+            entry.beginList(of: states)
+            let state: ConnectionStatistics.State = states.contains(.connecting) ? .connecting : .established
+            for user in users { entry.add(state, nil, owner: .init(user: user), at: Self.start) }
+            _ = entry.endList(isEstablished: !states.contains(.connecting), at: Self.start)
+        }
+        list([.established, .closing], [1, 2, 1])
+        list([.connecting], [3, 2])
+        #expect(entry.owners.all.map(\.user) == [3, 2, 1])
+        list([.established, .closing], [4])
+        #expect(entry.owners.all.map(\.user) == [3, 2, 4])
+        list([.connecting], [])
+        #expect(entry.owners.all == [.init(user: 4)])
+        list([.established, .closing], [])
+        #expect(entry.owners.all == [.init(user: 4)])
+        list([.established, .closing], Array(10..<30))
+        #expect(entry.owners.all == (10..<18).map { .init(user: $0) })
     }
 }

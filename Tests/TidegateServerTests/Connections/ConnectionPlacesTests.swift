@@ -45,6 +45,17 @@ import TidegateCore
         #expect(last != nil)
     }
 
+    @Test("A limit that grows makes room for the next ones, of one peer, too")
+    func growth() throws {
+        var places = ConnectionPlaces(limit: 16)
+        for _ in 0..<4 { _ = try self.take(&places, self.attacker) }
+        places.limit = 32
+        let admissions = (0..<4).map { _ in places.admit(self.attacker) }
+        #expect(admissions.allSatisfy { $0 != nil && $0?.closing == nil })
+        let fifth = places.admit(self.attacker)
+        #expect(fifth?.closing != nil)
+    }
+
     @Test("A connection that has just been opened stays while older ones of its peer send what nobody reads")
     func stalled() throws {
         var places = ConnectionPlaces(limit: 16)
