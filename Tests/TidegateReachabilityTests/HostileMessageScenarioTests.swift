@@ -121,7 +121,7 @@ struct HostileMessageScenarioTests {
     }
 
     private static func send(_ message: [UInt8], to port: UInt32) -> Int {
-        let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
+        let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         let address =
             RawMessage.bytes(UInt16(AF_NETLINK)) + [0, 0] + RawMessage.bytes(port) + RawMessage.bytes(UInt32(0))

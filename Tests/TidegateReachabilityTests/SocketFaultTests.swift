@@ -163,7 +163,7 @@ struct SocketFaultTests {
         let held = Mutex<[Int32]>([])
         try hosts.here.inside {
             for _ in 0..<2 {
-                let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
+                let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), 0)
                 // struct sockaddr_nl: the family, then the port as the second word.
                 var address = [UInt8](repeating: 0, count: 12)
                 address[0] = UInt8(AF_NETLINK)

@@ -18,7 +18,7 @@ struct RawConnection: Sendable {
     /// Connects to a port of the loopback address.
     static func open(port: Int, receiveBuffer: Int32? = nil) async throws -> RawConnection {
         try await self.onThread {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var size = receiveBuffer ?? 0
             if size > 0 { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size)) }
             var limit = timeval(tv_sec: 20, tv_usec: 0)

@@ -84,7 +84,8 @@ private struct HostileCrowd {
     }
 
     mutating func open() {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        let descriptor = socket(
+            AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         Self.name(self.source, 0) { _ = bind(descriptor, $0, $1) }
         Self.name("127.0.0.1", UInt16(self.port)) { _ = connect(descriptor, $0, $1) }

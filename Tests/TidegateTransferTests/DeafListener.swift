@@ -6,7 +6,7 @@ final class DeafListener {
     private var descriptors: [Int32] = []
 
     init() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.descriptors = [listener]
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
@@ -20,7 +20,8 @@ final class DeafListener {
         guard result == 0 else { throw NothingCame(description: "no listener: error \(errno)") }
         self.port = UInt16(bigEndian: name.sin_port)
         for _ in 0..<3 {
-            let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+            let client = socket(
+                AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
             self.descriptors.append(client)
             _ = withUnsafePointer(to: &name) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(client, $0, length) }

@@ -15,7 +15,7 @@ struct SocketTableTests {
             CurlCallbackContext(generation: 2, actions: actions, record: CurlCallRecord())
         )
         var table = SocketTable()
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         new.note(.opened(descriptor))
         new.note(.watch(descriptor: descriptor, poll: CURL_POLL_IN))

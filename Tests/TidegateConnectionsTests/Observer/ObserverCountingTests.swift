@@ -33,7 +33,8 @@ struct ObserverCountingTests {
     }
 
     private static func connect(to address: IPAddress, port: UInt16, noting own: OwnSockets) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // A program that another test starts must not inherit it, and keep it open.
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         own.insert(tg_socket_cookie(descriptor))
         var remote = sockaddr_in()
         remote.sin_family = sa_family_t(AF_INET)

@@ -173,14 +173,18 @@ struct ObserverScenarioTests {
         let fixture = try await ObserverFixture(configuration)
         let program = try fixture.start(
             """
+            import signal
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
             connection = connect(9001)
             connection.sendall(b"y" * 5000)
             connection.recv(100)
-            sys.stdin.close()
-            time.sleep(3)
+            signal.sigwait([signal.SIGUSR1])
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             connection.close()
             """)
+        let isListed = await eventually { fixture.statistics.traffic[.outgoing]?.sentBytes == 5000 }
+        #expect(isListed, "\(fixture.statistics.traffic)")
+        program.signal(SIGUSR1)
         #expect(await program.finish().status == 0)
         let isCounted = await eventually { fixture.statistics.traffic[.outgoing]?.ends[.aborted] == 1 }
         #expect(isCounted, "\(fixture.statistics.traffic)")

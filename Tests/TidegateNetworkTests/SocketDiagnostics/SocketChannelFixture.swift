@@ -63,7 +63,7 @@ enum SocketChannelFixture {
 
     /// A socket that listens at some port of IPv4; the caller closes it.
     static func listener() throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0, listen(descriptor, 1) == 0 else { throw TextError("no listener") }
         return descriptor
     }

@@ -139,7 +139,8 @@ struct SocketListTests {
 
     /// Sends a datagram to the netlink socket of this process with such a port; true if it was taken.
     private static func send(_ bytes: [UInt8], to port: UInt32) -> Bool {
-        let descriptor = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), SocketEndingChannel.protocolNumber)
+        let descriptor = socket(
+            AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), SocketEndingChannel.protocolNumber)
         defer { close(descriptor) }
         var address = sockaddr_nl()
         address.nl_family = sa_family_t(AF_NETLINK)

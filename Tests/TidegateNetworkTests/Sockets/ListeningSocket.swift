@@ -15,8 +15,8 @@ final class ListeningSocket: Sendable {
 
     /// Listens on a port of the kernel's choice, with room for `backlog` connections and one more (listen(2)).
     init(backlog: Int32) throws {
-        // SOCK_STREAM, which is in no module if a header of another one was there first.
-        self.descriptor = socket(AF_INET, 1, 0)
+        // SOCK_STREAM | SOCK_CLOEXEC, which are in no module if a header of another one was there first.
+        self.descriptor = socket(AF_INET, 1 | O_CLOEXEC, 0)
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
         name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

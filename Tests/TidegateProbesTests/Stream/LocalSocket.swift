@@ -54,7 +54,7 @@ final class LocalSocket: Sendable {
     }
 
     private static func socket(_ kind: Kind) -> Int32 {
-        // SOCK_STREAM and SOCK_DGRAM, which are in no module if a header of another one was there first.
-        Glibc.socket(AF_UNIX, kind == .stream ? 1 : 2, 0)
+        // SOCK_STREAM and SOCK_DGRAM with SOCK_CLOEXEC, which are in no module if a header of another one was there first.
+        Glibc.socket(AF_UNIX, (kind == .stream ? 1 : 2) | O_CLOEXEC, 0)
     }
 }

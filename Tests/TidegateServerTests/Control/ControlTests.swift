@@ -171,7 +171,7 @@ struct ControlTests {
         let fixture = ControlFixture()
         let directory = String(fixture.path.dropLast("/control.sock".count))
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: fixture.path.utf8) }

@@ -12,7 +12,7 @@ struct DisconnectTests {
         private let listener: Int32
 
         init(writing text: String) throws {
-            let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             self.listener = listener
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)

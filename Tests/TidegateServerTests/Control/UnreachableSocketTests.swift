@@ -51,7 +51,7 @@ struct UnreachableSocketTests {
     func foreign() async throws {
         let path = "/tmp/tidegate-foreign-\(UUID().uuidString.prefix(8))"
         defer { unlink(path) }
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         // Who calls listen(2) is who the other end takes for its peer (unix(7)).
         try Stranger.run {
             _ = Self.with(path) { bind(listener, $0, $1) }
@@ -81,13 +81,13 @@ struct UnreachableSocketTests {
     }
 
     private static func listen(at path: String) throws -> Int32 {
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         #expect(self.with(path) { bind(listener, $0, $1) } == 0 && Glibc.listen(listener, 0) == 0)
         return listener
     }
 
     private static func connect(to path: String) -> Int32? {
-        let caller = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        let caller = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         if self.with(path, { Glibc.connect(caller, $0, $1) }) == 0 { return caller }
         close(caller)
         return nil
