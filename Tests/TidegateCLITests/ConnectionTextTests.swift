@@ -21,7 +21,7 @@ import TidegateTestKit
                 "10.0.3.7:5432       db      out  12     0        0.4 ms  0.0 %    0.1 s ago",
                 "10.0.4.20 to :8080  -       in   2      0        -       -        1.0 s ago  closed 5",
                 "10.0.9.9:?          -       out  0      0        -       -        -          "
-                    + "refused 7 (1 your router, 4 the server); port lost: blocking connect",
+                    + "refused 7 (1 your router, 4 the server); port unknown: blocking connect",
             ])
     }
 
@@ -31,7 +31,8 @@ import TidegateTestKit
         report.remotes = [report.remotes[3]]
         (report.remotes[0].outcomes, report.remotes[0].failures) = ([.aborted: 2], [:])
         #expect(
-            ConnectionText.remotes(report, Self.wide)[1].hasSuffix("  aborted here 2; port lost: reset by the program"))
+            ConnectionText.remotes(report, Self.wide)[1].hasSuffix(
+                "  aborted here 2; port unknown: reset by the program"))
     }
 
     @Test("Owners are a column of their own")

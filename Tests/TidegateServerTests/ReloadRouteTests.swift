@@ -45,7 +45,9 @@ import TidegateTestKit
         #expect(one.text == "failed to reload config: \(Self.problem); the former configuration stays\n")
         let three = try await self.fixture(.failure(ReloadFailure(problem: Self.problem, others: 2)))
             .respond("POST", "/-/reload")
-        #expect(three.text == "failed to reload config: \(Self.problem), and 2 more; the former configuration stays\n")
+        #expect(
+            three.text == "failed to reload config: \(Self.problem) (and 2 more problems, in the log); "
+                + "the former configuration stays\n")
     }
 
     @Test("Without a configuration file there is nothing to reload, and GET is still no way to ask")

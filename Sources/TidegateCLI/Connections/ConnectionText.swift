@@ -74,7 +74,7 @@ enum ConnectionText {
             // The kernel has forgotten it by then.
             if report.remote.port == nil, report.remote.direction == .outgoing {
                 let isConnect = report.outcomes.keys.contains { $0.isOfConnect }
-                parts.append("port lost: \(isConnect ? "blocking connect" : "reset by the program")")
+                parts.append("port unknown: \(isConnect ? "blocking connect" : "reset by the program")")
             }
         }
         for kind in ConnectionStall.allCases where (report.stalled[kind] ?? 0) > 0 {

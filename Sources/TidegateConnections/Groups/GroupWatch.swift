@@ -18,7 +18,7 @@ struct GroupWatch {
     private var silent: Set<NextHop> = []
     private var answers = RecentAnswers()
     /// When live connections were listed last: who answered is known as of then; nil before the first list.
-    private(set) var listed: MonotonicTime?
+    private(set) var lastList: MonotonicTime?
 
     /// True if nothing hangs, as far as is known.
     var isIdle: Bool { self.unreported.isEmpty && self.reported.isEmpty && self.silent.isEmpty }
@@ -35,21 +35,20 @@ struct GroupWatch {
         at now: MonotonicTime
     ) -> Bool {
         let latest = self.answers.latest(behind: nextHop, besides: address, remotes, routes, at: now)
-        return latest.map { (self.listed ?? now) - $0 < Self.answerAge } ?? false
+        return latest.map { (self.lastList ?? now) - $0 < Self.answerAge } ?? false
     }
 
     /// Live connections have been listed.
-    mutating func didList(at now: MonotonicTime) { self.listed = now }
+    mutating func didList(at now: MonotonicTime) { self.lastList = now }
 
-    /// A connection to a remote began to hang.
-    mutating func stalled(_ remote: Remote, _ finding: StallFinding) -> [ObservationEffect] {
-        guard !self.reported.contains(remote) else { return [] }
+    /// A connection to a remote hangs.
+    mutating func addStall(_ finding: StallFinding, of remote: Remote) {
+        guard !self.reported.contains(remote) else { return }
         self.unreported[remote] = finding
-        return []
     }
 
-    /// No connection to a remote hangs any more; true if an event had told that some do.
-    mutating func ended(_ remote: Remote) -> Bool {
+    /// No connection to a remote hangs any more; true if an event has reported that some did.
+    mutating func removeStalls(of remote: Remote) -> Bool {
         self.unreported[remote] = nil
         return self.reported.remove(remote) != nil
     }
@@ -58,7 +57,7 @@ struct GroupWatch {
     mutating func assess(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Assessment {
         self.forget(allBut: remotes)
         var assessment = Assessment()
-        let moment = self.listed ?? now
+        let moment = self.lastList ?? now
         let groups = Dictionary(grouping: remotes.entries.keys) { routes.nextHop(to: $0.address) }
         var stillSilent: Set<NextHop> = []
         for (nextHop, members) in groups {

@@ -7,7 +7,8 @@ package import TidegateNetwork
 ///
 /// It needs no privilege. It never gates a task and never changes a level.
 package final class ConnectionObserver: ConnectionObservation {
-    /// What an observer asks, and whom it tells; all of it is called on the observer's thread and returns at once.
+    /// What an observer asks, and whom it tells; all but `route` is called on the observer's thread and must return at
+    /// once.
     package struct Environment: Sendable {
         /// Told of everything worth an event.
         package var publish: @Sendable (ConnectionEvent) -> Void

@@ -12,7 +12,7 @@ extension ConnectionsReport {
         self.init(
             mode: mode, reason: reason, remotes: remotes.sorted(by: Self.isBefore), dropped: statistics.dropped,
             unexplained: statistics.unexplained.values.reduce(0, +))
-        self.listed = state.groups.listed.map { now - $0 }
+        self.listed = state.groups.lastList.map { now - $0 }
     }
 
     // Those that hang first, then those with the most connections; alike ones always in the same order.

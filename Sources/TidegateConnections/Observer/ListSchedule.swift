@@ -37,7 +37,7 @@ struct ListSchedule {
     }
 
     /// A second has passed, in which the kernel counted; nil if it does not say.
-    mutating func second(_ counters: TCPCounters?) {
+    mutating func secondPassed(_ counters: TCPCounters?) {
         self.count(counters)
         guard let now = counters?.retransmittedSegments else { return }
         self.isSuspicious = self.retransmitted.map { now > $0 } ?? false

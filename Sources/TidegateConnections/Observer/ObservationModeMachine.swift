@@ -110,7 +110,8 @@ package struct ObservationModeMachine: Sendable {
     /// Why not better, in one clause; nil in the best mode.
     package var reason: String? {
         if self.isStorm {
-            return "more than \(Self.stormRate) connections end in a second, or messages about them are lost"
+            return "too many connections end to read a message about each; until it is calm for \(Self.calmSeconds) s, "
+                + "only live ones are listed"
         }
         let refusals = [self.endingsRefusal, self.partRefusal, self.listsRefusal].compactMap(\.self)
         return refusals.isEmpty ? nil : Set(refusals).sorted().joined(separator: "; ")

@@ -24,7 +24,7 @@ struct ObservationRate {
 
     /// A second has passed; `drops` are all drops so far.
     @discardableResult
-    mutating func second(_ drops: UInt32, _ counters: TCPCounters?) -> Second {
+    mutating func secondPassed(_ drops: UInt32, _ counters: TCPCounters?) -> Second {
         let opened = counters.map { $0.activeOpens + $0.passiveOpens } ?? 0
         let second = Second(
             messages: self.messages, drops: Int(self.newDrops(drops)), opened: Int(opened.growth(since: self.opened)))

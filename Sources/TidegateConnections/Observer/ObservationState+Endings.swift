@@ -81,7 +81,7 @@ extension ObservationState {
         _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?
     ) {
         guard let info = report.tcp else { return }
-        var connection = known ?? TrackedConnection(report, ending.direction, list: self.table.list)
+        var connection = known ?? TrackedConnection(report, ending.direction, listNumber: self.table.listNumber)
         self.recorder.traffic(connection.advance(to: info), ending.direction)
         if ending.direction == .outgoing, let sample = info.shortestRoundTrip {
             self.recorder.roundTrip(.microseconds(Int64(sample)), ConnectionScope(report.remote.address))
@@ -156,7 +156,7 @@ extension ObservationState {
     mutating func begin(_ counters: TCPCounters) { _ = self.ambiguous.assess(by: counters) }
 
     /// A second has passed, in which the kernel counted; nil if it does not say.
-    mutating func second(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
+    mutating func secondPassed(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
         self.recorder.count(counters)
         var effects = self.failures.flush(at: now.monotonic).map(ObservationEffect.publish)
         for (report, outcome) in self.ambiguous.assess(by: counters) {
@@ -186,9 +186,10 @@ extension ConnectionOutcome {
         }
     }
 
-    /// Whether the remote answered until the end of a connection that hung, if it did, in this way.
+    /// Whether an end of this kind shows that the remote had answered until then; `stall` is how the connection hung, if
+    /// it did.
     ///
-    /// What comes from a remote to which nothing comes through is no answer.
+    /// While nothing reaches a remote, what it sends is no answer.
     func isAnswer(after stall: ConnectionStall?) -> Bool {
         switch self {
         case .established, .refused, .closed, .reset: true

@@ -23,7 +23,7 @@ extension ObservationState {
         let isKnown = self.table.update(report.cookie) { $0.direction }
         direction = isKnown ?? self.direction(of: report, at: now.monotonic)
         if isKnown == nil {
-            var connection = TrackedConnection(report, direction, list: self.table.list)
+            var connection = TrackedConnection(report, direction, listNumber: self.table.listNumber)
             if isFirst { connection.flags.insert(.old) }
             // Of more than are kept each list shows how many there are and which of them hang, not what became of them.
             let isKept = self.table.insert(connection)
@@ -61,7 +61,7 @@ extension ObservationState {
         }
         guard let stall else { return [] }
         if step.isNewlyStalled { self.recorder.stall(stall.kind, direction) }
-        return self.groups.stalled(remote, stall)
+        self.groups.addStall(stall, of: remote)
     }
 
     private struct Step {
@@ -76,10 +76,10 @@ extension ObservationState {
     private mutating func advance(
         _ report: SocketReport, _ direction: ConnectionDirection, _ stall: StallFinding?, isFirst: Bool
     ) -> Step {
-        let list = self.table.list
+        let list = self.table.listNumber
         let isOpen = Self.state(of: report) != .connecting
         let step = self.table.update(report.cookie) { connection in
-            connection.list = list
+            connection.listNumber = list
             let isNewlyEstablished = isOpen && !connection.flags.contains(.established)
             if isOpen { connection.flags.insert(.established) }
             if report.state == .synSent, report.tcp?.retransmittedSegments == 0, report.timerExpiries > 0 {
@@ -95,7 +95,7 @@ extension ObservationState {
         }
         return step
             ?? Step(
-                remote: TrackedConnection(report, direction, list: list).remote, delta: TrafficDelta(),
+                remote: TrackedConnection(report, direction, listNumber: list).remote, delta: TrafficDelta(),
                 owner: .init(user: report.user), isNewlyEstablished: false, isNewlyStalled: false)
     }
 
@@ -105,13 +105,13 @@ extension ObservationState {
         self.recorder.dump(kind, took: duration)
         guard kind != .listeners else { return [] }
         if kind == .established { self.groups.didList(at: now.monotonic) }
-        if kind == .established, self.table.list > 1 {
+        if kind == .established, self.table.listNumber > 1 {
             // Messages about their ends were lost, or they ended while the groups were left.
-            _ = self.table.removeAll(notSeenSince: self.table.list - 1)
+            _ = self.table.removeAll(notSeenSince: self.table.listNumber - 1)
         }
         var effects: [ObservationEffect] = []
         for (remote, end) in self.remotes.endList(isEstablished: kind == .established, at: now.monotonic) {
-            guard self.groups.ended(remote), end == .answered else { continue }
+            guard self.groups.removeStalls(of: remote), end == .answered else { continue }
             effects.append(.publish(.recovered(remote)))
         }
         if kind == .established { self.remotes.prune(at: now.monotonic) }

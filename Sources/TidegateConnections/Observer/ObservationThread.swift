@@ -66,7 +66,7 @@ final class ObservationThread: LoopHandler {
         self.listListeners()
         self.list(.established)
         self.list(.connecting)
-        self.rate.second(self.sockets.dropCount, TCPCounters.read())
+        self.rate.secondPassed(self.sockets.dropCount, TCPCounters.read())
         self.publishMode()
         self.start(.connecting, after: self.state.configuration.connectingInterval)
         self.start(.established, after: self.state.configuration.establishedInterval)
@@ -145,7 +145,7 @@ final class ObservationThread: LoopHandler {
             self.lists.suspectPauseEnded()
             self.list(.established)
         case .second:
-            self.second()
+            self.secondPassed()
             self.start(.second, after: .seconds(1))
         case .batch:
             if let descriptor = self.sockets.endingsDescriptor { try? self.loop.watch(descriptor, for: .read) }
@@ -211,7 +211,7 @@ final class ObservationThread: LoopHandler {
         } else {
             self.state.cancel(kind)
         }
-        self.listed(refusal)
+        self.setListRefusal(refusal)
         self.execute(effects)
         return duration
     }
@@ -225,10 +225,10 @@ final class ObservationThread: LoopHandler {
             self.state.replaceListeners(reports, at: self.now.monotonic) { own.contains($0) }
             _ = self.state.end(.listeners, took: self.loop.clock.monotonic() - start, at: self.now)
         }
-        self.listed(refusal)
+        self.setListRefusal(refusal)
     }
 
-    private func listed(_ refusal: ObservationSockets.Refusal?) {
+    private func setListRefusal(_ refusal: ObservationSockets.Refusal?) {
         _ = self.mode.handle(.lists(refusal: refusal?.text))
         _ = self.mode.handle(.kernelPart(refusal: refusal.flatMap { $0.isMissing ? $0.text : nil }))
         self.publishMode()
@@ -241,16 +241,16 @@ final class ObservationThread: LoopHandler {
         self.state.recorder.set(found)
     }
 
-    private func second() {
+    private func secondPassed() {
         let counters = TCPCounters.read()
         self.reopen()
-        self.lists.second(counters)
+        self.lists.secondPassed(counters)
         if self.mode.mode.hasLists, self.lists.isOutdated(at: self.loop.clock.monotonic()) { self.list(.established) }
         if self.lists.isSuspicious { self.refresh() }
         _ = self.mode.handle(.counters(isReadable: counters != nil))
         self.readEndings()
-        self.execute(self.state.second(counters, at: self.now))
-        let second = self.rate.second(self.sockets.dropCount, counters)
+        self.execute(self.state.secondPassed(counters, at: self.now))
+        let second = self.rate.secondPassed(self.sockets.dropCount, counters)
         if second.drops > 0 {
             self.state.recorder.drop(second.drops)
             self.dependencies.publish(.dropped(count: second.drops))

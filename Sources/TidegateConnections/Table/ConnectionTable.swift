@@ -14,7 +14,7 @@ struct ConnectionTable {
     private var places: [UInt64: UInt32] = [:]
     private let limit: Int
     /// The number of the present list of all connections, from 1; 0 before the first.
-    private(set) var list: UInt32 = 0
+    private(set) var listNumber: UInt32 = 0
 
     init(limit: Int) { self.limit = limit }
 
@@ -22,10 +22,10 @@ struct ConnectionTable {
     private var isFull: Bool { self.count >= self.limit }
 
     /// A list of all connections begins.
-    mutating func beginList() { self.list &+= 1 }
+    mutating func beginList() { self.listNumber &+= 1 }
 
     /// The list that began was refused.
-    mutating func cancelList() { self.list &-= 1 }
+    mutating func cancelList() { self.listNumber &-= 1 }
 
     /// Calls `body` with a connection, to change it; nil if it is not known.
     mutating func update<Result>(_ cookie: UInt64, _ body: (inout TrackedConnection) -> Result) -> Result? {
@@ -35,8 +35,8 @@ struct ConnectionTable {
 
     /// The present list showed a connection.
     mutating func markSeen(_ cookie: UInt64) {
-        let list = self.list
-        _ = self.update(cookie) { $0.list = list }
+        let list = self.listNumber
+        _ = self.update(cookie) { $0.listNumber = list }
     }
 
     /// Takes in a connection that is not known yet; false if there are too many.
@@ -80,7 +80,7 @@ struct ConnectionTable {
         let gone = self.blocks.flatMap { block in
             block.filter { connection in
                 let slack = connection.flags.contains(.established) ? 0 : Self.openingLists
-                return connection.list < list && list - connection.list > slack
+                return connection.listNumber < list && list - connection.listNumber > slack
             }
         }
         for connection in gone { self.remove(connection.cookie) }

@@ -23,19 +23,19 @@ struct TrackedConnection {
     private let controlGroup: UInt64
     private var counters = CountedTraffic()
     /// The number of the last list that showed it.
-    var list: UInt32
+    var listNumber: UInt32
     // The remote's if a program of this host opened the connection, else this host's.
     private let port: UInt16
     var flags: Flags
     private var stallCode: UInt8 = 0
 
-    init(_ report: SocketReport, _ direction: ConnectionDirection, list: UInt32) {
+    init(_ report: SocketReport, _ direction: ConnectionDirection, listNumber: UInt32) {
         self.cookie = report.cookie
         let address = report.remote.address
         self.remoteAddress = StoredAddress(high: address.bits.high, low: address.bits.low, zone: address.zone)
         self.controlGroup = report.controlGroup ?? 0
         self.user = report.user
-        self.list = list
+        self.listNumber = listNumber
         self.port = direction == .outgoing ? report.remote.port : report.local.port
         self.flags = direction == .incoming ? .incoming : []
         if address.family == .ipv6 { self.flags.insert(.ipv6) }

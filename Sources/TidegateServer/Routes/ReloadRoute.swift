@@ -30,7 +30,9 @@ struct ReloadRoute: Sendable {
     /// 200, or 500 with the problem as blackbox_exporter begins it.
     func respond(to request: Request) async -> Response {
         guard Self.isOfThisSite(request.head) else {
-            return ProblemDocument(.forbidden, "Another site's page may not reload the configuration.").response
+            return ProblemDocument(
+                .forbidden, "The Origin header names another site, whose pages may not reload the configuration."
+            ).response
         }
         guard let reload else {
             return ProblemDocument(.notFound, "There is no configuration file: start with --config.file.").response
@@ -55,7 +57,8 @@ struct ReloadRoute: Sendable {
 extension ReloadFailure {
     /// One sentence for who asked.
     fileprivate var text: String {
-        let more = self.others > 0 ? ", and \(self.others) more" : ""
+        let number = self.others == 1 ? "1 more problem" : "\(self.others) more problems"
+        let more = self.others > 0 ? " (and \(number), in the log)" : ""
         return "failed to reload config: \(self.problem)\(more); the former configuration stays"
     }
 }

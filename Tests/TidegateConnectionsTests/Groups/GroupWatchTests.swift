@@ -16,9 +16,7 @@ struct GroupWatchTests {
         var now = GroupWatchTests.start
 
         /// A list shows a connection to a remote, which answered so many seconds ago and may hang.
-        func show(
-            _ remote: Remote, answered: Double?, stalled kind: ConnectionStall? = nil
-        ) -> [ObservationEffect] {
+        func show(_ remote: Remote, answered: Double?, stalled kind: ConnectionStall? = nil) {
             let age = Duration.seconds(answered ?? 3)
             let finding = kind.map { StallFinding(kind: $0, age: age, retransmits: 3, nextTry: .seconds(4)) }
             let now = self.now
@@ -27,7 +25,7 @@ struct GroupWatchTests {
                 if let answered { entry.answer(.seconds(answered), roundTrip: nil, at: now) }
             }
             _ = self.remotes.endList(isEstablished: true, at: now)
-            return finding.map { self.groups.stalled(remote, $0) } ?? []
+            if let finding { self.groups.addStall(finding, of: remote) }
         }
 
         func route(
@@ -39,11 +37,11 @@ struct GroupWatchTests {
             self.routes.set(AddressRoute(verdict: verdict, link: "v0"), for: remote.address)
         }
 
-        func recovered(_ remote: Remote) -> Bool { self.groups.ended(remote) }
+        func recovered(_ remote: Remote) -> Bool { self.groups.removeStalls(of: remote) }
 
-        func stalled(_ remote: Remote) -> [ObservationEffect] {
-            self.groups.stalled(
-                remote, StallFinding(kind: .unanswered, age: .seconds(3), retransmits: 3, nextTry: .seconds(4)))
+        func stall(_ remote: Remote) {
+            self.groups.addStall(
+                StallFinding(kind: .unanswered, age: .seconds(3), retransmits: 3, nextTry: .seconds(4)), of: remote)
         }
 
         func assess() -> (parties: [Remote: FaultParty], events: [ConnectionEvent]) {
@@ -72,7 +70,7 @@ struct GroupWatchTests {
         let world = World()
         let remotes = [try Self.remote("10.0.0.5"), try Self.remote("10.0.0.6")]
         for remote in remotes {
-            _ = world.show(remote, answered: nil, stalled: .unanswered)
+            world.show(remote, answered: nil, stalled: .unanswered)
             world.route(remote, Verdict(level: .routed, path: NetworkPath(interface: "v0", index: 77)))
         }
         let (parties, events) = world.assess()
@@ -84,8 +82,8 @@ struct GroupWatchTests {
     func once() throws {
         let world = World()
         let (silent, answering) = (try Self.remote("192.0.2.1"), try Self.remote("203.0.113.1"))
-        _ = world.show(silent, answered: 3, stalled: .unanswered)
-        _ = world.show(answering, answered: 0.1)
+        world.show(silent, answered: 3, stalled: .unanswered)
+        world.show(answering, answered: 0.1)
         let early = world.assess().events
         #expect(early.isEmpty)
         #expect(world.groups.hasUnreported)
@@ -95,7 +93,7 @@ struct GroupWatchTests {
         #expect(found.events == [Self.stall(silent, .unanswered, age: 3, .theirs)])
         #expect(found.parties == [silent: .theirs])
         #expect(!world.groups.hasUnreported)
-        #expect(world.stalled(silent).isEmpty)
+        world.stall(silent)
         #expect(world.assess().events.isEmpty)
         #expect(!world.groups.isIdle)
     }
@@ -104,9 +102,9 @@ struct GroupWatchTests {
     func recovery() throws {
         let world = World()
         let silent = try Self.remote("192.0.2.1")
-        _ = world.show(silent, answered: 3, stalled: .unanswered)
+        world.show(silent, answered: 3, stalled: .unanswered)
         #expect(!world.recovered(silent))
-        _ = world.stalled(silent)
+        world.stall(silent)
         world.route(silent)
         #expect(world.assess().events.count == 1)
         #expect(world.recovered(silent))
@@ -118,7 +116,7 @@ struct GroupWatchTests {
     func forgotten() throws {
         let world = World()
         let (reported, waiting) = (try Self.remote("192.0.2.1"), try Self.remote("192.0.2.2"))
-        for remote in [reported, waiting] { _ = world.show(remote, answered: 3, stalled: .unanswered) }
+        for remote in [reported, waiting] { world.show(remote, answered: 3, stalled: .unanswered) }
         world.route(reported)
         let isReported = !world.assess().events.isEmpty
         #expect(isReported && world.groups.hasUnreported)
@@ -132,7 +130,7 @@ struct GroupWatchTests {
     func alone() throws {
         let world = World()
         let silent = try Self.remote("192.0.2.1")
-        _ = world.show(silent, answered: 3, stalled: .unanswered)
+        world.show(silent, answered: 3, stalled: .unanswered)
         world.route(silent)
         let found = world.assess()
         #expect(found.events == [Self.stall(silent, .unanswered, age: 3, .unknown)])
@@ -143,7 +141,7 @@ struct GroupWatchTests {
         let world = World()
         let remotes = [try Self.remote("192.0.2.1"), try Self.remote("203.0.113.1")]
         for remote in remotes {
-            _ = world.show(remote, answered: 3, stalled: .unanswered)
+            world.show(remote, answered: 3, stalled: .unanswered)
             world.route(remote)
         }
         let silent = ConnectionEvent.groupSilent(gateway: Self.gateway, interface: "v0", remotes: 2)
@@ -162,7 +160,7 @@ struct GroupWatchTests {
         }
         #expect(world.assess().events.isEmpty)
         #expect(world.groups.isIdle)
-        for remote in remotes { _ = world.show(remote, answered: 3, stalled: .unanswered) }
+        for remote in remotes { world.show(remote, answered: 3, stalled: .unanswered) }
         #expect(world.assess().events.contains(silent))
     }
 
@@ -170,7 +168,7 @@ struct GroupWatchTests {
     func nextHops() throws {
         let world = World()
         let (one, two) = (try Self.remote("192.0.2.1"), try Self.remote("203.0.113.1"))
-        for remote in [one, two] { _ = world.show(remote, answered: 3, stalled: .unanswered) }
+        for remote in [one, two] { world.show(remote, answered: 3, stalled: .unanswered) }
         world.route(one)
         world.route(
             two,
@@ -185,7 +183,7 @@ struct GroupWatchTests {
     func ports() throws {
         let world = World()
         let (one, two) = (try Self.remote("192.0.2.1", port: 80), try Self.remote("192.0.2.1", port: 443))
-        for remote in [one, two] { _ = world.show(remote, answered: 3, stalled: .unanswered) }
+        for remote in [one, two] { world.show(remote, answered: 3, stalled: .unanswered) }
         world.route(one)
         let found = world.assess()
         #expect(found.parties == [one: .unknown, two: .unknown])
@@ -197,8 +195,8 @@ struct GroupWatchTests {
         let world = World()
         let (blocked, open) = (try Self.remote("192.0.2.1", port: 81), try Self.remote("192.0.2.1", port: 443))
         let other = try Self.remote("203.0.113.1")
-        for remote in [blocked, other] { _ = world.show(remote, answered: nil, stalled: .connecting) }
-        _ = world.show(open, answered: 0.1)
+        for remote in [blocked, other] { world.show(remote, answered: nil, stalled: .connecting) }
+        world.show(open, answered: 0.1)
         for remote in [blocked, open, other] { world.route(remote) }
         let found = world.assess()
         #expect(found.parties == [blocked: .theirs, other: .theirs])
@@ -210,7 +208,7 @@ struct GroupWatchTests {
         let world = World()
         let remotes = [try Self.remote("192.0.2.1"), try Self.remote("203.0.113.1")]
         for remote in remotes {
-            _ = world.show(remote, answered: 3, stalled: .window)
+            world.show(remote, answered: 3, stalled: .window)
             world.route(remote)
         }
         let found = world.assess()
@@ -225,8 +223,8 @@ struct GroupWatchTests {
     func noRoute(_ reason: UnreachableReason?, _ party: FaultParty) throws {
         let world = World()
         let (silent, answering) = (try Self.remote("192.0.2.1"), try Self.remote("203.0.113.1"))
-        _ = world.show(silent, answered: 3, stalled: .unanswered)
-        _ = world.show(answering, answered: 0.1)
+        world.show(silent, answered: 3, stalled: .unanswered)
+        world.show(answering, answered: 0.1)
         world.route(silent, Verdict(level: .local, reason: reason))
         world.route(answering)
         #expect(world.assess().parties == [silent: party])

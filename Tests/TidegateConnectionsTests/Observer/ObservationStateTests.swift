@@ -179,7 +179,7 @@ struct ObservationStateTests {
         _ = state.end(.connecting, took: .zero, at: Self.start)
         (connect.state, connect.remote.port, connect.local.port) = (.close, 0, 0)
         _ = state.ended(connect, at: Self.start)
-        _ = state.second(TCPCounters(), at: Self.start)
+        _ = state.secondPassed(TCPCounters(), at: Self.start)
         let entry = state.remotes.entries[Remote(IPAddress(ipv4: 0xC633_6407), port: 5432, .outgoing)]
         #expect(entry?.outcomes.counts(at: Self.start.monotonic) == [.refused: 1])
         #expect(state.remotes.entries.count == 1)

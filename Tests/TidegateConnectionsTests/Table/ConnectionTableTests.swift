@@ -51,7 +51,7 @@ struct ConnectionTableTests {
         }
         let gone = table.removeAll(notSeenSince: 5)
         #expect(gone.count == 1500)
-        let lists = [1, 2].map { cookie in table.update(cookie) { $0.list } }
+        let lists = [1, 2].map { cookie in table.update(cookie) { $0.listNumber } }
         #expect(table.count == 1500 && lists == [5, nil])
     }
 
