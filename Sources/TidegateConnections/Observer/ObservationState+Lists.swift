@@ -15,10 +15,10 @@ extension ObservationState {
     }
 
     /// A list showed a connection; `isFirst` for the first list, which shows what was there before.
-    mutating func add(_ report: SocketReport, isFirst: Bool, at now: Moment) -> [ObservationEffect] {
+    mutating func add(_ report: SocketReport, isFirst: Bool, at now: Moment) {
         // It has ended, and the message about it has come; while the peer does not close, too, the kernel remembers it, and
         // lists it in the state FIN-WAIT-2 (tcp_fin_timeout in ip-sysctl).
-        guard report.timer != .timeWait else { return [] }
+        guard report.timer != .timeWait else { return }
         let direction: ConnectionDirection
         let isKnown = self.table.update(report.cookie) { $0.direction }
         direction = isKnown ?? self.direction(of: report, at: now.monotonic)
@@ -31,7 +31,7 @@ extension ObservationState {
         }
         guard self.counts(report) else {
             self.table.markSeen(report.cookie)
-            return []
+            return
         }
         let stall = StallDetector.stall(of: report)
         let step = self.advance(report, direction, stall, isFirst: isFirst)
@@ -59,7 +59,7 @@ extension ObservationState {
         if let answered {
             self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered))
         }
-        guard let stall else { return [] }
+        guard let stall else { return }
         if step.isNewlyStalled { self.recorder.stall(stall.kind, direction) }
         self.groups.addStall(stall, of: remote)
     }

@@ -194,7 +194,7 @@ final class ObservationThread: LoopHandler {
         self.state.begin(kind)
         let refusal = self.sockets.list(kind == .connecting ? .connecting : .live) { report in
             count += 1
-            effects += self.state.add(report, isFirst: isFirst, at: now)
+            self.state.add(report, isFirst: isFirst, at: now)
             hasSuspects = hasSuspects || StallDetector.isSuspect(report) && self.state.counts(report)
         }
         let end = self.loop.clock.monotonic()

@@ -49,7 +49,7 @@ struct ObservationStateTests {
         var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
         func list(isFirst: Bool) {
             state.begin(.established)
-            _ = state.add(Self.live, isFirst: isFirst, at: Self.start)
+            state.add(Self.live, isFirst: isFirst, at: Self.start)
             _ = state.end(.established, took: .zero, at: Self.start)
         }
         list(isFirst: true)
@@ -75,9 +75,9 @@ struct ObservationStateTests {
         second.tcp?.retransmissionTimeout = 4_000_000
         func list(isFirst: Bool) -> [ObservationEffect] {
             state.begin(.established)
-            var effects = state.add(Self.live, isFirst: isFirst, at: Self.start)
-            effects += state.add(second, isFirst: isFirst, at: Self.start)
-            return effects + state.end(.established, took: .zero, at: Self.start)
+            state.add(Self.live, isFirst: isFirst, at: Self.start)
+            state.add(second, isFirst: isFirst, at: Self.start)
+            return state.end(.established, took: .zero, at: Self.start)
         }
         _ = list(isFirst: true)
         let route = AddressRoute(verdict: Verdict(level: .routed), link: "v0")
@@ -139,8 +139,8 @@ struct ObservationStateTests {
         var now = Self.start
         func list(_ reports: [SocketReport]) -> [ObservationEffect] {
             state.begin(.established)
-            var effects = reports.flatMap { state.add($0, isFirst: false, at: now) }
-            effects += state.end(.established, took: .zero, at: now)
+            for report in reports { state.add(report, isFirst: false, at: now) }
+            let effects = state.end(.established, took: .zero, at: now)
             now = ObservationState.Moment(monotonic: now.monotonic + .seconds(8), wall: now.wall)
             return effects
         }
@@ -175,7 +175,7 @@ struct ObservationStateTests {
             state: .synSent, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_003),
             remote: .init(IPAddress(ipv4: 0xC633_6407), 5432), cookie: 12, tcp: TCPInfo())
         state.begin(.connecting)
-        _ = state.add(connect, isFirst: false, at: Self.start)
+        state.add(connect, isFirst: false, at: Self.start)
         _ = state.end(.connecting, took: .zero, at: Self.start)
         (connect.state, connect.remote.port, connect.local.port) = (.close, 0, 0)
         _ = state.ended(connect, at: Self.start)

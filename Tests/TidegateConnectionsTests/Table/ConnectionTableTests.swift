@@ -10,7 +10,7 @@ struct ConnectionTableTests {
         TrackedConnection(
             SocketReport(
                 state: .established, local: .init(IPAddress(ipv4: 1), 1), remote: .init(IPAddress(ipv4: 2), 2),
-                cookie: cookie), .outgoing, list: list)
+                cookie: cookie), .outgoing, listNumber: list)
     }
 
     @Test("Every connection is found by its number, however many were taken in and removed")
