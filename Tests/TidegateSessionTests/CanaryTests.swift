@@ -37,13 +37,20 @@ struct CanaryTests {
     func newPath() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let resolver = ScriptedResolver(["tide.test": [try #require(IPAddress("127.0.0.1"))]])
+        let address = try #require(IPAddress("127.0.0.1"))
+        let resolver = ScriptedResolver(["tide.test": [address]])
         let fixture = try SessionFixture(resolver: resolver)
-        let url = "http://tide.test:\(server.port)/"
+        let target = try Target("tide.test:\(server.port)")
+        let url = "http://\(target)/"
+        func say(_ verdict: Verdict) {
+            let own = AddressVerdict(address: address, verdict: verdict)
+            fixture.paths.say(TargetVerdict(target: target, verdict: verdict, addresses: [own]))
+        }
+        say(ScriptedPathSource.routed())
         for _ in 0..<3 { #expect(await fixture.run(try TaskRequest(url: url)).result().outcome == .success) }
         #expect(server.accepted == 1)
         let asked = resolver.asked.count
-        fixture.paths.say(ScriptedPathSource.routed(over: "eth1", index: 7))
+        say(ScriptedPathSource.routed(over: "eth1", index: 7))
         #expect(await fixture.wait { fixture.poolRenewals == 1 })
         #expect(await fixture.wait { server.open == 0 })
         #expect(await fixture.run(try TaskRequest(url: url)).result().outcome == .success)

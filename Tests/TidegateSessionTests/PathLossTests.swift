@@ -176,4 +176,100 @@ struct PathLossTests {
         #expect(resolver.asked.count == 2)
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    // MARK: - Names that the monitor learns later
+
+    /// A session in which the monitor has not resolved slow.test yet, so that its verdict is that on the resolvers.
+    private static func unresolved(_ configuration: SessionConfiguration = .init()) throws -> SessionFixture {
+        let resolver = ScriptedResolver()
+        resolver.say(.success([try #require(IPAddress("127.0.0.1"))]), about: "slow.test")
+        return try SessionFixture(
+            configuration,
+            paths: ScriptedPathSource(ScriptedPathSource.routed(over: "eth0", index: 2, source: "192.0.2.1")),
+            resolver: resolver)
+    }
+
+    private static func resolved(_ server: LiveServer, over path: Verdict) throws -> TargetVerdict {
+        let target = try Target("slow.test:\(server.port)")
+        let address = try #require(IPAddress("127.0.0.1"))
+        return TargetVerdict(
+            target: target, verdict: path, addresses: [AddressVerdict(address: address, verdict: path)])
+    }
+
+    @Test(
+        "The path to the resolvers is not a connection's: that to its own address is no change",
+        arguments: [true, false])
+    func resolvedLate(isIdempotent: Bool) async throws {
+        let answers = Latch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.waitFor(answers), .send(LiveServerAnswer.head(204, []))])
+        }
+        defer { server.stop() }
+        let fixture = try Self.unresolved()
+        let url = "http://slow.test:\(server.port)/"
+        let task = fixture.run(try TaskRequest(url: url, method: isIdempotent ? "GET" : "POST"))
+        #expect(await fixture.wait { server.requests.count == 1 })
+        fixture.paths.say(try Self.resolved(server, over: ScriptedPathSource.routed()))
+        let other = fixture.run(try TaskRequest(url: url))
+        #expect(await fixture.wait { server.requests.count == 2 })
+        answers.open()
+        #expect(await task.result().outcome == .success)
+        #expect(await other.result().outcome == .success)
+        #expect(server.requests.count == 2)
+        #expect(fixture.poolRenewals == 0)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A connection's path is known once its address is, and its change ends the attempt")
+    func movedAfterResolution() async throws {
+        let server = try LiveServer { $0.number == 1 ? LiveServerAnswer([.hang]) : .respond(text: "ok") }
+        defer { server.stop() }
+        let fixture = try Self.unresolved()
+        let task = fixture.run(try TaskRequest(url: "http://slow.test:\(server.port)/"))
+        #expect(await fixture.wait { server.requests.count == 1 })
+        fixture.paths.say(try Self.resolved(server, over: ScriptedPathSource.routed()))
+        fixture.paths.say(try Self.resolved(server, over: ScriptedPathSource.routed(over: "eth1", index: 3)))
+        #expect(await task.result().outcome == .success)
+        #expect(server.requests.count == 2)
+        #expect(fixture.poolRenewals == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("The path of another address of a name is not a connection's")
+    func otherAddress() async throws {
+        let answers = Latch()
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.waitFor(answers), .send(LiveServerAnswer.head(204, []))])
+        }
+        defer { server.stop() }
+        let fixture = try Self.unresolved()
+        fixture.paths.say(try Self.resolved(server, over: ScriptedPathSource.routed()))
+        let task = fixture.run(try TaskRequest(url: "http://slow.test:\(server.port)/"))
+        #expect(await fixture.wait { server.requests.count == 1 })
+        var verdict = try Self.resolved(server, over: ScriptedPathSource.routed(over: "eth1", index: 3))
+        verdict.addresses[0].address = try #require(IPAddress("192.0.2.9"))
+        fixture.paths.say(verdict)
+        answers.open()
+        #expect(await task.result().outcome == .success)
+        #expect(server.requests.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A failure after the monitor has resolved the name is not put down to a path that moved")
+    func blame() async throws {
+        let refuses = Latch()
+        let server = try LiveServer { _ in LiveServerAnswer([.waitFor(refuses), .reset]) }
+        defer { server.stop() }
+        let fixture = try Self.unresolved()
+        var request = try TaskRequest(url: "http://slow.test:\(server.port)/")
+        request.retry = RetryPolicy(attempts: 1)
+        let task = fixture.run(request)
+        #expect(await fixture.wait { server.requests.count == 1 })
+        fixture.paths.say(try Self.resolved(server, over: ScriptedPathSource.routed()))
+        refuses.open()
+        let result = await task.result()
+        #expect(result.failure == .reset)
+        #expect(result.attribution?.party == .theirs)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
 }

@@ -45,8 +45,7 @@ final class AttemptReports {
     private func wireReached(_ contact: ConnectionFacts, _ record: TaskRecord) {
         guard let target = record.target else { return }
         record.live?.contact = contact
-        let verdict = target.verdict(for: record.attempt.proxy != nil ? nil : contact.remote)
-        if let path = verdict.path { record.live?.path.connected(on: path) }
+        record.live?.path.connected(on: target.verdict(for: contact.remote).path)
         record.retry.linkFailures = 0
         self.admission.connected(record)
     }

@@ -57,10 +57,10 @@ final class PathLossHandler {
 
     // A target has a new verdict: attempts on a lost path are ended before others are started.
     private func verdictArrived(_ verdict: TargetVerdict, at state: TargetState) {
-        state.update(verdict)
+        let known = state.update(verdict)
         self.gate.cancel(.firstVerdict, of: state)
         let isStale = state.pooled.isStale(
-            by: verdict.verdict, generation: self.pool.current, grace: self.configuration.lossGrace,
+            by: known, generation: self.pool.current, grace: self.configuration.lossGrace,
             at: self.driver.now)
         if isStale { self.pool.markStale() }
         for number in state.tasks.values.sorted() {
@@ -77,8 +77,10 @@ final class PathLossHandler {
 
     private func pathMayHaveChanged(under record: TaskRecord, _ state: TargetState) {
         if let live = record.live {
+            let remote = live.contact?.remote
             let change = self.gate.change(
-                from: live.path.current, local: live.contact?.local, remote: live.contact?.remote, at: state)
+                from: live.path.current, local: live.contact?.local, remote: remote, at: state)
+            live.path.learned(state.verdict(for: remote).path)
             switch change {
             case .moved: self.leavePath(record, state)
             case .down: self.beginGrace(record, state)

@@ -55,7 +55,7 @@ final class FailureReporter {
         let after = record.target?.verdict(for: outcome.peer) ?? .unknown
         var before = end.live.path.before
         before.path = FaultAttributor.pathBefore(
-            connected: end.live.contact == nil ? nil : end.live.path.current, first: before.path,
+            connected: end.live.contact == nil ? nil : end.live.path.current ?? after.path, first: before.path,
             best: record.target?.verdict(for: nil).path, after: after.path)
         var evidence = FailureEvidence(
             failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,

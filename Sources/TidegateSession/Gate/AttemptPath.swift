@@ -4,8 +4,7 @@ internal import TidegateCore
 struct AttemptPath {
     /// What was known of the target when the attempt began.
     private let known: KnownVerdict?
-    /// The path of the attempt's connection; nil until there is one.
-    private var own: NetworkPath?
+    private var connection = Connection.none
     /// Why nothing goes out, while the path is lost and not yet given up: `no path: eth0 has no carrier`.
     var stall: String?
     /// When the path came back within the grace.
@@ -13,13 +12,29 @@ struct AttemptPath {
 
     init(_ known: KnownVerdict?) { self.known = known }
 
-    /// The verdict when the attempt began.
-    var before: Verdict { self.known?.verdict.verdict ?? .unknown }
+    /// The verdict when the attempt began, without the path if that led to the resolvers.
+    var before: Verdict { self.known?.ownVerdict ?? .unknown }
 
     /// Where its packets go; nil while unknown.
-    var current: NetworkPath? { self.own ?? self.known?.verdict.verdict.path }
+    var current: NetworkPath? {
+        switch self.connection {
+        case .none: self.known?.ownVerdict.path
+        case .made(let path): path
+        }
+    }
 
-    mutating func connected(on path: NetworkPath) { self.own = path }
+    /// The attempt has a connection; `path` is nil if nothing is known of the connection's address.
+    mutating func connected(on path: NetworkPath?) { self.connection = .made(path) }
+
+    /// What is known of the connection's address by now.
+    mutating func learned(_ path: NetworkPath?) {
+        if case .made(nil) = self.connection { self.connection = .made(path) }
+    }
+
+    private enum Connection {
+        case none
+        case made(NetworkPath?)
+    }
 }
 
 /// The path on which the pool's connections to a target were made, and since when it is lost.
@@ -41,15 +56,20 @@ struct PooledPath {
     mutating func forget() { self.known = nil }
 
     /// True if the pool's idle connections are lost with their path; notes when the path is lost and back.
-    mutating func isStale(by verdict: Verdict, generation: Int, grace: Duration, at now: MonotonicTime) -> Bool {
+    mutating func isStale(by newest: KnownVerdict, generation: Int, grace: Duration, at now: MonotonicTime) -> Bool {
+        let verdict = newest.ownVerdict
         guard verdict.level != .unknown else { return false }
-        guard verdict.level >= .routed, let path = verdict.path else {
+        guard verdict.level >= .routed else {
             if self.lostSince == nil { self.lostSince = now }
             return false
         }
         let outage = self.lostSince.map { now - $0 } ?? .zero
         self.lostSince = nil
-        guard let used = self.known?.verdict.verdict.path, self.generation == generation else { return false }
-        return !used.isSamePath(as: path) || outage > grace
+        guard let known = self.known, self.generation == generation else { return false }
+        if let used = known.ownVerdict.path, let path = verdict.path {
+            return !used.isSamePath(as: path) || outage > grace
+        }
+        self.known = newest
+        return outage > grace
     }
 }

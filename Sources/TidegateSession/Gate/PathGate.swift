@@ -186,8 +186,8 @@ final class PathGate {
         let verdict = state.verdict(for: remote)
         if let local, !self.paths.holdsAddress(local) { return .moved }
         guard verdict.level != .unknown else { return .none }
-        guard verdict.level >= .routed, let path = verdict.path else { return .down }
-        if let used, !used.isSamePath(as: path) { return .moved }
+        guard verdict.level >= .routed else { return .down }
+        if let used, let path = verdict.path, !used.isSamePath(as: path) { return .moved }
         return .back
     }
 

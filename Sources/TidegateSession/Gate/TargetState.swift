@@ -29,10 +29,13 @@ final class TargetState {
 
     var verdict: TargetVerdict? { self.known?.verdict }
 
-    func update(_ verdict: TargetVerdict) {
-        self.known = KnownVerdict(verdict)
+    @discardableResult
+    func update(_ verdict: TargetVerdict) -> KnownVerdict {
+        let known = KnownVerdict(verdict)
+        self.known = known
         self.name.verdictArrived()
         if let path = verdict.verdict.path, verdict.verdict.level >= .routed { self.lastInterface = path.interface }
+        return known
     }
 
     /// False while it is known that nothing leads to the target; without copying the verdict.
@@ -41,13 +44,8 @@ final class TargetState {
         return level == .unknown || level >= .routed
     }
 
-    /// The verdict that an attempt to `remote` goes by.
-    func verdict(for remote: IPAddress?) -> Verdict {
-        guard let remote, let addresses = self.verdict?.addresses, !addresses.isEmpty,
-            let own = addresses.first(where: { $0.address == remote })
-        else { return self.verdict?.verdict ?? .unknown }
-        return own.verdict
-    }
+    /// The verdict that an attempt to `remote` goes by; its path is nil if only paths to others are known.
+    func verdict(for remote: IPAddress?) -> Verdict { self.known?.verdict(for: remote) ?? .unknown }
 }
 
 /// A verdict as it came; targets and attempts keep it as one reference.
@@ -55,4 +53,27 @@ final class KnownVerdict {
     let verdict: TargetVerdict
 
     init(_ verdict: TargetVerdict) { self.verdict = verdict }
+
+    /// The verdict on the target itself.
+    ///
+    /// While the monitor has no address of a name, its verdict is the one on the resolvers, whose path is another.
+    var ownVerdict: Verdict {
+        guard self.verdict.addresses.isEmpty, self.verdict.target.address == nil else { return self.verdict.verdict }
+        return self.verdict.verdict.withoutPath
+    }
+
+    /// The verdict on one address; without a path if the monitor does not know of this one.
+    func verdict(for remote: IPAddress?) -> Verdict {
+        guard let remote, self.verdict.target.address == nil else { return self.ownVerdict }
+        let own = self.verdict.addresses.first { $0.address == remote }
+        return own?.verdict ?? self.verdict.verdict.withoutPath
+    }
+}
+
+extension Verdict {
+    fileprivate var withoutPath: Verdict {
+        var verdict = self
+        verdict.path = nil
+        return verdict
+    }
 }
