@@ -24,6 +24,8 @@ def run(rows):
         prepare(hosts)
         idle(rows, path, hosts)
         with sidecar(path, hosts) as ours:
+            # What a start costs once, such as giving its memory back after three seconds, is no message's.
+            time.sleep(6)
             with ready(hosts.away(load, "serve", PORT, PORTS, "close")):
                 for rate in RATES:
                     closes(rows, hosts, ours, load, reader, rate)
