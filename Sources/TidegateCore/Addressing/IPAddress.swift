@@ -1,6 +1,7 @@
 /// An IPv4 or IPv6 address, with the scope zone that a link-local IPv6 address needs (RFC 4007).
 ///
-/// Text follows RFC 5952 for IPv6 and dotted quads for IPv4; shortened IPv4 forms (`127.1`) are refused.
+/// Text follows RFC 5952 for IPv6 and dotted quads for IPv4; shortened IPv4 forms (`127.1`) are refused. An IPv4-mapped
+/// IPv6 address (RFC 4291 2.5.5.2) is the IPv4 address: the kernel sends its packets over IPv4.
 public struct IPAddress: Sendable, Hashable {
     /// The IP version.
     public let family: AddressFamily
@@ -11,10 +12,11 @@ public struct IPAddress: Sendable, Hashable {
     let low: UInt64
 
     init(family: AddressFamily, high: UInt64, low: UInt64, zone: UInt32 = 0) {
-        self.family = family
+        let isMapped = family == .ipv6 && high == 0 && low >> 32 == 0xFFFF
+        self.family = isMapped ? .ipv4 : family
         self.high = high
-        self.low = low
-        self.zone = zone
+        self.low = isMapped ? low & 0xFFFF_FFFF : low
+        self.zone = isMapped ? 0 : zone
     }
 
     /// An IPv4 address from its 32 bits, most significant octet first.
@@ -23,6 +25,8 @@ public struct IPAddress: Sendable, Hashable {
     }
 
     /// An address from 4 or 16 octets in network order; nil for any other count.
+    ///
+    /// The octets of an IPv4-mapped address give the IPv4 address.
     package init?(octets: some Collection<UInt8>, zone: UInt32 = 0) {
         func word(_ part: some Sequence<UInt8>) -> UInt64 { part.reduce(0) { $0 << 8 | UInt64($1) } }
         switch octets.count {
@@ -101,10 +105,9 @@ extension IPAddress {
         }
     }
 
-    /// The IPv4 address that an IPv4-mapped or IPv4-compatible IPv6 address means (RFC 4291 2.5.5); nil for others.
+    /// The IPv4 address that an IPv4-compatible IPv6 address means (RFC 4291 2.5.5.1); nil for others.
     package var embeddedIPv4: IPAddress? {
-        guard self.family == .ipv6, self.high == 0, self.low >> 32 == 0xFFFF || (self.low >> 32 == 0 && self.low > 1)
-        else { return nil }
+        guard self.family == .ipv6, self.high == 0, self.low >> 32 == 0, self.low > 1 else { return nil }
         return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low))
     }
 
@@ -132,9 +135,6 @@ extension IPAddress: CustomStringConvertible {
     }
 
     private var ipv6Text: String {
-        if self.high == 0, self.low >> 32 == 0xFFFF {
-            return "::ffff:\(IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low)))"
-        }
         let groups = self.groups
         let gap = IPAddress.longestZeroRun(in: groups)
         func text(_ part: some Sequence<UInt16>) -> String {
@@ -162,7 +162,8 @@ extension IPAddress: CustomStringConvertible {
 }
 
 extension IPAddress: LosslessStringConvertible {
-    /// Parses a dotted quad or an IPv6 address; a zone is accepted as a number (`fe80::1%2`).
+    /// Parses a dotted quad or an IPv6 address; a zone is accepted as a number (`fe80::1%2`), and `::ffff:192.0.2.1` is
+    /// 192.0.2.1.
     public init?(_ description: String) {
         // Over bytes: this is asked of every name, and characters take many times as long.
         let parts = description.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)

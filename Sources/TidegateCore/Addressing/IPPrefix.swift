@@ -13,10 +13,13 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Parses a network, or an address that stands for itself; the error quotes the text.
+    ///
+    /// `::ffff:10.0.0.0/104` is 10.0.0.0/8.
     package init(parsing text: String) throws(TextError) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         let address = IPAddress(String(parts.first ?? ""))
-        let length = parts.count > 1 ? Int(parts[1]) : address?.family.bits
+        let isMapped = address?.family == .ipv4 && text.utf8.contains(UInt8(ascii: ":"))
+        let length = parts.count > 1 ? Int(parts[1]).map { isMapped ? $0 - 96 : $0 } : address?.family.bits
         guard let address, let length, let network = IPPrefix(address, length: length) else {
             throw TextError("\"\(text)\" is neither an address nor a network (such as 10.0.0.0/8 or 2001:db8::/32)")
         }

@@ -73,7 +73,7 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
         if text.hasPrefix("[") {
             guard let close = text.firstIndex(of: "]") else { throw .unclosedBracket(text) }
             let host = String(text[text.index(after: text.startIndex)..<close])
-            guard let address = IPAddress(host), address.family == .ipv6 else { throw .notAnIPv6Address(host) }
+            guard host.utf8.contains(UInt8(ascii: ":")), IPAddress(host) != nil else { throw .notAnIPv6Address(host) }
             let rest = text[text.index(after: close)...]
             if rest.isEmpty { return (host, nil) }
             guard rest.hasPrefix(":") else { throw .trailing(String(rest), of: text) }

@@ -103,9 +103,6 @@ package enum SocketMessageDecoder {
         }
         let high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: address, as: UInt64.self))
         let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: address + 8, as: UInt64.self))
-        if high == 0, low >> 32 == 0xFFFF {
-            return SocketReport.Endpoint(IPAddress(ipv4: UInt32(truncatingIfNeeded: low)), number)
-        }
         let plain = IPAddress(ipv6: high, low)
         // A link-local address means something on its link only.
         let scoped = plain.isLinkLocal ? IPAddress(octets: plain.octets, zone: interface) : nil

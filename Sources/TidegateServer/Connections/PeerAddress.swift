@@ -7,16 +7,15 @@ struct PeerAddress: Sendable, Hashable {
 
     /// The peer behind a socket address; without one, that of every socket without an address.
     init(_ address: SocketAddress?) {
-        self.init(ip: address?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) })
+        self.init(ip: Self.ip(of: address))
+    }
+
+    /// The address in a socket address, without its zone; nil if it has none.
+    static func ip(of address: SocketAddress?) -> IPAddress? {
+        address?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }
     }
 
     init(ip address: IPAddress?) {
-        let octets = address?.octets ?? []
-        // A socket for both families shows IPv4 peers as ::ffff:a.b.c.d (RFC 4291 2.5.5.2).
-        if octets.count == 16, octets.starts(with: Array(repeating: 0, count: 10) + [255, 255]) {
-            self.octets = Array(octets.suffix(4))
-        } else {
-            self.octets = Array(octets.prefix(8))
-        }
+        self.octets = Array((address?.octets ?? []).prefix(8))
     }
 }

@@ -65,11 +65,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
     private static func matches(_ exception: String, _ target: Target) -> Bool {
         if exception == "*" { return true }
         if let address = target.address, exception.contains("/") {
-            let parts = exception.split(separator: "/", maxSplits: 1)
-            guard parts.count == 2, let network = IPAddress(String(parts[0])), let length = Int(parts[1]) else {
-                return false
-            }
-            return IPPrefix(network, length: length)?.contains(address) ?? false
+            return (try? IPPrefix(parsing: exception))?.contains(address) ?? false
         }
         let entry = exception.hasPrefix(".") ? String(exception.dropFirst()) : exception
         guard let own = try? Target(entry), own.port == nil || own.port == target.port else { return false }

@@ -29,16 +29,17 @@ import TidegateTestKit
         #expect(outcome == .answered([Self.seven, IPAddress(ipv4: 0x0A00_0008)], timeToLive: .seconds(20)))
     }
 
-    @Test("IPv6 addresses are queried and parsed")
+    @Test("IPv6 addresses are queried and parsed, and an IPv4-mapped one is the IPv4 address")
     func aaaa() async throws {
         let octets: [UInt8] = [0x20, 0x01, 0x0D, 0xB8] + Array(repeating: 0, count: 11) + [1]
+        let mapped: [UInt8] = Array(repeating: 0, count: 10) + [255, 255, 192, 0, 2, 1]
         let server = try ScriptedNameServer { query in
-            [DNSPacket(to: query, [DNSPacket.record([0xC0, 12], 28, 7, octets)]).bytes]
+            [DNSPacket(to: query, [octets, mapped].map { DNSPacket.record([0xC0, 12], 28, 7, $0) }).bytes]
         }
-        let address = try #require(IPAddress("2001:db8::1"))
+        let addresses = ["2001:db8::1", "192.0.2.1"].compactMap(IPAddress.init)
         #expect(
             await self.client.ask("six.example", .aaaa, port: server.port)
-                == .answered([address], timeToLive: .seconds(7)))
+                == .answered(addresses, timeToLive: .seconds(7)))
     }
 
     @Test(

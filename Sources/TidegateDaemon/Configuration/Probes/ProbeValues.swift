@@ -109,13 +109,7 @@ extension ValueParser<ProbeModule.Prober> {
 
 extension ValueParser<ProbeTargetPolicy.Entry> {
     static let probeTarget = ValueParser.text("a network or a host name") { text throws(TextError) in
-        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        if let address = IPAddress(String(parts[0])) {
-            let most = address.family == .ipv4 ? 32 : 128
-            guard let length = parts.count == 1 ? most : Int(parts[1]), let network = IPPrefix(address, length: length)
-            else { throw TextError("\"\(text)\" is not a network") }
-            return .network(network)
-        }
+        if IPAddress(String(text.prefix { $0 != "/" })) != nil { return .network(try IPPrefix(parsing: text)) }
         let isName = text.utf8.allSatisfy {
             switch $0 {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2A, 0x2D, 0x2E, 0x5F: true

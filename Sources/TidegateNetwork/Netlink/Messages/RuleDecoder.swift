@@ -50,8 +50,9 @@ enum RuleDecoder {
     private static func prefix(
         _ attributes: Attributes, _ type: some BinaryInteger, _ length: UInt8, _ family: AddressFamily
     ) -> IPPrefix? {
-        guard length > 0, let address = attributes.address(Int(type)), address.family == family else { return nil }
-        return IPPrefix(address, length: Int(length))
+        guard length > 0, let address = attributes.address(Int(type)) else { return nil }
+        // A rule of IPv6 about IPv4-mapped addresses fits no packet of IPv6.
+        return IPPrefix(address, length: Int(length) - family.bits + address.family.bits)
     }
 
     // Without a mask the kernel compares all bits, and with neither it compares nothing.

@@ -59,7 +59,7 @@ enum DNSMessageParser {
     private static func addresses(_ records: [DNSRecord], _ type: DNSQuestion.RecordType) -> [IPAddress] {
         var addresses: [IPAddress] = []
         for record in records {
-            guard let address = IPAddress(octets: record.data), address.family == type.family,
+            guard record.data.count == type.family.bits / 8, let address = IPAddress(octets: record.data),
                 !addresses.contains(address)
             else { continue }
             addresses.append(address)
