@@ -7,6 +7,8 @@ import TidegateTestKit
 final class TwoHosts: Sendable {
     static let here = "10.77.0.2"
     static let peer = "10.77.0.1"
+    /// An address of the cable's network that neither host has until a test adds it.
+    static let neighbour = "10.77.0.3"
 
     private let name: String
     private var inside: String { "\(self.name)a" }

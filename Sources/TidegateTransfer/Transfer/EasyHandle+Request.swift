@@ -51,7 +51,9 @@ extension EasyHandle {
         let buffer = request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
         try self.set(CURLOPT_BUFFERSIZE, buffer)
         if request.lastStage <= .tls { try self.set(CURLOPT_CONNECT_ONLY, 1) }
-        if request.usesFreshConnection {
+        if let zone = request.zone { try self.set(CURLOPT_ADDRESS_SCOPE, Int(zone)) }
+        // libcurl does not tell zones apart when it reuses a connection.
+        if request.usesFreshConnection || request.zone != nil {
             try self.set(CURLOPT_FRESH_CONNECT, 1)
             try self.set(CURLOPT_FORBID_REUSE, 1)
         }
@@ -165,6 +167,13 @@ extension TLSVersion {
 }
 
 extension AttemptRequest {
+    /// The zone of a link-local address that is connected to; nil for every other host.
+    var zone: UInt32? {
+        guard let address = (self.proxy?.target ?? self.connectsTo ?? self.url.target).address, address.zone != 0
+        else { return nil }
+        return address.zone
+    }
+
     // Whether libcurl goes on from the connection to the handshake depends on the scheme.
     var requestedURL: String {
         switch self.lastStage {

@@ -155,5 +155,6 @@ struct ReusedOptions {
         request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
             && request.credentials == nil && request.bytesPerSecondLimit == nil
             && request.lastStage > .tls && !request.usesFreshConnection && !request.wantsCertificate
+            && request.zone == nil
     }
 }
