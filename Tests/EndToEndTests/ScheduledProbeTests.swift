@@ -14,10 +14,17 @@ struct ScheduledProbeTests {
     }
 
     @Test("Our outage is inconclusive and not charged, theirs is a failure of theirs, and a slow target overruns")
-    func outages() async throws {
+    func outages() async throws { try await self.tidily(self.run) }
+
+    @Test(
+        "A server that hangs on the own link fails and is the server's, host and gateway alike, while the provider is dead"
+    )
+    func hungNeighbour() async throws { try await self.tidily(self.runBesideDeadProvider) }
+
+    private func tidily(_ run: () async throws -> Void) async throws {
         let result: Result<Void, any Error>
         do {
-            result = .success(try await self.run())
+            result = .success(try await run())
         } catch {
             result = .failure(error)
         }
@@ -73,6 +80,45 @@ struct ScheduledProbeTests {
         #expect(try await self.metrics().runs("up", "success") > known, "what has not changed goes on")
         serve.signal(SIGTERM)
         #expect(await serve.finish(within: .seconds(12)).status == 0)
+    }
+
+    // The gateway is there and drops what is to be forwarded: nothing beyond it answers.
+    private func runBesideDeadProvider() async throws {
+        try await Program.expect(self.hosts.onPeer(["ip", "addr", "add", "\(TwoHosts.neighbour)/24", "dev", "cable"]))
+        let listener = try self.bench.start(
+            self.hosts.onPeer([
+                "python3", "-uc",
+                "import socket, time; s = socket.create_server(('', 83)); print('listening'); time.sleep(600)",
+            ]))
+        try #require(await eventually { listener.outputSoFar.contains("listening") })
+        try self.bench.write(
+            """
+            modules: {quick: {prober: http, timeout: 500ms}}
+            probes:
+              - {name: away, module: quick, target: "http://198.51.100.7/", every: 1s}
+              - {name: host, module: quick, target: "http://\(TwoHosts.neighbour):83/", every: 1s}
+              - {name: gateway, module: quick, target: "http://\(TwoHosts.peer):83/", every: 1s}
+            """, to: "tidegate.yml")
+        let serve = try self.bench.start(
+            self.hosts.onThisSide([
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.bench.path("tidegate.yml"),
+                "--state.dir", self.bench.path("state"), "--control.socket", self.bench.path("control.sock"),
+            ]))
+        func info(_ probe: String, _ party: String) -> String {
+            "tidegate_probe_failure_info{probe=\"\(probe)\",reason=\"timed_out\",party=\"\(party)\"}"
+        }
+        try await self.expect("the provider's outage", of: serve) { $0.runs("away", "inconclusive") >= 3 }
+        let before = try await self.metrics()
+        try await self.expect("failures of the neighbours'", of: serve) { samples in
+            ["host", "gateway"].allSatisfy { samples.runs($0, "failure") >= before.runs($0, "failure") + 5 }
+        }
+        let after = try await self.metrics()
+        for probe in ["host", "gateway"] {
+            #expect(after.runs(probe, "inconclusive") == before.runs(probe, "inconclusive"))
+            #expect(after[info(probe, "theirs")] == 1)
+            #expect(after["tidegate_probe_success{probe=\"\(probe)\"}"] == 0)
+        }
+        #expect(after.runs("away", "failure") == 0)
     }
 
     private func configure(also line: String) throws {

@@ -35,6 +35,8 @@ import TidegateCore
         var failure = TaskFailure.connectFailed
         var stage = Stage.connect
         var peers = PeerHistory.Evidence()
+        /// The latest diagnosis: the gateway answers, and nothing beyond it does.
+        var isProviderDead = false
         let party: FaultParty
         let rung: Rung
         /// The last piece of evidence; `T`, `G`, `R` and `X` stand for this host, the gateway, a router and the target.
@@ -135,6 +137,22 @@ import TidegateCore
             situation: "an answer that stops, while others go on", failure: .stalled, stage: .body,
             peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http,
             phrase: "2 other hosts on eth0 via G answered in the last 30 s"),
+        Row(
+            situation: "a request to a host on the link, and no answer, while the provider is dead", isOnLink: true,
+            failure: .timedOut, stage: .response, isProviderDead: true, party: .theirs, rung: .http,
+            phrase: "X took the request and did not answer"),
+        Row(
+            situation: "a request, and no answer, while the provider is dead", failure: .timedOut, stage: .response,
+            isProviderDead: true, party: .upstream, rung: .http,
+            phrase: "the gateway G answers, and nothing beyond it does"),
+        Row(
+            situation: "an answer of a host on the link that stops, while the provider is dead", isOnLink: true,
+            failure: .stalled, stage: .body, isProviderDead: true, party: .theirs, rung: .http,
+            phrase: "X sent no more of its answer"),
+        Row(
+            situation: "silence of a host on the link, while the provider is dead", isOnLink: true, failure: .timedOut,
+            isProviderDead: true, party: .theirs, rung: .tcp,
+            phrase: "the host is there, and this port does not answer"),
     ]
 
     @Test("Every row of the table, in both versions of IP", arguments: Self.rows, AddressFamily.allCases)
@@ -157,12 +175,39 @@ import TidegateCore
             of: FailureEvidence(
                 failure: row.failure, stage: row.stage, socketError: row.error, refusal: refusal, peer: target,
                 local: own, isImmediate: row.isImmediate, unanswered: 4, before: verdict, after: verdict,
-                peers: row.peers))
+                peers: row.peers, gateway: row.isProviderDead ? .answers(gateway) : .unknown,
+                witnesses: row.isProviderDead ? [Witness(.hopWalk, .gateway)] : []))
         let blame = try #require(judged)
         #expect(blame.party == row.party)
         #expect(blame.rung == row.rung)
         let names = ["X": "\(target)", "G": "\(gateway)", "R": "\(router)", "T": "\(own)", "N": number]
         #expect(blame.evidence.last == self.filled(row.phrase, names))
+    }
+
+    @Test(
+        "A silent gateway is judged as a host on the link, and a tunnel as a way beyond it",
+        arguments: AddressFamily.allCases)
+    func onLink(_ family: AddressFamily) throws {
+        let isIPv4 = family == .ipv4
+        let gateway = try #require(IPAddress(isIPv4 ? "10.0.0.1" : "fe80::1"))
+        func attribution(_ verdict: Verdict, to peer: IPAddress) -> Attribution? {
+            FaultClassifier.attribution(
+                of: FailureEvidence(
+                    failure: .timedOut, stage: .response, peer: peer, before: verdict, after: verdict,
+                    gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .gateway)]))
+        }
+        var verdict = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 2, gateway: gateway))
+        let zoned = try #require(isIPv4 ? gateway : IPAddress("fe80::1%2"))
+        let own = attribution(verdict, to: zoned)
+        #expect(own?.party == .theirs && own?.cause == .server(.responseSilent))
+        #expect(own?.silence == nil, "no later diagnosis charges it to the provider")
+        let far = try #require(IPAddress(isIPv4 ? "198.51.100.2" : "2001:db8:2::2"))
+        #expect(attribution(verdict, to: far)?.party == .upstream)
+        verdict.path?.gateway = nil
+        #expect(attribution(verdict, to: far)?.party == .theirs)
+        verdict.notes = [.tunnel]
+        #expect(attribution(verdict, to: far)?.party == .upstream)
+        #expect(attribution(verdict, to: far)?.silence == .target)
     }
 
     @Test("Who sent an error is known without our own address, too: by the path")

@@ -8,6 +8,8 @@ public struct Attribution: Sendable, Hashable {
     public var evidence: [String]
     /// What is wrong, from which the advice follows; nil if only the party is known.
     package var cause: Cause?
+    /// True if no later diagnosis of the way out can know better, because no router stands before the peer.
+    package var isFinal = false
 
     /// An attribution from its parts.
     package init(party: FaultParty, rung: Rung? = nil, evidence: [String] = []) {
@@ -18,7 +20,8 @@ public struct Attribution: Sendable, Hashable {
 
     /// Who was silent, if silence is all that there is to go by, so that a later diagnosis may know better.
     package var silence: SilenceEvidence.Silent? {
-        switch self.cause {
+        guard !self.isFinal else { return nil }
+        return switch self.cause {
         case .resolver(.silent(let servers))?: .resolvers(servers)
         case .unknown?, .router(.silent)?, .provider(.nothingBeyond)?, .onTheWay(.ends)?:
             self.rung == .dns ? .resolvers([]) : .target

@@ -150,9 +150,14 @@ extension FailureEvidence {
         return self.peers.missed > 0 ? self.witnesses + [Witness(.attempt, .nothing)] : self.witnesses
     }
 
+    /// True if no router stands between this host and the peer.
+    var isOnLink: Bool { (self.after.path == nil ? self.before : self.after).isOnLink(self.peer) }
+
     /// What is known about silence of this attempt.
     func silence(_ silent: SilenceEvidence.Silent) -> SilenceEvidence {
-        SilenceEvidence(silent: silent, gateway: self.gateway, witnesses: self.allWitnesses)
+        // What lies beyond a router says nothing about a host on this side of it.
+        if silent == .target, self.isOnLink { return SilenceEvidence(silent: silent, gateway: .none) }
+        return SilenceEvidence(silent: silent, gateway: self.gateway, witnesses: self.allWitnesses)
     }
 
     func sender(of error: ICMPError) -> ICMPErrorClassifier.Sender {

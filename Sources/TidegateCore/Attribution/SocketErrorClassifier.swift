@@ -70,7 +70,7 @@ enum SocketErrorClassifier {
         case .body:
             return self.silent(
                 evidence, "\(host) sent no more of its answer", .http,
-                cause: evidence.peers.reached > 0 ? .server(.bodyStopped) : nil)
+                cause: evidence.peers.reached > 0 || evidence.isOnLink ? .server(.bodyStopped) : nil)
         case .resolve, .connect, nil:
             let count = evidence.unanswered
             let clause =
@@ -88,7 +88,7 @@ enum SocketErrorClassifier {
         switch SilenceClassifier.cause(of: evidence.silence(.target)) {
         case .router, .provider: self.silent(evidence, clause, rung, cause: nil)
         case .thisHost, .resolver, .onTheWay, .server, .unknown:
-            Attribution(cause: .server(cause), rung: rung, evidence: [clause])
+            self.charge(.server(cause), rung, [clause], evidence)
         }
     }
 
@@ -103,7 +103,15 @@ enum SocketErrorClassifier {
                 evidence.stage == nil ? [cause.description] : [clause, cause.description]
             default: [clause]
             }
-        return Attribution(cause: cause, rung: rung, evidence: known + self.others(evidence))
+        return self.charge(cause, rung, known + self.others(evidence), evidence)
+    }
+
+    private static func charge(
+        _ cause: Cause, _ rung: Rung, _ clauses: [String], _ evidence: FailureEvidence
+    ) -> Attribution {
+        var attribution = Attribution(cause: cause, rung: rung, evidence: clauses)
+        attribution.isFinal = evidence.isOnLink
+        return attribution
     }
 
     private static func others(_ evidence: FailureEvidence) -> [String] {

@@ -22,6 +22,15 @@ public struct Verdict: Sendable, Hashable {
     /// The verdict while the kernel cannot be read: gates are open.
     public static let unknown = Verdict(level: .unknown, reason: .monitorDown)
 
+    /// True if no router stands between this host and `peer`: the path has no gateway, or the peer is the gateway.
+    ///
+    /// A tunnel has no gateway either, and yet leads beyond the link.
+    package func isOnLink(_ peer: IPAddress?) -> Bool {
+        guard let path = self.path else { return false }
+        guard let gateway = path.gateway else { return !self.notes.contains(.tunnel) }
+        return gateway.withoutZone == peer?.withoutZone
+    }
+
     /// True if level, reason and path are the same.
     package func isEquivalent(to other: Verdict) -> Bool {
         guard self.level == other.level, self.reason == other.reason else { return false }

@@ -112,7 +112,8 @@ package final class HostDiagnostics: Sendable {
         if age.map({ $0 > HostDiagnostics.freshness }) ?? true { await self.diagnose() }
         let cause: Cause?
         if let address {
-            guard let gateway, let evidence = self.evidence(address.family), evidence.gateway.address == gateway
+            guard let gateway, gateway != address, let evidence = self.evidence(address.family),
+                evidence.gateway.address == gateway
             else { return nil }
             cause = SilenceClassifier.cause(of: evidence)
         } else {
