@@ -7,11 +7,15 @@ internal import TidegateCore
 /// Decides about requests by the policy in force.
 ///
 /// Policy files are read on one thread and passwords are hashed on another, one at a time: a client that guesses
-/// passwords keeps at most one processor busy, and users whose password has been verified do not wait for it. Peers have their
-/// turns, so that one who guesses does not keep another out whose password has not been verified yet.
+/// passwords keeps at most one processor busy, and users whose password has been verified do not wait for it. Peers take
+/// turns, and those from which a password was right go first, so that clients that guess do not lock others out.
 final class AccessController: Sendable {
-    /// How many passwords wait for their hash at a time; about a second's work at bcrypt's usual cost.
-    static let maxWaitingHashes = 16
+    /// How many passwords wait for their hash at a time: as long as a scrape waits at bcrypt's usual cost.
+    static let maxWaitingHashes = 128
+    /// How many of them are one peer's; about a second's work.
+    static let maxWaitingHashesOfPeer = 16
+    /// How many peers are remembered from which a password was right.
+    private static let maxVerifiedPeers = 1024
 
     private let loader: any AccessPolicyLoader
     private let time: any TimeSource
@@ -24,11 +28,15 @@ final class AccessController: Sendable {
         var buckets: PeerBuckets?
         /// The authentication code of each user's verified password: the password itself is not kept.
         var verified: [String: [UInt8]] = [:]
-        var waiting = FairQueue<WaitingPassword>(limit: AccessController.maxWaitingHashes)
+        /// The peers from which a password was right.
+        var verifiedPeers: Set<PeerAddress> = []
+        var waiting = FairQueue<WaitingPassword>(
+            limit: AccessController.maxWaitingHashes, limitOfPeer: AccessController.maxWaitingHashesOfPeer)
     }
 
     private struct WaitingPassword {
         let credentials: BasicCredentials
+        let peer: PeerAddress
         let work: HashWork
         let code: [UInt8]?
         /// True if the password is right; nil if it was not verified.
@@ -69,7 +77,8 @@ final class AccessController: Sendable {
             return AuthorizationDecision(headers: policy.headers, denial: .rateLimited(retryAfter: wait))
         }
         let denial = policy.users.isEmpty ? nil : await self.denial(of: authorization, from: peer, users: policy.users)
-        return AuthorizationDecision(headers: policy.headers, denial: denial)
+        return AuthorizationDecision(
+            headers: policy.headers, denial: denial, isAuthenticated: denial == nil && policy.authenticates)
     }
 
     private func wait(of peer: PeerAddress, for rate: RateLimit?) -> Duration? {
@@ -90,8 +99,11 @@ final class AccessController: Sendable {
         let code = self.code(of: credentials, work)
         if self.isVerified(credentials.user, code) { return nil }
         let isRight = await withCheckedContinuation { answer in
-            let waiting = WaitingPassword(credentials: credentials, work: work, code: code, answer: answer)
-            let dropped = self.state.withLock { $0.waiting.add(waiting, for: peer) }
+            let waiting = WaitingPassword(
+                credentials: credentials, peer: peer, work: work, code: code, answer: answer)
+            let dropped = self.state.withLock {
+                $0.waiting.add(waiting, for: peer, isPreferred: $0.verifiedPeers.contains(peer))
+            }
             dropped?.answer.resume(returning: nil)
             // One turn of the thread for each password; one that was dropped leaves a turn without work.
             self.hashing.submit { self.verifyNext(isActive: $0 == .active) }
@@ -112,7 +124,11 @@ final class AccessController: Sendable {
         // Another request may have verified the same password while this one waited.
         guard !self.isVerified(waiting.credentials.user, waiting.code) else { return true }
         guard waiting.work.verify(waiting.credentials.password) else { return false }
-        self.state.withLock { $0.verified[waiting.credentials.user] = waiting.code }
+        self.state.withLock { state in
+            state.verified[waiting.credentials.user] = waiting.code
+            if state.verifiedPeers.count >= Self.maxVerifiedPeers { state.verifiedPeers.removeFirst() }
+            state.verifiedPeers.insert(waiting.peer)
+        }
         return true
     }
 

@@ -1,28 +1,37 @@
 /// A bounded queue in which every peer has its turn.
 struct FairQueue<Element: Sendable>: Sendable {
     private let limit: Int
+    private let limitOfPeer: Int
     // In the order of their turns; a peer without elements is not in it.
     private var lines: [(peer: PeerAddress, elements: [Element])] = []
 
-    init(limit: Int) { self.limit = limit }
+    /// A queue of `limit` elements, of which one peer has `limitOfPeer` at most.
+    init(limit: Int, limitOfPeer: Int) { (self.limit, self.limitOfPeer) = (limit, limitOfPeer) }
 
     /// How many elements wait.
     var count: Int { self.lines.reduce(0) { $0 + $1.elements.count } }
 
-    /// Adds an element at the end of its peer's line.
+    /// Adds an element at the end of its peer's line; a new line of a preferred peer is the next to have its turn.
     ///
     /// - Returns: The element for which there is no place: the last one of the longest line, or this one.
-    mutating func add(_ element: Element, for peer: PeerAddress) -> Element? {
+    mutating func add(_ element: Element, for peer: PeerAddress, isPreferred: Bool = false) -> Element? {
         let own = self.lines.firstIndex { $0.peer == peer }
+        let length = own.map(self.length) ?? 0
+        guard length < self.limitOfPeer else { return element }
         var dropped: Element?
         if self.count >= self.limit {
-            let length = own.map { self.lines[$0].elements.count } ?? 0
-            guard let longest = self.lines.indices.max(by: { self.length($0) < self.length($1) }),
-                self.length(longest) > length + 1
+            // The last of the longest: those before it have waited longer.
+            guard let longest = self.lines.indices.max(by: { self.length($0) <= self.length($1) }),
+                self.length(longest) > length + (isPreferred ? 0 : 1)
             else { return element }
             dropped = self.lines[longest].elements.popLast()
+            if self.lines[longest].elements.isEmpty { self.lines.remove(at: longest) }
         }
-        if let own { self.lines[own].elements.append(element) } else { self.lines.append((peer, [element])) }
+        if let own {
+            self.lines[own].elements.append(element)
+        } else {
+            self.lines.insert((peer, [element]), at: isPreferred ? 0 : self.lines.endIndex)
+        }
         return dropped
     }
 

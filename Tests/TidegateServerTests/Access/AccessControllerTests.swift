@@ -81,7 +81,7 @@ import TidegateTestKit
             try loader.use(Self.policy(["ann": AccessPolicyTests.secret, "bob": costly]))
             let guessing = Task {
                 await withTaskGroup(of: AuthorizationDecision.Denial?.self) { group in
-                    for _ in 0..<(AccessController.maxWaitingHashes + 20) {
+                    for _ in 0..<(AccessController.maxWaitingHashesOfPeer + 20) {
                         group.addTask {
                             await controller.decision(authorization: Self.annWrong, peer: Self.peer).denial
                         }
@@ -103,7 +103,7 @@ import TidegateTestKit
     func guessesAfterRestart() async throws {
         let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
         try await self.controller(loader) { controller in
-            let guessing = (0..<(AccessController.maxWaitingHashes * 2)).map { _ in
+            let guessing = (0..<(AccessController.maxWaitingHashesOfPeer * 2)).map { _ in
                 Task {
                     while !Task.isCancelled {
                         _ = await controller.decision(authorization: Self.annWrong, peer: Self.peer)
@@ -115,6 +115,58 @@ import TidegateTestKit
             // The queue is full when a guess is denied at once.
             while await controller.decision(authorization: Self.annWrong, peer: Self.peer).denial != .busy {}
             #expect(await controller.decision(authorization: Self.ann, peer: Self.scraper).denial == nil)
+        }
+    }
+
+    /// Counts answers.
+    private final class Answers: Sendable {
+        private let state = Mutex(0)
+        var count: Int { self.state.withLock { $0 } }
+        func add() { self.state.withLock { $0 += 1 } }
+    }
+
+    /// Has peers guess without end, one password at a time, until the tasks are cancelled; returns when they have had
+    /// several answers each.
+    private static func guess(_ controller: AccessController, peers: Int) async -> [Task<Void, Never>] {
+        let answers = Answers()
+        let tasks = (0..<peers).map { number in
+            Task {
+                let peer = PeerAddress(ip: IPAddress(ipv4: 0x0A01_0000 + UInt32(number)))
+                while !Task.isCancelled {
+                    _ = await controller.decision(authorization: Self.annWrong, peer: peer)
+                    answers.add()
+                    await Task.yield()
+                }
+            }
+        }
+        while answers.count < peers * 3 { await Task.yield() }
+        return tasks
+    }
+
+    @Test("The right user is let in each time while 50 addresses guess")
+    func guessesFromManyAddresses() async throws {
+        let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
+        try await self.controller(loader) { controller in
+            let guessing = await Self.guess(controller, peers: 50)
+            defer { for task in guessing { task.cancel() } }
+            for _ in 0..<13 {
+                #expect(await controller.decision(authorization: Self.ann, peer: Self.scraper).denial == nil)
+                await Task.yield()
+            }
+        }
+    }
+
+    @Test("A client that has been verified keeps its turn, although more addresses guess than can wait")
+    func verifiedPeer() async throws {
+        let loader = try ScriptedAccessPolicy(Self.policy(["ann": AccessPolicyTests.secret]))
+        try await self.controller(loader) { controller in
+            #expect(await controller.decision(authorization: Self.ann, peer: Self.scraper).denial == nil)
+            // The password has to be verified again.
+            try loader.use(Self.policy(["ann": AccessPolicyTests.other]))
+            let guessing = await Self.guess(controller, peers: AccessController.maxWaitingHashes * 2)
+            defer { for task in guessing { task.cancel() } }
+            while await controller.decision(authorization: Self.annWrong, peer: Self.peer).denial != .busy {}
+            #expect(await controller.decision(authorization: Self.annOther, peer: Self.scraper).denial == nil)
         }
     }
 

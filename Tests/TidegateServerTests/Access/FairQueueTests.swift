@@ -9,7 +9,7 @@ import TidegateCore
 
     @Test("Every peer has its turn, whatever waits before it")
     func turns() {
-        var queue = FairQueue<Int>(limit: 10)
+        var queue = FairQueue<Int>(limit: 10, limitOfPeer: 10)
         for number in 0..<5 { _ = queue.add(number, for: self.attacker) }
         for number in 10..<12 { _ = queue.add(number, for: self.scraper) }
         var order: [Int] = []
@@ -20,13 +20,35 @@ import TidegateCore
 
     @Test("In a full queue the longest line loses its last element to a shorter one")
     func full() {
-        var queue = FairQueue<Int>(limit: 4)
+        var queue = FairQueue<Int>(limit: 4, limitOfPeer: 4)
         for number in 0..<4 { _ = queue.add(number, for: self.attacker) }
         let more = queue.add(4, for: self.attacker)
         #expect(more == 4)
         let dropped = [10, 11, 12].map { queue.add($0, for: self.scraper) }
         #expect(dropped == [3, 2, 12])
         #expect(queue.count == 4)
+    }
+
+    @Test("One peer has no more than its part of the queue")
+    func part() {
+        var queue = FairQueue<Int>(limit: 4, limitOfPeer: 2)
+        let dropped = (0..<3).map { queue.add($0, for: self.attacker) }
+        #expect(dropped == [nil, nil, 2] && queue.count == 2)
+    }
+
+    @Test(
+        "A preferred peer has its turn next, in a queue that is full of other peers, too, and takes it from the last one"
+    )
+    func preferred() {
+        var queue = FairQueue<Int>(limit: 3, limitOfPeer: 2)
+        for number in 0..<3 { _ = queue.add(number, for: PeerAddress(ip: IPAddress(ipv4: UInt32(number)))) }
+        let other = queue.add(3, for: self.attacker)
+        #expect(other == 3)
+        let dropped = queue.add(9, for: self.scraper, isPreferred: true)
+        #expect(dropped == 2)
+        var order: [Int] = []
+        while let next = queue.next() { order.append(next) }
+        #expect(order == [9, 0, 1])
     }
 }
 
