@@ -32,6 +32,9 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
     }
 
+    /// True if only programs of this host can connect.
+    package var isLoopback: Bool { self.host == "localhost" || IPAddress(self.host)?.isLoopback ?? false }
+
     /// The URL of the status page for a browser on this host.
     package func page(isEncrypted: Bool) -> String {
         // No browser connects to the address that stands for all of them.

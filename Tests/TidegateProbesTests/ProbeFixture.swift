@@ -23,18 +23,20 @@ struct ProbeFixture {
         historyLimit: Int = 100, maxConcurrent: Int = 512,
         path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
         host: Verdict = .unknown, cause: Cause? = nil, module: ProbeModule? = nil, echo: EchoClient = EchoClient(),
-        own: OwnSockets? = nil
+        own: OwnSockets? = nil, credentials: [String: [ProbeTargetPolicy.Entry]] = [:]
     ) {
         let doubts = self.doubts
         let resolver = ScriptedResolver(
             ["tide.test": [Self.loopback], "other.test": [Self.loopback]].merging(names) { $1 })
         self.resolver = resolver
+        var configuration = ProbeRunner.Configuration(
+            modules: [
+                "m": module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
+            ],
+            targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent)
+        configuration.credentials = credentials
         self.runner = ProbeRunner(
-            ProbeRunner.Configuration(
-                modules: [
-                    "m": module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
-                ],
-                targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent),
+            configuration,
             environment: ProbeEnvironment(
                 resolver: resolver,
                 network: ProbeEnvironment.Network(
@@ -52,8 +54,9 @@ struct ProbeFixture {
                 }, version: "1.2.3", echo: echo, own: own))
     }
 
-    func probe(_ target: String, hostname: String? = nil) async throws -> ProbeReport {
-        try await self.runner.probe(ProbeQuestion(module: "m", target: target, hostname: hostname))
+    func probe(_ target: String, hostname: String? = nil, isTrusted: Bool = true) async throws -> ProbeReport {
+        try await self.runner.probe(
+            ProbeQuestion(module: "m", target: target, hostname: hostname, isTrusted: isTrusted))
     }
 }
 

@@ -144,11 +144,45 @@ struct ProbeRouteTests {
                 .hostnameConflict(module: "a", parameter: "b"), 400,
                 "host header defined both in module configuration (a) and with URL-parameter 'hostname' (b)\n"
             ),
+            (
+                .credentials(module: "api"), 403,
+                "Module \"api\" has credentials: name the hosts that may get them in probe_credentials, or ask from "
+                    + "Prometheus, with a password, or over loopback and not from a web page\n"
+            ),
             (.invalidHostname("a\nb"), 400, "\"a\\nb\" is not a host name\n"),
         ] as [(ProbeRefusal, Int, String)])
     func refusals(_ refusal: ProbeRefusal, _ status: Int, _ text: String) async throws {
         let answer = try await Self.get("/probe?target=a", of: FakeProbes(refusal: refusal))
         #expect(answer.status == status && answer.text == text)
+    }
+
+    /// A request, and whether it may spend a module's credentials: from another host, over loopback, with a password.
+    struct Claim: Sendable {
+        var fields: [String: String] = [:]
+        let isTrusted: [Bool]
+    }
+
+    @Test(
+        "A web page cannot have credentials sent; Prometheus, a client with a password and a local program can",
+        arguments: [
+            Claim(isTrusted: [false, true, true]),
+            Claim(fields: ["X-Prometheus-Scrape-Timeout-Seconds": "10"], isTrusted: [true, true, true]),
+            Claim(fields: ["Sec-Fetch-Site": "cross-site"], isTrusted: [false, false, false]),
+            Claim(fields: ["Sec-Fetch-Site": "same-site"], isTrusted: [false, false, false]),
+            Claim(fields: ["Sec-Fetch-Site": "same-origin"], isTrusted: [false, false, true]),
+            Claim(fields: ["Sec-Fetch-Site": "none"], isTrusted: [false, false, true]),
+            Claim(fields: ["Origin": "http://evil.example"], isTrusted: [false, false, false]),
+            Claim(fields: ["Origin": "null"], isTrusted: [false, false, false]),
+            Claim(fields: ["Origin": "http://tide.example:9843"], isTrusted: [false, false, true]),
+            Claim(fields: ["Referer": "http://evil.example/"], isTrusted: [false, false, true]),
+        ])
+    func trust(_ claim: Claim) throws {
+        var head = HTTPRequest(method: .get, scheme: nil, authority: "tide.example:9843", path: "/probe")
+        for (name, value) in claim.fields { head.headerFields[try #require(HTTPField.Name(name))] = value }
+        let isTrusted = [(false, false), (false, true), (true, false)].map {
+            ProbeRoutes.isTrusted(head, isAuthenticated: $0, isFromLoopback: $1)
+        }
+        #expect(isTrusted == claim.isTrusted)
     }
 
     @Test("/config shows the modules, and /logs an earlier probe by its number or its target")

@@ -90,6 +90,7 @@ struct ProbeCommand: AsyncParsableCommand {
         case .missingTarget: "the target is empty"
         case .badTimeout(let text): "\"\(text)\" is no number of seconds"
         case .invalidHostname(let name): "\"\(name)\" is not a host name"
+        case .credentials(let module): "the credentials of the module \(module) may not be sent"
         case .tooMany(let limit): "\(limit) probes are running"
         case .hostnameConflict(let module, _): "the module asks for the host \(module)"
         }

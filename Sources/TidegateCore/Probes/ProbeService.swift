@@ -22,13 +22,18 @@ package struct ProbeQuestion: Sendable, Hashable {
     package var hostname: String?
     /// How long the scrape may take, as `X-Prometheus-Scrape-Timeout-Seconds` has it; nil if it says nothing.
     package var scrapeTimeout: String?
+    /// True if whoever asks may have a module's credentials sent to any target.
+    package var isTrusted: Bool
 
     /// A question from its parts.
-    package init(module: String, target: String, hostname: String? = nil, scrapeTimeout: String? = nil) {
+    package init(
+        module: String, target: String, hostname: String? = nil, scrapeTimeout: String? = nil, isTrusted: Bool = true
+    ) {
         self.module = module
         self.target = target
         self.hostname = hostname
         self.scrapeTimeout = scrapeTimeout
+        self.isTrusted = isTrusted
     }
 }
 
@@ -44,6 +49,8 @@ package enum ProbeRefusal: Error, Sendable, Hashable {
     case hostnameConflict(module: String, parameter: String)
     /// The name that the target is to be asked for is none.
     case invalidHostname(String)
+    /// The module has credentials, and a web page may be asking.
+    case credentials(module: String)
     /// So many probes run already.
     case tooMany(limit: Int)
 }

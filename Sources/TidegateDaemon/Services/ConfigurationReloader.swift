@@ -88,7 +88,7 @@ actor ConfigurationReloader {
     }
 
     private func logResult(_ waiting: [String]) {
-        let applied = "tasks, transfers.retry, transfers.gate, modules, probe_targets, probes"
+        let applied = "tasks, transfers.retry, transfers.gate, modules, probe_targets, probe_credentials, probes"
         guard !waiting.isEmpty else {
             return self.logger.info("configuration reloaded", metadata: ["applied": "\(applied)"])
         }

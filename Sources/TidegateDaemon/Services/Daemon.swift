@@ -120,7 +120,19 @@ package struct Daemon: Sendable {
             connectionsEach: self.connectionLimit(hasModules: !self.configuration.probes.modules.isEmpty),
             transfers: self.monitorConfiguration.session.maxConnections)
         return (self.web?.warnings ?? []) + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
-            + [descriptors.warning].compactMap(\.self)
+            + [descriptors.warning, self.credentialWarning].compactMap(\.self)
+    }
+
+    // What every client that reaches the endpoint could do with the modules; nil if that is nothing.
+    private var credentialWarning: String? {
+        let probes = self.configuration.probes
+        let modules = probes.modules.filter { $0.value.hasCredentials && probes.credentials[$0.key] == nil }.keys
+            .sorted()
+        guard !modules.isEmpty, self.web?.authenticates != true,
+            let address = self.settings.endpoint.listen.first(where: { !$0.isLoopback })
+        else { return nil }
+        return "every client of \(address) can have the credentials of \(modules.joined(separator: ", ")) sent to any "
+            + "host: name the hosts in probe_credentials, or require a password with --web.config.file"
     }
 
     private var startMetadata: Logger.Metadata {
@@ -178,7 +190,7 @@ package struct Daemon: Sendable {
         if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
             MonitorService(monitor: monitor),
-            EndpointService(endpoint: endpoint, isEncrypted: self.web?.isEncrypted ?? false, logger: logger),
+            EndpointService(endpoint: endpoint, probes: probes, web: self.web, logger: logger),
         ]
         services += try RemoteWriteService.all(
             self.configuration.remoteWriteConfiguration(settings: self.settings), monitor: monitor,
@@ -218,8 +230,8 @@ package struct Daemon: Sendable {
     }
 
     private func probeRunner(_ monitor: Monitor) -> ProbeRunner {
-        var probes = self.settings.probes
-        (probes.modules, probes.targets) = (self.configuration.probes.modules, self.configuration.probes.targets)
+        var (probes, file) = (self.settings.probes, self.configuration.probes)
+        (probes.modules, probes.targets, probes.credentials) = (file.modules, file.targets, file.credentials)
         return ProbeRunner(probes, monitor: monitor)
     }
 

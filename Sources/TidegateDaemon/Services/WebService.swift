@@ -18,6 +18,9 @@ struct WebService: Sendable {
     /// True if the file has certificates.
     var isEncrypted: Bool { self.access.isEncrypted }
 
+    /// True if every client has to show who it is.
+    var authenticates: Bool { self.access.authenticates }
+
     /// What the file sets that has no effect here, and keys that every user may read, a sentence for each.
     var warnings: [String] { self.first.warnings }
 

@@ -21,6 +21,7 @@ extension TargetProbe {
 struct ProbeContext: Sendable {
     let environment: ProbeEnvironment
     let policy: ProbeTargetPolicy
+    let credentials: CredentialPolicy
     let deadline: MonotonicTime
 
     /// What is left of the time.
@@ -29,16 +30,19 @@ struct ProbeContext: Sendable {
     /// The address of a host that is probed; nil if there is none, no path to it, or it must not be probed, which
     /// `findings` then say.
     func address(
-        of host: String, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
+        of target: Target, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
         isProxied: Bool = false, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
         let finder = ProbeAddressFinder(environment: self.environment, preference: preference) { address in
             // The routes say nothing of packets that go to a proxy.
             isProxied ? AddressRoute(verdict: .unknown) : await self.route(to: address, from: source)
         }
-        guard let address = await finder.address(of: host, until: self.deadline, &findings) else { return nil }
+        guard let address = await finder.address(of: target.host, until: self.deadline, &findings) else { return nil }
         findings.address = address.address
-        guard let refusal = self.policy.refusal(of: host, at: address.address) else { return address }
+        let refusal =
+            self.policy.refusal(of: target.host, at: address.address)
+            ?? self.credentials.refusal(of: target, at: address.address, address.verdict)
+        guard let refusal else { return address }
         findings.fail(.targetDenied, .mine, refusal)
         return nil
     }

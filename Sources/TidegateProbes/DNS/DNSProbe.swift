@@ -24,7 +24,7 @@ struct DNSProbe: TargetProbe {
         }
         let preference = self.options.source.narrowing(self.options.family)
         let address = await self.context.address(
-            of: target.host, preferring: preference, from: self.options.source, &findings)
+            of: target, preferring: preference, from: self.options.source, &findings)
         self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
         guard let address else { return }
         let id = UInt16.random(in: .min ... .max)

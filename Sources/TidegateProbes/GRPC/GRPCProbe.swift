@@ -24,7 +24,9 @@ struct GRPCProbe: TargetProbe {
         } catch {
             return findings.fail(.fileError, .mine, "\(error)")
         }
-        let address = await self.context.address(of: target.host, preferring: self.options.family, &findings)
+        let address = await self.context.address(
+            of: HTTPURL(scheme: self.options.usesTLS ? .https : .http, target: target).target,
+            preferring: self.options.family, &findings)
         findings.set(.grpcDuration, findings.value(of: .lookupTime), labels: ["resolve"])
         guard let address else { return }
         let call = GRPCCall(

@@ -58,7 +58,7 @@ struct HTTPProbeExchanges {
         var known: ProbeAddress?
         let isProxied = options.proxy.proxy(for: self.first) != nil
         if !isProxied || !options.skipsResolveWithProxy {
-            known = await self.probe.address(of: self.first.target.host, isProxied: isProxied, &findings)
+            known = await self.probe.address(of: self.first, isProxied: isProxied, &findings)
             if known == nil { return }
         }
         for phase in PhaseDurations.Phase.allCases where phase != .resolve {
@@ -142,13 +142,13 @@ struct HTTPProbeExchanges {
                 .resolveFailed, .mine, "\(host) has no \(family)address, and source_ip_address allows no other")
             return nil
         }
-        if let refusal = self.refusal(of: hop.url.target, at: proxy == nil ? addresses : nil) {
+        let route = await self.probe.context.route(to: first, from: source)
+        if let refusal = self.refusal(of: hop, at: proxy == nil ? addresses : nil, route.verdict) {
             findings.fail(.targetDenied, .mine, refusal)
             return nil
         }
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
         (findings.address, findings.redirectedPort) = (first, hop.url.connectPort)
-        let route = await self.probe.context.route(to: first, from: source)
         guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
             let reason = route.verdict.reason ?? .noRoute
             findings.gate(reason, "no path to \(first): \(reason.description(ofLink: route.link))")
@@ -158,10 +158,16 @@ struct HTTPProbeExchanges {
     }
 
     // What a name leads to behind a proxy is up to the proxy's own rules: then only the target itself is looked at.
-    private func refusal(of target: Target, at addresses: [IPAddress]?) -> String? {
-        let policy = self.probe.context.policy
-        guard let addresses else { return policy.refusal(of: target.host, at: target.address) }
-        return addresses.lazy.compactMap { policy.refusal(of: target.host, at: $0) }.first
+    private func refusal(of hop: Hop, at addresses: [IPAddress]?, _ verdict: Verdict) -> String? {
+        let (target, policy) = (hop.url.target, self.probe.context.policy)
+        var credentials = self.probe.context.credentials
+        credentials.hasCredentials = credentials.hasCredentials && hop.keepsCredentials
+        credentials.isSafe = HTTPProbeOptions.isSafe(hop.method)
+        let candidates: [IPAddress?] = if let addresses { addresses } else { [target.address] }
+        return candidates.lazy.compactMap { address in
+            policy.refusal(of: target.host, at: address)
+                ?? credentials.refusal(of: target, at: address, addresses == nil ? .unknown : verdict)
+        }.first
     }
 
     private func exchange(

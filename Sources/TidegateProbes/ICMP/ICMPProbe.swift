@@ -21,11 +21,13 @@ struct ICMPProbe: TargetProbe {
         // No phase rtt yet: the time of a reply that does not come is not 0.
         for phase in [Phase.resolve, .setup] { self.set(phase, .zero, &findings) }
         findings.declare(.lookupTime, .addressFamily, .addressHash)
-        guard let host = Self.host(of: text) else {
+        // Echo requests have no port.
+        guard let target = try? Target(text), target.port == nil else {
             return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither a host name nor an address")
         }
         let preference = self.options.source.narrowing(self.options.family)
-        let address = await self.context.address(of: host, preferring: preference, from: self.options.source, &findings)
+        let address = await self.context.address(
+            of: target, preferring: preference, from: self.options.source, &findings)
         self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
         guard let address else { return }
         let request = self.request(to: address.address)
@@ -38,12 +40,6 @@ struct ICMPProbe: TargetProbe {
     /// The host, if it may be asked about; a diagnosis of another way out would say nothing of this one.
     func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         self.options.source.interface == nil ? .address(address, port: nil) : nil
-    }
-
-    // Echo requests have no port.
-    private static func host(of text: String) -> String? {
-        guard let target = try? Target(text), target.port == nil else { return nil }
-        return target.host
     }
 
     private func request(to address: IPAddress) -> EchoClient.Request {

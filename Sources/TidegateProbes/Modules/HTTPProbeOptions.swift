@@ -49,6 +49,9 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     /// blackbox_exporter's defaults.
     package init() {}
 
+    /// True for a method that changes nothing (RFC 9110 9.2.1).
+    static func isSafe(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) }
+
     /// True if bodies are looked into.
     var examinesBody: Bool {
         !self.failsIfBodyMatches.isEmpty || !self.failsIfBodyDoesNotMatch.isEmpty || self.examinesJSON
@@ -111,6 +114,9 @@ package struct ProbeTLSOptions: Sendable, Hashable {
 
     /// The system's authorities.
     package init() {}
+
+    /// True if a certificate is shown.
+    var hasIdentity: Bool { self.certificate != nil || self.certificateFile != nil }
 }
 
 /// What a probe's requests are authorized with.

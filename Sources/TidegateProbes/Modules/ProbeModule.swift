@@ -1,3 +1,4 @@
+internal import HTTPTypes
 package import TidegateCore
 
 /// How targets are probed: a module of blackbox_exporter's configuration.
@@ -41,6 +42,32 @@ package struct ProbeModule: Sendable, Hashable {
         self.timeout = timeout
         self.http = http
         self.text = text
+    }
+}
+
+extension ProbeModule {
+    /// True if its requests carry what is meant for their target alone: passwords, tokens, certificates, and fields that
+    /// may be secrets.
+    package var hasCredentials: Bool {
+        func mayBeSecret(_ names: [String]) -> Bool {
+            names.contains { name in
+                name.lowercased() != "host" && HTTPField.Name(name).map(PortableFields.mayCrossOrigins) != true
+            }
+        }
+        switch self.prober {
+        case .http:
+            let http = self.http
+            return http.authorization != nil || http.oauth2 != nil || http.tls.hasIdentity
+                || mayBeSecret(http.headers.map(\.name.rawName) + http.secretHeaders.map(\.name))
+        case .websocket:
+            let websocket = self.websocket
+            return websocket.authorization != nil || websocket.oauth2 != nil || websocket.tls.hasIdentity
+                || mayBeSecret(websocket.secretHeaders.map(\.name))
+        case .grpc: return !self.grpc.metadata.isEmpty || self.grpc.tls.hasIdentity
+        case .tcp: return self.tcp.tls.hasIdentity
+        case .dns: return self.dns.tls.hasIdentity
+        case .unix, .icmp: return false
+        }
     }
 }
 

@@ -31,15 +31,8 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
     ///
     /// `address` is the one that it has; nil if only a proxy knows it, so that no network fits it.
     package func refusal(of host: String, at address: IPAddress?) -> String? {
-        // An IPv4 address in another form leads to the same host, and Linux takes the unspecified address for loopback.
-        let forms = address.map { [$0.withoutZone, $0.embeddedIPv4, $0.translatedIPv4].compactMap(\.self) } ?? []
-        let addresses = forms + forms.compactMap(\.loopbackAlias)
-        func matches(_ entry: Entry) -> Bool {
-            switch entry {
-            case .network(let network): addresses.contains { network.contains($0) }
-            case .host(let pattern): Self.matches(pattern.utf8[...], host.lowercased().utf8[...])
-            }
-        }
+        let addresses = address?.equivalents ?? []
+        func matches(_ entry: Entry) -> Bool { entry.matches(host, at: addresses) }
         let shown = address.map { "\($0)" } ?? host
         let subject = host == shown ? host : "\(host) (\(shown))"
         if let entry = self.deny.first(where: matches) {
@@ -49,6 +42,17 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
             return "\(subject) must not be probed: probe_targets.allow has nothing that fits it"
         }
         return nil
+    }
+
+}
+
+extension ProbeTargetPolicy.Entry {
+    /// True for a host of that name, or with one of these addresses.
+    func matches(_ host: String, at addresses: [IPAddress]) -> Bool {
+        switch self {
+        case .network(let network): addresses.contains { network.contains($0) }
+        case .host(let pattern): Self.matches(pattern.utf8[...], host.lowercased().utf8[...])
+        }
     }
 
     // Two positions instead of recursion, so that no pattern takes long.
@@ -83,7 +87,42 @@ extension ProbeTargetPolicy.Entry: CustomStringConvertible {
     }
 }
 
+/// Where a request may not go because of the module's credentials, or because it changes something.
+struct CredentialPolicy: Sendable, Hashable {
+    /// The module's name.
+    var module: String
+    /// True if the request carries credentials.
+    var hasCredentials: Bool
+    /// True if the request changes nothing (RFC 9110 9.2.1).
+    var isSafe: Bool
+    /// The hosts that `probe_credentials` names for the module; nil if it does not name the module.
+    var hosts: [ProbeTargetPolicy.Entry]?
+    /// The ports on which this process listens.
+    var ownPorts: Set<UInt16> = []
+
+    /// Why a request must not go to a target, in one clause; nil if it may.
+    func refusal(of target: Target, at address: IPAddress?, _ verdict: Verdict) -> String? {
+        let addresses = address?.equivalents ?? []
+        if self.hasCredentials, let hosts, !hosts.contains(where: { $0.matches(target.host, at: addresses) }) {
+            return "the credentials of module \(self.module) must not go to \(target.host): "
+                + "probe_credentials does not name it"
+        }
+        guard self.hasCredentials || !self.isSafe, let port = target.port, self.ownPorts.contains(port),
+            addresses.contains(where: \.isLoopback) || verdict.notes.contains(.thisHost) || target.host == "localhost"
+        else { return nil }
+        let what = self.hasCredentials ? "the credentials of module \(self.module)" : "requests that change something"
+        return "\(what) must not go to port \(port) of this host, on which tidegate itself listens"
+    }
+}
+
 extension IPAddress {
+    /// The addresses that lead to the same host: an IPv4 address in another form does, and Linux takes the unspecified
+    /// address for loopback.
+    fileprivate var equivalents: [IPAddress] {
+        let forms = [self.withoutZone, self.embeddedIPv4, self.translatedIPv4].compactMap(\.self)
+        return forms + forms.compactMap(\.loopbackAlias)
+    }
+
     /// The IPv4 address in an address of NAT64's well-known prefix, 64:ff9b::/96 (RFC 6052); nil for others.
     fileprivate var translatedIPv4: IPAddress? {
         let octets = self.octets

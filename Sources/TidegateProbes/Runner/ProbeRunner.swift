@@ -9,6 +9,8 @@ package final class ProbeRunner: ProbeService {
         /// The modules by their names.
         package var modules: [String: ProbeModule]
         package var targets: ProbeTargetPolicy
+        /// The hosts that a module's credentials may go to, by the module's name; one that is not there has no limit.
+        package var credentials: [String: [ProbeTargetPolicy.Entry]] = [:]
         /// How much earlier than the scrape a probe ends.
         package var timeoutOffset: Duration
         /// How many probes are remembered, and how many failures before them.
@@ -34,6 +36,7 @@ package final class ProbeRunner: ProbeService {
     private let configuration: Mutex<Configuration>
     private let reports: ProbeHistory
     private let running = Atomic(0)
+    private let ownPorts = Mutex<Set<UInt16>>([])
 
     /// A runner that takes its modules from `configuration`.
     package init(_ configuration: Configuration, environment: ProbeEnvironment) {
@@ -44,8 +47,14 @@ package final class ProbeRunner: ProbeService {
 
     /// Takes new modules and targets for the next probes; the history and the limits stay.
     package func update(_ configuration: Configuration) {
-        self.configuration.withLock { ($0.modules, $0.targets) = (configuration.modules, configuration.targets) }
+        self.configuration.withLock {
+            ($0.modules, $0.targets) = (configuration.modules, configuration.targets)
+            $0.credentials = configuration.credentials
+        }
     }
+
+    /// Takes the ports on which this process listens: no probe brings credentials there, or changes anything.
+    package func listens(on ports: Set<UInt16>) { self.ownPorts.withLock { $0 = ports } }
 
     package var hasModules: Bool { self.configuration.withLock { !$0.modules.isEmpty } }
 
@@ -65,11 +74,14 @@ package final class ProbeRunner: ProbeService {
         let limit = try ProbeTimeout.limit(
             module: module.timeout, scrape: question.scrapeTimeout, offset: configuration.timeoutOffset)
         guard !question.target.isEmpty else { throw .missingTarget }
+        guard question.isTrusted || !module.hasCredentials || configuration.credentials[question.module] != nil else {
+            throw .credentials(module: question.module)
+        }
         if let hostname = question.hostname, !hostname.isEmpty { try module.ask(for: hostname) }
         let count = self.running.add(1, ordering: .relaxed).newValue
         defer { self.running.subtract(1, ordering: .relaxed) }
         guard count <= configuration.maxConcurrent else { throw .tooMany(limit: configuration.maxConcurrent) }
-        return self.reports.add(await self.run(question, module, configuration.targets, within: limit))
+        return self.reports.add(await self.run(question, module, configuration, within: limit))
     }
 
     /// What a run may take if its module does not say: less than its interval, so that its next turn is not left out.
@@ -82,12 +94,12 @@ package final class ProbeRunner: ProbeService {
         guard let module = configuration.modules[probe.module] else { return nil }
         let limit = module.timeout.flatMap { $0 > .zero ? $0 : nil } ?? Self.standardLimit(of: probe)
         return await self.run(
-            ProbeQuestion(module: probe.module, target: probe.target), module, configuration.targets, within: limit,
+            ProbeQuestion(module: probe.module, target: probe.target), module, configuration, within: limit,
             isScheduled: true)
     }
 
     private func run(
-        _ question: ProbeQuestion, _ module: ProbeModule, _ policy: ProbeTargetPolicy, within limit: Duration,
+        _ question: ProbeQuestion, _ module: ProbeModule, _ configuration: Configuration, within limit: Duration,
         isScheduled: Bool = false
     ) async -> ProbeReport {
         let (time, target) = (self.environment.time, question.target)
@@ -95,8 +107,14 @@ package final class ProbeRunner: ProbeService {
         var findings = ProbeFindings(log: ProbeLog(module: question.module, target: target), time: time)
         findings.note(
             "Beginning probe", [("probe", module.prober.rawValue), ("timeout_seconds", "\(limit.inSeconds)")])
+        let credentials = CredentialPolicy(
+            module: question.module, hasCredentials: module.hasCredentials,
+            isSafe: module.prober != .http || HTTPProbeOptions.isSafe(module.http.method),
+            hosts: configuration.credentials[question.module], ownPorts: self.ownPorts.withLock { $0 })
         let probe = module.probe(
-            in: ProbeContext(environment: self.environment, policy: policy, deadline: start + limit))
+            in: ProbeContext(
+                environment: self.environment, policy: configuration.targets, credentials: credentials,
+                deadline: start + limit))
         await probe.run(target, &findings)
         let duration = time.monotonic() - start
         // That takes no part in the measurement.

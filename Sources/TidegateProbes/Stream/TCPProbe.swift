@@ -24,7 +24,7 @@ struct TCPProbe: TargetProbe {
         let preference = self.source.narrowing(self.options.family)
         guard
             let address = await self.context.address(
-                of: target.host, preferring: preference, from: self.source, &findings)
+                of: target, preferring: preference, from: self.source, &findings)
         else { return }
         findings.add(.tcpDuration, address.lookupTime.inSeconds, labels: ["resolve"])
         let session = StreamSession(

@@ -14,7 +14,7 @@ struct WebSocketProbe: TargetProbe {
         do throws(TextError) { url = try Self.url(text) } catch {
             return findings.fail(.invalidTarget, .mine, error.description)
         }
-        let address = await self.context.address(of: url.target.host, preferring: self.options.family, &findings)
+        let address = await self.context.address(of: url.target, preferring: self.options.family, &findings)
         findings.set(.webSocketDuration, findings.value(of: .lookupTime), labels: ["resolve"])
         guard let address, let fields = await self.fields(&findings) else { return }
         do throws(TextError) {

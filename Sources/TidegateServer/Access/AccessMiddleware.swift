@@ -15,6 +15,8 @@ struct AccessMiddleware: RouterMiddleware {
         if let problem = decision.problem {
             response = problem.response
         } else {
+            var context = context
+            context.isAuthenticated = decision.isAuthenticated
             response = try await next(request, context)
         }
         for header in decision.headers { response.headers[header.name] = header.value }

@@ -17,6 +17,8 @@ struct AuthorizationDecision: Sendable {
     var headers: [HTTPField] = []
     /// Why the request is denied; nil if it is allowed.
     var denial: Denial?
+    /// True if the client had to show who it is, and has.
+    var isAuthenticated = false
 
     /// The response to a denied request; nil if it is allowed.
     var problem: ProblemDocument? {

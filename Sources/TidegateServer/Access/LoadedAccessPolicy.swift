@@ -22,6 +22,9 @@ package struct LoadedAccessPolicy: Sendable {
 
     /// True if requests need a user and a password.
     package var hasUsers: Bool { !self.users.isEmpty }
+
+    /// True if requests need a user and a password, or a certificate that an authority of the policy signed.
+    package var authenticates: Bool { self.hasUsers || self.tls?.verifiesClients ?? false }
 }
 
 /// Loads the access policy that is in force.

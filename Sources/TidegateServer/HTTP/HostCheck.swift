@@ -11,8 +11,7 @@ struct HostCheck: Sendable {
     /// The check of a listener at this address: names other than the allowed ones are refused on a loopback address, and
     /// elsewhere if there are allowed ones.
     init(listen: ListenAddress, allowed: [String]) {
-        let isLoopback = listen.host == "localhost" || IPAddress(listen.host).map(\.isLoopback) ?? false
-        self.isActive = isLoopback || !allowed.isEmpty
+        self.isActive = listen.isLoopback || !allowed.isEmpty
         self.allowed = Set(allowed.map { Self.name((try? Target($0).host) ?? $0) })
     }
 

@@ -1,6 +1,7 @@
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
+internal import TidegateCore
 
 /// What the routes of a server may need besides the request.
 struct ServerContext: RequestContext {
@@ -27,6 +28,10 @@ struct ServerContext: RequestContext {
     let hosts: HostCheck?
     /// The place of the request; nil without a limit.
     let place: RequestPlace?
+    /// True if the client has shown who it is, as the access policy requires.
+    var isAuthenticated = false
+    /// True if the client is a program of this host that connected to a loopback address.
+    var isFromLoopback: Bool { PeerAddress.ip(of: self.channel.remoteAddress)?.isLoopback ?? false }
 
     init(source: Source) {
         self.coreContext = CoreRequestContextStorage(source: source)

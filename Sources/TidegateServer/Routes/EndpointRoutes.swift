@@ -73,7 +73,7 @@ struct EndpointRoutes: Sendable {
         if let probes = dependencies.probes {
             let routes = ProbeRoutes(service: probes)
             // As many as Prometheus has targets wait at a time, each for its own; connections are limited.
-            add("/probe", .probe, isLimited: false) { request, _ in await routes.probe(request) }
+            add("/probe", .probe, isLimited: false) { await routes.probe($0, $1) }
             add("/config", .config) { _, _ in routes.configuration() }
             add("/logs", .logs) { request, _ in routes.logs(request) }
         }

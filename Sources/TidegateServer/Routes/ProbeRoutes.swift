@@ -12,14 +12,16 @@ struct ProbeRoutes: Sendable {
     let service: any ProbeService
 
     /// One probe: its metrics, or with `debug=true` everything about it; 200 whatever came of it.
-    func probe(_ request: Request) async -> Response {
+    func probe(_ request: Request, _ context: ServerContext) async -> Response {
         guard self.service.hasModules else { return Self.unconfigured }
         let parameters = QueryParameters(target: request.head.path ?? "")
         let module = parameters.values(of: "module").first.flatMap { $0.isEmpty ? nil : $0 }
         let question = ProbeQuestion(
             module: module ?? "http_2xx", target: Self.decoded(parameters.values(of: "target").first ?? ""),
             hostname: parameters.values(of: "hostname").first,
-            scrapeTimeout: Self.timeoutHeader.flatMap { request.headers[$0] })
+            scrapeTimeout: Self.timeoutHeader.flatMap { request.headers[$0] },
+            isTrusted: Self.isTrusted(
+                request.head, isAuthenticated: context.isAuthenticated, isFromLoopback: context.isFromLoopback))
         do throws(ProbeRefusal) {
             let report = try await self.service.probe(question)
             guard parameters.values(of: "debug").first != "true" else { return Self.plain(report.debugText) }
@@ -29,6 +31,16 @@ struct ProbeRoutes: Sendable {
         } catch {
             return error.response
         }
+    }
+
+    // A browser sends the field of Prometheus to another site only after asking it, which this one does not allow. It
+    // sends a user's password along with the requests of any page, and says in other fields where a request is from.
+    static func isTrusted(_ head: HTTPRequest, isAuthenticated: Bool, isFromLoopback: Bool) -> Bool {
+        let fields = head.headerFields
+        if let name = self.timeoutHeader, fields[name] != nil { return true }
+        let site = HTTPField.Name("Sec-Fetch-Site").flatMap { fields[$0] }
+        if isAuthenticated { return head.isOfThisSite && [nil, "none", "same-origin"].contains(site) }
+        return isFromLoopback && site == nil && fields[.origin] == nil && fields[.referer] == nil
     }
 
     // Some encode a target twice: a colon that is still encoded can be nothing else before the first slash.
@@ -96,6 +108,11 @@ extension ProbeRefusal {
                 status: .internalServerError)
         case .missingTarget: .text("Target parameter is missing", status: .badRequest)
         case .invalidHostname(let name): .text("\(JSONValue.string(name)) is not a host name", status: .badRequest)
+        case .credentials(let module):
+            .text(
+                "Module \(JSONValue.string(module)) has credentials: name the hosts that may get them in "
+                    + "probe_credentials, or ask from Prometheus, with a password, or over loopback and not from a web page",
+                status: .forbidden)
         case .tooMany(let limit):
             .text("\(limit) probes are running, and no more run at a time", status: .serviceUnavailable)
         case .hostnameConflict(let module, let parameter):

@@ -29,7 +29,7 @@ struct ReloadRoute: Sendable {
 
     /// 200, or 500 with the problem as blackbox_exporter begins it.
     func respond(to request: Request) async -> Response {
-        guard Self.isOfThisSite(request.head) else {
+        guard request.head.isOfThisSite else {
             return ProblemDocument(
                 .forbidden, "The Origin header names another site, whose pages may not reload the configuration."
             ).response
@@ -45,11 +45,14 @@ struct ReloadRoute: Sendable {
             return .text(error.text, status: .internalServerError)
         }
     }
+}
 
-    // A browser sends a page's POST wherever the page likes, with the user's credentials, and says whose page it is.
-    private static func isOfThisSite(_ head: HTTPRequest) -> Bool {
-        guard let origin = head.headerFields[.origin] else { return true }
-        guard let host = head.authority?.lowercased() else { return false }
+extension HTTPRequest {
+    /// False if a page of another site sent it: a browser sends a page's POST wherever the page likes, with the user's
+    /// credentials, and names the page's origin.
+    var isOfThisSite: Bool {
+        guard let origin = self.headerFields[.origin] else { return true }
+        guard let host = self.authority?.lowercased() else { return false }
         return ["http://\(host)", "https://\(host)"].contains(origin.lowercased())
     }
 }

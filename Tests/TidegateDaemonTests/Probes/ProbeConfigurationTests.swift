@@ -238,6 +238,25 @@ import TidegateRegex
         }
     }
 
+    @Test("probe_credentials has hosts for each module, and names the line of what is wrong")
+    func credentials() throws {
+        let modules = "modules: {m: {prober: http}}\n"
+        let file = modules + "probe_credentials: {m: [10.0.0.0/8, \"*.Example.com\"]}"
+        let hosts = try Configuration.parse(file, file: "b.yml").probes.credentials
+        #expect(hosts == ["m": [.network(try IPPrefix(parsing: "10.0.0.0/8")), .host("*.example.com")]])
+        for (value, message) in [
+            ("{n: [a]}", "b.yml:2: probe_credentials.n: \"modules\" has no module \"n\""),
+            ("{m: a}", "b.yml:2: probe_credentials.m: expected a list, found \"a\""),
+            ("{m: [\"a b\"]}", "b.yml:2: probe_credentials.m[0]: \"a b\" is neither a network nor a host name"),
+            ("[m]", "b.yml:2: probe_credentials: expected a mapping, found a list"),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) {
+                try Configuration.parse(modules + "probe_credentials: \(value)", file: "b.yml")
+            }
+            #expect(error?.problems.map(\.description) == [message])
+        }
+    }
+
     @Test("Targets are networks, addresses and names; link-local addresses are denied unless the file says otherwise")
     func targets() throws {
         let standard = try Configuration.parse("modules: {}", file: "b.yml").probes.targets

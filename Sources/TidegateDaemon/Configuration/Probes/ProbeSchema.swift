@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateProbes
 
-/// The keys `modules` and `probe_targets`.
+/// The keys `modules`, `probe_targets`, `probe_credentials` and `probes`.
 enum ProbeSchema {
     /// blackbox_exporter's modules, as they stand in its configuration file.
     static let modules = Field<Configuration>(key: "modules", isRequired: false, text: FieldText("modules")) {
@@ -31,6 +31,28 @@ enum ProbeSchema {
                 default: "[\(ProbeTargetPolicy.linkLocal.map { "\"\($0)\"" }.joined(separator: ", "))]"),
         ]
     ).documented("Which targets /probe asks. Changes apply when the file is reloaded.")
+
+    /// Lists of hosts, each under the name of a module.
+    static let credentials = Field<Configuration>(
+        key: "probe_credentials", isRequired: false, text: FieldText("probe_credentials")
+    ) { configuration, node, problems in
+        switch node.content {
+        case .null: break
+        case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
+        case .section(let entries):
+            for entry in entries {
+                configuration.probes.credentials[entry.key] = (problems.list(entry.value) ?? []).compactMap { host in
+                    problems.trying(at: host) { () throws(TextError) in
+                        try ValueParser<ProbeTargetPolicy.Entry>.probeTarget.parse(host)
+                    }
+                }
+            }
+        }
+    }.documented(
+        "Where the credentials of a module may go: host names and networks under its name, such as api: "
+            + "[\"*.example.com\"]. A module that is not named sends them wherever Prometheus, an authenticated client, or "
+            + "a program over loopback that is no browser asks. Changes apply when the file is reloaded.", default: "{}"
+    )
 
     static let scheduled = Field<Configuration>.sections(
         "probes", \.scheduledProbes, blank: ScheduledProbe(),

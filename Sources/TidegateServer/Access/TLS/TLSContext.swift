@@ -7,6 +7,9 @@ struct TLSContext: Sendable {
     private let client: TLSServerConfiguration.ClientCertificate
     private let allowedNames: Set<String>?
 
+    /// True if every client has a certificate that an authority of the policy signed.
+    var verifiesClients: Bool { self.client == .requiredAndVerified }
+
     init(_ configuration: TLSServerConfiguration) throws(AccessError) {
         self.client = configuration.clientCertificate
         self.allowedNames = configuration.allowedClientNames
