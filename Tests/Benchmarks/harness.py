@@ -171,13 +171,24 @@ def status(words):
     return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 
 
-def memory(pid):
-    """Resident and of it anonymous memory of a process, in MiB (proc_pid_smaps(5))."""
+def smaps(pid):
+    """The memory of a process by kind, in MiB (smaps_rollup of proc_pid_smaps(5))."""
     fields = {}
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, value = line.split(":")
-        fields[name] = int(value.split()[0])
-    return fields["Rss"] / 1024, fields["Anonymous"] / 1024
+        fields[name] = int(value.split()[0]) / 1024
+    return fields
+
+
+def memory(pid):
+    """Resident and of it anonymous memory of a process, in MiB."""
+    fields = smaps(pid)
+    return fields["Rss"], fields["Anonymous"]
+
+
+def dirty_memory(pid):
+    """What only this process has, and no file: its cost to the machine, in MiB."""
+    return smaps(pid)["Private_Dirty"]
 
 
 def follow(process, moments, ready):

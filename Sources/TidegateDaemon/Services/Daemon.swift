@@ -186,7 +186,7 @@ package struct Daemon: Sendable {
             nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports },
             reload: reloader?.answer,
             connectionLimit: { self.connectionLimit(hasModules: probes.hasModules) })
-        var services: [any Service] = [dependencies.log, MemoryService()]
+        var services: [any Service] = [dependencies.log]
         if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
         services += [
             MonitorService(monitor: monitor),
