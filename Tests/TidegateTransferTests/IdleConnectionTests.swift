@@ -87,6 +87,58 @@ struct IdleConnectionTests {
         #expect(server.accepted == 3)
     }
 
+    enum Arrival: String, CaseIterable, Sendable {
+        case answer, reset
+
+        var step: LiveServerAnswer.Step {
+            switch self {
+            case .answer: .send(LiveServerAnswer.head(200, ["Content-Length: 6"]) + Array("forged".utf8))
+            case .reset: .reset
+            }
+        }
+    }
+
+    @Test(
+        "that came just before a request are never its response: it is sent once, on a new connection",
+        arguments: Arrival.allCases, ["GET", "POST"])
+    func justBefore(_ arrival: Arrival, _ method: String) throws {
+        let rounds = 20
+        let mayArrive = (0..<rounds).map { _ in Latch() }
+        let server = try LiveServer { request in
+            guard request.path == "/first" else { return .respond(text: "own") }
+            return LiveServerAnswer.respond(text: "first").then(
+                .waitFor(mayArrive[(request.number - 1) / 2]), arrival.step)
+        }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        for (round, latch) in mayArrive.enumerated() {
+            let first = try AttemptRequest(UInt64(2 * round + 1), server.url("/first"))
+            #expect(try recorder.run(first).body == Array("first".utf8))
+            let idle = try #require(self.sockets(to: server.port).first)
+            var next = try AttemptRequest(UInt64(2 * round + 2), server.url("/next"))
+            next.method = method
+            if method == "POST" { next.body = .bytes([1]) }
+            let (request, isHeld) = (next, Latch())
+            // The engine sees the socket again only when libcurl is about to use it.
+            recorder.perform { engine in
+                isHeld.open()
+                while !self.isReadable(idle) { Latch.yieldThread() }
+                try? engine.start(request)
+            }
+            isHeld.wait()
+            latch.open()
+            let outcome = try recorder.outcome(of: request.id)
+            #expect(outcome.failure == nil, "\(outcome.text)")
+            #expect(outcome.body == Array("own".utf8))
+            #expect(outcome.connection?.isReused == false && outcome.wireTries == 1)
+            #expect(recorder.kinds(of: request.id) == ["wireReached", "head", "finished"])
+            // The next round's first request would use this connection.
+            recorder.perform { $0.beginPool() }
+        }
+        #expect(server.requests.filter { $0.path == "/next" }.count == rounds)
+        #expect(server.requests.map(\.connection) == Array(1...2 * rounds))
+    }
+
     // This process's sockets that are connected to a port.
     private func sockets(to port: UInt16) -> [Int32] {
         (0..<4096).filter { descriptor in

@@ -9,6 +9,8 @@ struct ConnectionInfo {
     private(set) var starts = 0
     /// Whether a socket was opened for this attempt.
     private(set) var hasOpened = false
+    /// Whether the kept connection was given up before the request was started, because something had come on it.
+    var isGivenUp = false
     /// Whether a socket could not be opened because no descriptor was free.
     var lackedDescriptor = false
     /// Whether one of the tries became a connection.
@@ -66,6 +68,7 @@ struct ConnectionInfo {
     mutating func clear() {
         self.starts = 0
         self.hasOpened = false
+        self.isGivenUp = false
         self.hasConnected = false
         self.connectedAddress = nil
         self.bestFailure = nil

@@ -1,8 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// Ends idle connections in a way that libcurl notices.
+/// Watches idle connections, and ends them in a way that libcurl notices.
 enum IdleSocket {
+    /// Whether bytes, an error or the end of the stream wait on a connection, which has to be silent while it is idle.
+    static func hasInput(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) >= 0 || errno != EAGAIN
+    }
+
     /// Closes the connection of a socket; from now on reading from its descriptor gives the end of the stream.
     ///
     /// Before libcurl uses an idle connection again it peeks: 0 bytes are a closed connection, anything else a usable

@@ -19,7 +19,7 @@ extension TransferEngine {
         let pool = transfer.pool
         if let pool {
             self.guarding(pool) { () throws(CurlError) in try pool.remove(transfer) }
-            for descriptor in pool.callbacks.sockets.forget(transfer) { pool.callbacks.note(.abandoned(descriptor)) }
+            for descriptor in pool.callbacks.sockets.forget(transfer) { pool.callbacks.abandoned(descriptor) }
         }
         if case .descriptor(let descriptor)? = transfer.request?.sink, transfer.pause.contains(.sink) {
             self.blocked.drop(transfer.number, from: descriptor, on: self.loop)

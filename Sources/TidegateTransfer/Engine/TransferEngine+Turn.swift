@@ -100,6 +100,10 @@ extension TransferEngine {
         for pool in self.connectionPools {
             while let (number, code) = pool.nextDone() {
                 guard let transfer = self.transfers[number] else { continue }
+                guard !transfer.connection.isGivenUp else {
+                    self.guarding(pool) { () throws(CurlError) in try pool.restart(transfer) }
+                    continue
+                }
                 if pool.wasCut, code != CURLE_OK {
                     transfer.abort(.protocolError, "the server sent without an end what is read in one go")
                 }

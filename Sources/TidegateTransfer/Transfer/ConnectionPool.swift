@@ -47,6 +47,14 @@ final class ConnectionPool {
         try self.multi?.remove(transfer.easy)
     }
 
+    /// Has libcurl take another connection for a transfer that it has ended before anything was sent.
+    func restart(_ transfer: CurlTransfer) throws(CurlError) {
+        transfer.connection.isGivenUp = false
+        transfer.easy.clearErrorMessage()
+        try self.multi?.remove(transfer.easy)
+        try self.multi?.add(transfer.easy)
+    }
+
     /// A socket is ready.
     func act(on descriptor: Int32, _ events: Int32) throws(CurlError) { try self.multi?.act(on: descriptor, events) }
 

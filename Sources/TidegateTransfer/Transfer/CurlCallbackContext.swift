@@ -20,14 +20,22 @@ final class CurlCallbackContext {
     func opened(_ descriptor: Int32) {
         self.actions.own?.insert(tg_socket_cookie(descriptor))
         self.record.sockets.opened(descriptor, generation: self.generation)
+        self.ports.opened(descriptor)
         self.note(.opened(descriptor))
     }
 
     /// Closes a socket for libcurl.
     func close(_ descriptor: Int32) -> Int32 {
         self.sockets.closing(descriptor)
+        self.ports.closed(descriptor)
         self.note(.closed(descriptor))
         return self.record.sockets.close(descriptor)
+    }
+
+    /// A socket was closed while connecting, without a callback.
+    func abandoned(_ descriptor: Int32) {
+        self.ports.closed(descriptor)
+        self.note(.abandoned(descriptor))
     }
 
     /// Whether the watchdog has ended the call of libcurl that is under way.
@@ -35,6 +43,9 @@ final class CurlCallbackContext {
 
     /// Sockets of this pool that are not connected yet.
     var sockets = ConnectingSockets()
+
+    /// Sockets of this pool by their local ports.
+    var ports = LocalPorts()
 
     /// The last request for a timer; taken by the pool.
     var timer: TimerRequest = .unchanged

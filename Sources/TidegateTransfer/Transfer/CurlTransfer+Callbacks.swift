@@ -186,10 +186,23 @@ extension CurlTransfer {
             return false
         }
         guard TrustCheck(transfer: self).mayTrust(request) else { return false }
+        self.connection.isGivenUp = !self.isSilent(request, localPort)
+        guard !self.connection.isGivenUp else { return false }
         self.connection.noteStart(local: local, remote: remote, localPort: localPort)
         self.timestamps.wireReached = self.timestamps.clock.monotonic()
         self.note(.wire)
         return true
+    }
+
+    // Bytes that came before a request are never its response, and of an idle connection libcurl 7.88 notices only the
+    // end. With TLS they may be session tickets, so those connections are left to libcurl.
+    private func isSilent(_ request: AttemptRequest, _ localPort: Int32) -> Bool {
+        guard !self.connection.hasOpened, !request.usesTLS, request.proxy?.scheme != .https, let pool = self.pool
+        else { return true }
+        guard let descriptor = pool.callbacks.ports.socket(at: UInt16(truncatingIfNeeded: localPort)) else {
+            return false
+        }
+        return !IdleSocket.hasInput(descriptor)
     }
 
     fileprivate func openSocket(_ address: curl_sockaddr, to peer: IPAddress?) -> curl_socket_t {
