@@ -15,13 +15,18 @@ extension ObservationState {
             }
             return []
         }
-        guard case .connection(let ending) = OutcomeClassifier.classify(report, self.context(report, known, now))
-        else { return [] }
+        let context = self.context(report, known, now)
+        guard case .connection(let ending) = OutcomeClassifier.classify(report, context) else { return [] }
         if known == nil, ending.direction == .outgoing { self.observed.connects += 1 }
-        let isAmbiguous = !ending.wasEstablished && ending.certainty == .likely
-        guard isAmbiguous else { return self.conclude(report, ending, known, at: now) }
+        guard ending.certainty == .likely, !ending.wasEstablished || report.receiveQueue > 0 else {
+            return self.conclude(report, ending, known, at: now)
+        }
         // The counters of this second tell.
-        self.ambiguous.add(report.withRemotePort(of: known), isTorn: count.isTorn)
+        guard !ending.wasEstablished else {
+            self.ambiguous.unread.add(UnreadEnds.End(report: report, known: known, context: context))
+            return []
+        }
+        self.ambiguous.connects.add(report.withRemotePort(of: known), isTorn: count.isTorn)
         return []
     }
 
@@ -41,7 +46,7 @@ extension ObservationState {
         _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?, at now: Moment
     ) -> [ObservationEffect] {
         // Those that are not sure have been explained by the counters themselves.
-        if !ending.wasEstablished, ending.certainty == .sure { self.ambiguous.explain(ending.outcome) }
+        if !ending.wasEstablished, ending.certainty == .sure { self.ambiguous.connects.explain(ending.outcome) }
         switch ending.outcome {
         case .reset, .aborted, .lost: self.observed.resets += 1
         case .established, .refused, .unreachable, .noAnswer, .notSent, .abandoned, .closed: break
@@ -153,15 +158,21 @@ extension ObservationState {
     // MARK: Counters
 
     /// Observing begins: what the kernel has counted so far says nothing of what comes.
-    mutating func begin(_ counters: TCPCounters) { _ = self.ambiguous.assess(by: counters) }
+    mutating func begin(_ counters: TCPCounters) {
+        _ = self.ambiguous.connects.assess(by: counters)
+        _ = self.ambiguous.unread.assess(by: counters)
+    }
 
     /// A second has passed, in which the kernel counted; nil if it does not say.
     mutating func secondPassed(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
         self.recorder.count(counters)
         var effects = self.failures.flush(at: now.monotonic).map(ObservationEffect.publish)
-        for (report, outcome) in self.ambiguous.assess(by: counters) {
+        for (report, outcome) in self.ambiguous.connects.assess(by: counters) {
             let ending = ConnectionEnding(outcome, .outgoing, .likely, wasEstablished: false)
             effects += self.conclude(report, ending, nil, at: now)
+        }
+        for (end, ending) in self.ambiguous.unread.assess(by: counters) {
+            effects += self.conclude(end.report, ending, end.known, at: now)
         }
         return effects
     }

@@ -17,7 +17,7 @@ struct ObservationState {
     var routes = RouteCache()
     var groups = GroupWatch()
     var failures = FailureAttribution()
-    var ambiguous = AmbiguousConnects()
+    var ambiguous = AmbiguousEnds()
     var observed = Reconciliation.Observed()
     var recorder = StatisticsRecorder()
     var targets = TargetIndex()

@@ -242,13 +242,14 @@ final class ObservationThread: LoopHandler {
     }
 
     private func secondPassed() {
-        let counters = TCPCounters.read()
         self.reopen()
+        // Messages first: the kernel counts a reset before it reports the end.
+        self.readEndings()
+        let counters = TCPCounters.read()
         self.lists.secondPassed(counters)
         if self.mode.mode.hasLists, self.lists.isOutdated(at: self.loop.clock.monotonic()) { self.list(.established) }
         if self.lists.isSuspicious { self.refresh() }
         _ = self.mode.handle(.counters(isReadable: counters != nil))
-        self.readEndings()
         self.execute(self.state.secondPassed(counters, at: self.now))
         let second = self.rate.secondPassed(self.sockets.dropCount, counters)
         if second.drops > 0 {

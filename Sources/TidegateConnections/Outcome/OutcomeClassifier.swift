@@ -52,8 +52,8 @@ package enum OutcomeClassifier {
         /// Whether a router said within this second that something is unreachable (IcmpInDestUnreachs), and connects failed
         /// that nothing else explains (TcpAttemptFails).
         package var isUnreachable = false
-        /// Whether the kernel reset a connection because of unread data in this second (TCPAbortOnClose); nil if that is
-        /// not known.
+        /// Whether the kernel counted a reset for unread data (TCPAbortOnClose) that may have been this connection's; nil
+        /// if that is not known.
         package var isAbortedOnClose: Bool?
         /// Whether a list saw the connection established.
         package var wasEstablished = false
@@ -108,8 +108,9 @@ package enum OutcomeClassifier {
         if closes >= 1, !waits { return (.closed, .sure) }
         if info.retransmits >= 1, waits { return (.lost, .sure) }
         if info.probes >= 1 { return (.lost, .likely) }
-        // One byte more than was read is the peer's FIN. A reset that met unread data looks the same.
-        if report.receiveQueue > 1, !waits, context.isAbortedOnClose != false { return (.aborted, .likely) }
+        // A FIN that was not read counts as a byte: without data it is the only one. A reset by the peer looks the same.
+        let hasUnread = report.receiveQueue > (info.receivedDataSegments > 0 ? 0 : 1)
+        if hasUnread, context.isAbortedOnClose ?? !waits { return (.aborted, .likely) }
         return (.reset, .likely)
     }
 }

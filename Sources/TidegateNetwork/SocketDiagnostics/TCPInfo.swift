@@ -32,6 +32,8 @@ package struct TCPInfo: Sendable, Hashable {
     package var sentSegments: UInt32 = 0
     /// Received segments.
     package var receivedSegments: UInt32 = 0
+    /// Received segments with data, which a FIN alone is not.
+    package var receivedDataSegments: UInt32 = 0
     /// Bytes in the send queue that were never sent.
     package var unsentBytes: UInt32 = 0
     /// The shortest round trip in microseconds; nil without a sample.
@@ -75,6 +77,7 @@ extension TCPInfo {
         self.sentSegments = word(136)
         self.receivedSegments = word(140)
         self.unsentBytes = word(144)
+        self.receivedDataSegments = word(152)
         // The kernel's own value for "none" (tcp_min_rtt).
         if bytes.count >= 152, word(148) != .max { self.shortestRoundTrip = word(148) }
         self.windowLimited = long(176)

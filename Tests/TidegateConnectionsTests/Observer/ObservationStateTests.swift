@@ -185,6 +185,66 @@ struct ObservationStateTests {
         #expect(state.remotes.entries.count == 1)
     }
 
+    // A connection of this host's that was reset by either side, with an unread byte of data.
+    private static func unread(_ cookie: UInt64) -> SocketReport {
+        var info = TCPInfo()
+        (info.sentBytes, info.acknowledgedBytes, info.receivedDataSegments) = (100, 101, 1)
+        var report = SocketReport(
+            state: .close, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_005),
+            remote: .init(IPAddress(ipv4: 0xC633_6402), 443), cookie: cookie, tcp: info)
+        report.receiveQueue = 1
+        return report
+    }
+
+    private static func counters(closeAborts: UInt64) -> TCPCounters {
+        var counters = TCPCounters()
+        counters.closeAborts = closeAborts
+        return counters
+    }
+
+    private static func ends(_ state: ObservationState) -> [ConnectionOutcome: UInt64] {
+        (state.recorder.statistics.traffic[.outgoing]?.ends ?? [:]).filter { $0.value > 0 }
+    }
+
+    @Test("As many connections with unread bytes were aborted as the kernel counted in their second")
+    func unread() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        state.begin(Self.counters(closeAborts: 70))
+        for cookie in 1...5 { _ = state.ended(Self.unread(UInt64(cookie)), at: Self.start) }
+        #expect(Self.ends(state).isEmpty)
+        _ = state.secondPassed(Self.counters(closeAborts: 72), at: Self.start)
+        #expect(Self.ends(state) == [.aborted: 2, .reset: 3])
+        _ = state.ended(Self.unread(6), at: Self.start)
+        _ = state.secondPassed(Self.counters(closeAborts: 72), at: Self.start)
+        #expect(Self.ends(state) == [.aborted: 2, .reset: 4])
+    }
+
+    @Test("A message may be read a second after its connection was counted, and no later")
+    func unreadLater() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        state.begin(Self.counters(closeAborts: 0))
+        _ = state.secondPassed(Self.counters(closeAborts: 1), at: Self.start)
+        _ = state.ended(Self.unread(1), at: Self.start)
+        _ = state.ended(Self.unread(2), at: Self.start)
+        _ = state.secondPassed(Self.counters(closeAborts: 1), at: Self.start)
+        #expect(Self.ends(state) == [.aborted: 1, .reset: 1])
+        for _ in 0..<2 { _ = state.secondPassed(Self.counters(closeAborts: 2), at: Self.start) }
+        _ = state.ended(Self.unread(3), at: Self.start)
+        _ = state.secondPassed(Self.counters(closeAborts: 2), at: Self.start)
+        #expect(Self.ends(state) == [.aborted: 1, .reset: 2])
+    }
+
+    @Test("Without counters an unread byte is this host's, and what was counted before they can be read is nothing")
+    func unreadUncounted() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        _ = state.ended(Self.unread(1), at: Self.start)
+        _ = state.secondPassed(nil, at: Self.start)
+        #expect(Self.ends(state) == [.aborted: 1])
+        _ = state.ended(Self.unread(2), at: Self.start)
+        _ = state.secondPassed(Self.counters(closeAborts: 9000), at: Self.start)
+        #expect(Self.ends(state) == [.aborted: 1, .reset: 1])
+    }
+
     @Test("A failure is not judged by a route of long ago")
     func oldRoute() {
         var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())

@@ -181,6 +181,27 @@ struct OutcomeTableTests {
             established(controls: 1) { report, _ in report.receiveQueue = 2 }, end(.reset, .likely)
         ) { $0.isAbortedOnClose = false },
         Row(
+            "12: one unread byte of data",
+            established(controls: 1) { ($0.receiveQueue, $1.receivedDataSegments) = (1, 1) }, end(.aborted, .likely)),
+        Row(
+            "12: of an accepted one",
+            established(controls: 0) { ($0.receiveQueue, $1.receivedDataSegments) = (1, 1) },
+            end(.aborted, .likely, .incoming)),
+        Row(
+            "12: one unread byte, and the kernel counted a reset by that while data was under way",
+            established(controls: 1) {
+                ($0.receiveQueue, $1.receivedDataSegments, $0.sendQueue, $1.sentBytes) = (1, 1, 50, 150)
+            }, end(.aborted, .likely)
+        ) { $0.isAbortedOnClose = true },
+        Row(
+            "13: one unread byte of data, and the kernel counted no reset by that",
+            established(controls: 1) { ($0.receiveQueue, $1.receivedDataSegments) = (1, 1) }, end(.reset, .likely)
+        ) { $0.isAbortedOnClose = false },
+        Row(
+            "13: the one unread byte is a FIN, whatever the kernel counted",
+            established(controls: 1) { report, _ in report.receiveQueue = 1 }, end(.reset, .likely)
+        ) { $0.isAbortedOnClose = true },
+        Row(
             "13: the one unread byte is a FIN", established(controls: 1) { report, _ in report.receiveQueue = 1 },
             end(.reset, .likely)),
         Row(

@@ -7,7 +7,7 @@ import TidegateNetwork
 /// What the kernel really says of every kind of ending, from its bytes to the outcome.
 struct RecordedEndingTests {
     /// What is known besides the message.
-    enum Known { case nothing, listens, router, neverSent }
+    enum Known { case nothing, listens, router, neverSent, counted, notCounted }
 
     /// A recorded message, its telling numbers, and what it means.
     struct Row: Sendable, CustomTestStringConvertible {
@@ -25,6 +25,8 @@ struct RecordedEndingTests {
             case .listens: context.isOwnPortListening = true
             case .router: context.isUnreachable = true
             case .neverSent: context.wasNeverSent = true
+            case .counted: context.isAbortedOnClose = true
+            case .notCounted: context.isAbortedOnClose = false
             }
             (self.testDescription, self.numbers, self.ending, self.context) = (name, numbers, ending, context)
         }
@@ -93,6 +95,45 @@ struct RecordedEndingTests {
         Row("link-local", [1, 0, 0, 0, 0, 5, 3, 12, 2], end(.closed, .sure)),
     ]
 
+    // Of a connection with something unread the kernel's count of a second says which side reset it.
+    private static let unread: [Row] = [
+        Row("close with one unread byte", [1, 0, 0, 0, 0, 5, 3, 51, 1], end(.aborted, .likely), .counted),
+        Row("close with two unread bytes", [2, 0, 0, 0, 0, 5, 3, 51, 1], end(.aborted, .likely), .counted),
+        Row("close with three unread bytes", [3, 0, 0, 0, 0, 5, 3, 51, 1], end(.aborted, .likely), .counted),
+        Row("close with one unread byte and a FIN", [2, 0, 0, 0, 0, 6, 4, 51, 1], end(.aborted, .likely), .counted),
+        Row("close with two unread bytes and a FIN", [3, 0, 0, 0, 0, 6, 4, 51, 1], end(.aborted, .likely), .counted),
+        Row("reset with one unread byte", [1, 0, 0, 0, 0, 4, 4, 51, 1], end(.reset, .likely), .notCounted),
+        Row("reset with two unread bytes", [2, 0, 0, 0, 0, 4, 4, 51, 1], end(.reset, .likely), .notCounted),
+        Row("reset after data and a FIN", [1, 0, 0, 0, 0, 5, 5, 51, 1], end(.reset, .likely), .notCounted),
+        Row("reset with one unread byte and a FIN", [2, 0, 0, 0, 0, 5, 5, 51, 1], end(.reset, .likely), .notCounted),
+        Row(
+            "close with one unread byte, remote window shut", [1, 97016, 0, 0, 0, 16, 4, 14531, 1],
+            end(.aborted, .likely), .counted),
+        Row(
+            "reset with one unread byte, remote window shut", [1, 97016, 0, 0, 0, 15, 5, 14531, 1],
+            end(.reset, .likely), .notCounted),
+        Row(
+            "close of an accepted one with one unread byte", [1, 0, 0, 0, 0, 3, 4, 50, 0],
+            end(.aborted, .likely, .incoming), .counted),
+        Row(
+            "reset of an accepted one with one unread byte", [1, 0, 0, 0, 0, 2, 5, 50, 0],
+            end(.reset, .likely, .incoming), .notCounted),
+        Row(
+            "close with one unread byte over an IPv6 socket", [1, 0, 0, 0, 0, 5, 3, 51, 1], end(.aborted, .likely),
+            .counted),
+        Row(
+            "reset with one unread byte over an IPv6 socket", [1, 0, 0, 0, 0, 4, 4, 51, 1], end(.reset, .likely),
+            .notCounted),
+        Row("close with one unread byte over IPv6", [1, 0, 0, 0, 0, 5, 3, 51, 1], end(.aborted, .likely), .counted),
+        Row("reset with one unread byte over IPv6", [1, 0, 0, 0, 0, 4, 4, 51, 1], end(.reset, .likely), .notCounted),
+        // Nothing but the FIN is unread: this host cannot have reset it for that, whatever the kernel has counted.
+        Row("reset after a FIN alone", [1, 0, 0, 0, 0, 4, 4, 51, 1], end(.reset, .likely), .counted),
+        Row(
+            "reset of an accepted one after a FIN alone", [1, 0, 0, 0, 0, 2, 5, 50, 0],
+            end(.reset, .likely, .incoming), .counted),
+        Row("reset after a FIN alone over IPv6", [1, 0, 0, 0, 0, 4, 4, 51, 1], end(.reset, .likely), .counted),
+    ]
+
     private static let connects: [Row] = [
         Row("connect refused", [0, 1, 0, 0, 0, 1, 1, 0, 1], connect(.refused, .sure)),
         Row("connect refused over IPv6", [0, 1, 0, 0, 0, 1, 1, 0, 1], connect(.refused, .sure)),
@@ -130,7 +171,7 @@ struct RecordedEndingTests {
         ]
     }
 
-    @Test("A recorded ending has its numbers and its outcome", arguments: ends + connects)
+    @Test("A recorded ending has its numbers and its outcome", arguments: ends + unread + connects)
     func ending(_ row: Row) throws {
         let report = try RecordedEndings.report(row.testDescription)
         #expect(report.state == .close)
@@ -144,7 +185,7 @@ struct RecordedEndingTests {
     @Test("Kernels with a shorter tcp_info say the same", arguments: [232, 240, 248])
     func older(_ length: Int) throws {
         let messages = try RecordedEndings.read()
-        for row in Self.ends + Self.connects {
+        for row in Self.ends + Self.unread + Self.connects {
             let message = try #require(messages[row.testDescription])
             let shorter = try #require(RecordedEndings.shortened(message, to: length))
             #expect(shorter.count == 100 + length)
@@ -155,7 +196,8 @@ struct RecordedEndingTests {
 
     @Test("Every recorded message is tested")
     func complete() throws {
-        let rows = (Self.ends + Self.connects).map(\.testDescription) + ["UDP connected", "UDP not connected"]
+        let rows =
+            (Self.ends + Self.unread + Self.connects).map(\.testDescription) + ["UDP connected", "UDP not connected"]
         #expect(Set(rows) == Set(try RecordedEndings.read().keys))
         #expect(Set(rows).count == rows.count)
     }
@@ -177,6 +219,16 @@ struct RecordedEndingTests {
         #expect(OutcomeClassifier.classify(torn) == Self.connect(.refused, .likely))
         let unresolved = try RecordedEndings.report("blocking connect, neighbour unresolved")
         #expect(OutcomeClassifier.classify(unresolved) == Self.connect(.noAnswer, .sure))
+    }
+
+    @Test("Without the count a byte of data that was not read is taken for this host's reset")
+    func uncounted() throws {
+        for name in ["close with one unread byte", "reset with one unread byte", "reset after data and a FIN"] {
+            let report = try RecordedEndings.report(name)
+            #expect(OutcomeClassifier.classify(report) == Self.end(.aborted, .likely), "\(name)")
+        }
+        let alone = try RecordedEndings.report("reset after a FIN alone")
+        #expect(OutcomeClassifier.classify(alone) == Self.end(.reset, .likely))
     }
 
     @Test("The addresses that the kernel has not forgotten are there")
