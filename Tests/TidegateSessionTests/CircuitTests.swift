@@ -113,14 +113,20 @@ struct CircuitTests {
     }
 
     @Test(
-        "Silence opens a circuit, unless a diagnosis says that nothing beyond the gateway answers",
-        arguments: [(Witness.Reach.beyond(nil), ["opened"]), (.gateway, [])])
-    func outage(_ reach: Witness.Reach, _ events: [String]) async throws {
+        "Silence opens a circuit, unless a diagnosis says that nothing beyond the gateway to the server answers",
+        arguments: [
+            (Witness.Reach.beyond(nil), false, ["opened"]), (.gateway, false, []), (.gateway, true, ["opened"]),
+        ])
+    func outage(_ reach: Witness.Reach, isOnLink: Bool, _ events: [String]) async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
+        let gateway = IPAddress(ipv4: 0x0A00_0001)
         let found = SilenceEvidence(
-            silent: .target, gateway: .answers(IPAddress(ipv4: 0x0A00_0001)), witnesses: [Witness(.hopWalk, reach)])
+            silent: .target, gateway: .answers(gateway), witnesses: [Witness(.hopWalk, reach)])
         let fixture = try Self.fixture { _ in found }
+        var verdict = ScriptedPathSource.routed()
+        verdict.path?.gateway = isOnLink ? nil : gateway
+        fixture.paths.say(verdict)
         for _ in 0..<5 {
             var request = try TaskRequest(url: server.url())
             request.attemptTimeout = .milliseconds(50)
