@@ -136,11 +136,6 @@ private struct ThreadStart: ~Copyable {
     let loop: Loop
     let run: @Sendable (Loop) -> Void
 
-    init(loop: Loop, run: @escaping @Sendable (Loop) -> Void) {
-        self.loop = loop
-        self.run = run
-    }
-
     private final class ThreadStartBox {
         let loop: Loop
         let run: @Sendable (Loop) -> Void

@@ -19,17 +19,12 @@ package enum AttemptReport: Sendable {
 /// The connection an attempt uses.
 package struct ConnectionFacts: Sendable, Hashable {
     /// Our address.
-    package var local: IPAddress?
+    package var local: IPAddress? = nil
     /// The server's address, or the proxy's.
-    package var remote: IPAddress?
+    package var remote: IPAddress? = nil
     /// Whether an earlier attempt had made the connection.
-    package var isReused: Bool
+    package var isReused: Bool = false
 
-    package init(local: IPAddress? = nil, remote: IPAddress? = nil, isReused: Bool = false) {
-        self.local = local
-        self.remote = remote
-        self.isReused = isReused
-    }
 }
 
 /// How far an attempt's bodies have come.

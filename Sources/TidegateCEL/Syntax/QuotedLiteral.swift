@@ -6,12 +6,6 @@ struct QuotedLiteral {
     /// What was read, in UTF-8.
     private(set) var bytes: [UInt8] = []
 
-    /// An empty one.
-    init(isRaw: Bool, isBytes: Bool) {
-        self.isRaw = isRaw
-        self.isBytes = isBytes
-    }
-
     private static let simple: [Unicode.Scalar: UInt8] = [
         "a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 0x5C, "?": 0x3F, "\"": 0x22, "'": 0x27,
         "`": 0x60,

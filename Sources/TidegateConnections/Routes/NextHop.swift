@@ -7,8 +7,4 @@ package struct NextHop: Sendable, Hashable {
     /// The interface; nil if it is not known.
     package var interface: String?
 
-    package init(gateway: IPAddress?, interface: String?) {
-        self.gateway = gateway
-        self.interface = interface
-    }
 }

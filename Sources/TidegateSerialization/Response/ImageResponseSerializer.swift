@@ -7,10 +7,6 @@ public struct ImageData: Sendable, Hashable {
     /// The media type that the bytes themselves show, such as `image/png`.
     public let type: String
 
-    package init(bytes: [UInt8], type: String) {
-        self.bytes = bytes
-        self.type = type
-    }
 }
 
 /// The body as an image's bytes with their type.

@@ -3,15 +3,10 @@ package import TidegateCore
 /// What sysfs reports about a link.
 package struct LinkFacts: Sendable, Hashable {
     /// DEVTYPE of the uevent file, such as `wlan` or `wwan`.
-    package var deviceType: String?
-    package var isWireless: Bool
-    package var hasDevice: Bool
+    package var deviceType: String? = nil
+    package var isWireless: Bool = false
+    package var hasDevice: Bool = false
 
-    package init(deviceType: String? = nil, isWireless: Bool = false, hasDevice: Bool = false) {
-        self.deviceType = deviceType
-        self.isWireless = isWireless
-        self.hasDevice = hasDevice
-    }
 }
 
 /// Determines the kind of a link: by its driver first, by its name last.
