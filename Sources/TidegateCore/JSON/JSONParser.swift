@@ -1,64 +1,23 @@
-/// Why bytes are not JSON; the message quotes none of them.
-public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The rule that the bytes break.
-    public enum Kind: Sendable, Hashable {
-        /// A value has to stand here, and none does.
-        case noValue
-        /// The text ends inside a value.
-        case endOfText
-        /// Something follows the value.
-        case trailingBytes
-        /// A string contains a control character, or is not UTF-8.
-        case invalidString
-        /// An escape that RFC 8259 section 7 does not know.
-        case invalidEscape
-        /// `\uD800` to `\uDFFF` without its other half: no character is meant.
-        case loneSurrogate
-        /// A number of another form than RFC 8259 section 6 has, or one larger than a double holds.
-        case invalidNumber
-        /// A comma, a colon, a name or a closing bracket is missing.
-        case invalidStructure
-        /// Arrays and objects more than 512 deep.
-        case tooDeep
-    }
-
-    /// The rule that the bytes break.
-    public let kind: Kind
-    /// Where, in bytes from the start.
-    public let offset: Int
-
-    package init(kind: Kind, offset: Int) {
-        self.kind = kind
-        self.offset = offset
-    }
-
-    /// One clause without a final full stop.
-    public var description: String {
-        let problem =
-            switch self.kind {
-            case .noValue: "no value begins"
-            case .endOfText: "the text ends inside a value"
-            case .trailingBytes: "something follows the value"
-            case .invalidString: "a string has a control character in it, or is not UTF-8"
-            case .invalidEscape: "an escape is unknown"
-            case .loneSurrogate: "a surrogate has no other half"
-            case .invalidNumber: "a number has another form than JSON's, or is too large"
-            case .invalidStructure: "a comma, a colon, a name or a bracket is missing"
-            case .tooDeep: "values are nested more than 512 deep"
-            }
-        return "not JSON: \(problem) at byte \(self.offset)"
-    }
-}
-
-/// Reads a text of JSON.
+/// Reads a text of JSON; besides the text and the value it takes 4 bytes for each array and object.
 struct JSONParser {
     private let bytes: [UInt8]
     private var offset = 0
+    private let mostNodes: Int
+    /// How many values and names there are so far.
+    private var nodes = 0
+    /// How many commas each array and object has, in the order of their opening brackets.
+    private var commas: [Int32] = []
+    /// How many of them have been opened.
+    private var opened = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8], mostNodes: Int) {
+        self.bytes = bytes
+        self.mostNodes = mostNodes
+    }
 
     mutating func parse() throws(JSONError) -> JSONValue {
         if self.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { self.offset = 3 }
+        self.commas = self.countCommas()
         let value = try self.value(depth: 0)
         self.skipSpace()
         guard self.next == nil else { throw self.error(.trailingBytes) }
@@ -72,7 +31,54 @@ struct JSONParser {
     }
 
     private mutating func skipSpace() {
-        while let byte = self.next, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { self.offset += 1 }
+        while let byte = self.next, byte <= 0x20, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+            self.offset += 1
+        }
+    }
+
+    // Arrays that grow would take up to three times their size; each is made with its own instead. A text that is not
+    // JSON gives wrong numbers, which do no harm.
+    private func countCommas() -> [Int32] {
+        var (counts, open): ([Int32], [Int]) = ([], [])
+        var position = self.offset
+        while position < self.bytes.count {
+            switch self.bytes[position] {
+            case UInt8(ascii: "\""): position = self.endOfString(from: position + 1)
+            case UInt8(ascii: ","): if let last = open.last { counts[last] += 1 }
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): _ = open.popLast()
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                guard counts.count < self.mostNodes, open.count <= 512 else { return counts }
+                open.append(counts.count)
+                counts.append(0)
+            default: break
+            }
+            position += 1
+        }
+        // A copy that has room for no more.
+        return counts.map(\.self)
+    }
+
+    // Where the closing quote of a string is; the end of the text if there is none.
+    private func endOfString(from start: Int) -> Int {
+        var position = start
+        while position < self.bytes.count, self.bytes[position] != UInt8(ascii: "\"") {
+            position += self.bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return min(position, self.bytes.count)
+    }
+
+    // How many elements or members the array or object has that begins here.
+    private mutating func open() -> Int {
+        self.offset += 1
+        defer { self.opened += 1 }
+        return self.opened < self.commas.count ? min(Int(self.commas[self.opened]) + 1, self.mostNodes - self.nodes) : 0
+    }
+
+    private mutating func countNode() throws(JSONError) {
+        guard self.nodes < self.mostNodes else {
+            throw JSONError(kind: .tooManyNodes(limit: self.mostNodes), offset: self.offset)
+        }
+        self.nodes += 1
     }
 
     /// Takes a byte after white space, if it is this one.
@@ -87,6 +93,7 @@ struct JSONParser {
         guard depth <= 512 else { throw self.error(.tooDeep) }
         self.skipSpace()
         guard let byte = self.next else { throw self.error(.noValue) }
+        try self.countNode()
         switch byte {
         case UInt8(ascii: "{"): return try self.object(depth: depth)
         case UInt8(ascii: "["): return try self.array(depth: depth)
@@ -106,9 +113,10 @@ struct JSONParser {
     }
 
     private mutating func array(depth: Int) throws(JSONError) -> JSONValue {
-        self.offset += 1
+        let count = self.open()
         var values: [JSONValue] = []
         if self.take("]") { return .array(values) }
+        values.reserveCapacity(count)
         while true {
             values.append(try self.value(depth: depth + 1))
             if self.take("]") { return .array(values) }
@@ -117,12 +125,14 @@ struct JSONParser {
     }
 
     private mutating func object(depth: Int) throws(JSONError) -> JSONValue {
-        self.offset += 1
+        let count = self.open()
         var members: [JSONValue.Member] = []
         if self.take("}") { return .object(members) }
+        members.reserveCapacity(count)
         while true {
             self.skipSpace()
             guard self.next == UInt8(ascii: "\"") else { throw self.error(.invalidStructure) }
+            try self.countNode()
             let name = try self.string()
             guard self.take(":") else { throw self.error(.invalidStructure) }
             members.append(JSONValue.Member(name, try self.value(depth: depth + 1)))
@@ -174,23 +184,30 @@ struct JSONParser {
 
     private mutating func string() throws(JSONError) -> String {
         self.offset += 1
-        var text: [UInt8] = []
         let start = self.offset
+        var text: [UInt8] = []
+        // Where the bytes begin that are not in `text` yet.
+        var rest = start
         while let byte = self.next {
             switch byte {
             case UInt8(ascii: "\""):
+                let last = self.bytes[rest..<self.offset]
                 self.offset += 1
-                guard let string = String(validating: text, as: UTF8.self) else {
-                    throw JSONError(kind: .invalidString, offset: start)
-                }
+                // A string without an escape is made from the bytes themselves.
+                if rest > start { text += last }
+                guard
+                    let string = rest > start
+                        ? String(validating: text, as: UTF8.self) : String(validating: last, as: UTF8.self)
+                else { throw JSONError(kind: .invalidString, offset: start) }
                 return string
             case UInt8(ascii: "\\"):
+                if rest == start { text.reserveCapacity(self.endOfString(from: self.offset) - start) }
+                text += self.bytes[rest..<self.offset]
                 self.offset += 1
-                text += Array(String(try self.escape()).utf8)
+                text += String(try self.escape()).utf8
+                rest = self.offset
             case 0..<0x20: throw self.error(.invalidString)
-            default:
-                text.append(byte)
-                self.offset += 1
+            default: self.offset += 1
             }
         }
         throw self.error(.endOfText)

@@ -92,9 +92,10 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, 
 extension JSONValue {
     /// Parses a text in UTF-8 (RFC 8259), a byte order mark before it allowed; 512 levels deep at most.
     ///
-    /// A whole number beyond 64 bits becomes a double.
-    public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
-        var parser = JSONParser(Array(bytes))
+    /// A whole number beyond 64 bits becomes a double. More than `mostNodes` values and names of members are refused.
+    /// While a text is parsed, and afterwards, its value takes at most twice the text and 64 bytes a node.
+    public init(parsing bytes: some Collection<UInt8>, mostNodes: Int = .max) throws(JSONError) {
+        var parser = JSONParser(Array(bytes), mostNodes: mostNodes)
         self = try parser.parse()
     }
 }
