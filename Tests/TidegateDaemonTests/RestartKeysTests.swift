@@ -26,6 +26,7 @@ import Tidegate
             ),
             ("observation: {connections: false}", ["observation"]),
             ("transfers: {redirects: free}", ["transfers.redirects"]),
+            ("probe_body_budget: 8MiB", ["probe_body_budget"]),
             ("remote_write: {url: \"http://a/\"}", ["remote_write"]),
         ] as [(String, [String])])
     func keys(_ text: String, _ keys: [String]) throws {

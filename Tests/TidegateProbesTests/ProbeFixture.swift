@@ -20,7 +20,7 @@ struct ProbeFixture {
     init(
         _ options: HTTPProbeOptions = HTTPProbeOptions(), timeout: Duration? = .seconds(20),
         names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
-        historyLimit: Int = 100, maxConcurrent: Int = 512,
+        historyLimit: Int = 100, maxConcurrent: Int = 512, bodyBudget: Int64 = 64 << 20,
         path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
         host: Verdict = .unknown, cause: Cause? = nil, module: ProbeModule? = nil, echo: EchoClient = EchoClient(),
         own: OwnSockets? = nil, credentials: [String: [ProbeTargetPolicy.Entry]] = [:]
@@ -33,7 +33,7 @@ struct ProbeFixture {
             modules: [
                 "m": module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
             ],
-            targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent)
+            targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent, bodyBudget: ByteText(bodyBudget))
         configuration.credentials = credentials
         self.runner = ProbeRunner(
             configuration,

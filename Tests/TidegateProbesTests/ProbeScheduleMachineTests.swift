@@ -68,6 +68,14 @@ struct ProbeScheduleMachineTests {
         #expect(report?.inconclusive?.party == .upstream && report?.counts[.inconclusive] == 3)
     }
 
+    @Test("A run that found no memory for the body says nothing of the target")
+    func noMemory() {
+        var fixture = Fixture()
+        #expect(fixture.run() == .success)
+        #expect(fixture.run(ProbeFailure(reason: "no_memory", party: .mine, text: "")) == .inconclusive)
+        #expect(fixture.report?.uptime == 1 && fixture.report?.lastFailure == nil)
+    }
+
     @Test("Every other failure is charged, to whom it may be", arguments: FaultParty.allCases)
     func failures(_ party: FaultParty) {
         var fixture = Fixture()

@@ -1,5 +1,6 @@
 internal import Tidegate
 internal import TidegateCore
+internal import TidegateProbes
 internal import TidegateServer
 
 extension Configuration {
@@ -139,7 +140,9 @@ extension Configuration {
             ("transfers.tracing", sent.tracing != before.tracing),
             ("transfers.budget", sent.budget != before.budget), ("journal", self.journal != running.journal),
             ("remote_write", self.remoteWrite != running.remoteWrite), ("events", self.events != running.events),
-            ("metrics", self.metrics != running.metrics), ("observation", self.observation != running.observation),
+            ("metrics", self.metrics != running.metrics),
+            ("probe_body_budget", self.probes.bodyBudget != running.probes.bodyBudget),
+            ("observation", self.observation != running.observation),
         ]
         return changes.filter(\.isChanged).map(\.key)
     }

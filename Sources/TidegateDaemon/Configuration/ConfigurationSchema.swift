@@ -14,7 +14,8 @@ enum ConfigurationSchema {
             .documented("How long finished tasks are kept on disk. Changes need a restart."),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks)
             .documented("Requests that the sidecar makes by itself. Changes apply when the file is reloaded."),
-        ProbeSchema.modules, ProbeSchema.targets, ProbeSchema.credentials, ProbeSchema.scheduled,
+        ProbeSchema.modules, ProbeSchema.targets, ProbeSchema.credentials, ProbeSchema.bodyBudget,
+        ProbeSchema.scheduled,
         .section("remote_write", \.remoteWrite, Self.remoteWrite, check: Self.checkRemoteWrite)
             .documented("Sends samples where Prometheus cannot scrape. Changes need a restart."),
         .section("events", \.events, Self.events)

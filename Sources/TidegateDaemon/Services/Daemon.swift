@@ -230,8 +230,9 @@ package struct Daemon: Sendable {
     }
 
     private func probeRunner(_ monitor: Monitor) -> ProbeRunner {
-        var (probes, file) = (self.settings.probes, self.configuration.probes)
-        (probes.modules, probes.targets, probes.credentials) = (file.modules, file.targets, file.credentials)
+        let settings = self.settings.probes
+        var probes = self.configuration.probes
+        (probes.timeoutOffset, probes.historyLimit) = (settings.timeoutOffset, settings.historyLimit)
         return ProbeRunner(probes, monitor: monitor)
     }
 

@@ -23,6 +23,10 @@ struct ProbeContext: Sendable {
     let policy: ProbeTargetPolicy
     let credentials: CredentialPolicy
     let deadline: MonotonicTime
+    /// The memory that the bodies of all probes take together.
+    let bodies: ProbeBudget
+    /// The turns of decoding a document, one at a time: it takes many times its body.
+    let documents: ProbeBudget
 
     /// What is left of the time.
     var remaining: Duration { max(.zero, self.deadline - self.environment.time.monotonic()) }

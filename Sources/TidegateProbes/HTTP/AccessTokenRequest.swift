@@ -13,8 +13,8 @@ struct AccessTokenError: Error {
 
 /// Asks an authorization server for an access token: the client credentials grant (RFC 6749 4.4), once per probe.
 struct AccessTokenRequest: Sendable {
-    /// More than any answer needs.
-    private static let maxBytes = 1 << 20
+    /// More than any answer needs; with 512 probes that take it, 32 MiB.
+    private static let maxBytes = 1 << 16
 
     let options: OAuth2Options
     let url: HTTPURL

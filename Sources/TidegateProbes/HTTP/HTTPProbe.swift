@@ -27,7 +27,8 @@ struct HTTPProbe: TargetProbe {
         }
         var exchanges = HTTPProbeExchanges(probe: self, url: url, body: body)
         await exchanges.run(&findings)
-        HTTPProbeRecorder(probe: self, exchanges: exchanges).record(&findings)
+        await HTTPProbeRecorder(probe: self, exchanges: exchanges).record(&findings)
+        for exchange in exchanges.all { exchange.body?.release() }
     }
 
     /// The URL, if it is not behind a proxy.

@@ -6,12 +6,14 @@ internal import TidegateTransfer
 
 /// Decides whether an answer is a success.
 struct HTTPProbeChecks {
+    /// What a document may have, decoded, values and names of members counted.
+    private static let mostNodes = 250_000
+
     let options: HTTPProbeOptions
-    /// Whether the probe's time is over.
-    let isLate: () -> Bool
+    let context: ProbeContext
 
     /// Checks in blackbox_exporter's order; of several that fail the first one is the reason.
-    func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) {
+    func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) async {
         let expected = self.options.validStatuses
         if !self.options.acceptsAnyStatus,
             !(expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status))
@@ -21,7 +23,7 @@ struct HTTPProbeChecks {
         }
         if findings.failure == nil { self.checkHeaders(head, &findings) }
         if findings.failure == nil { self.checkBody(body, &findings) }
-        if findings.failure == nil, self.options.examinesJSON { self.checkJSON(body, &findings) }
+        if findings.failure == nil, self.options.examinesJSON { await self.checkJSON(body, &findings) }
         let version = head.version == "2" ? "HTTP/2.0" : "HTTP/\(head.version)"
         if !self.options.validVersions.isEmpty, !self.options.validVersions.contains(version) {
             findings.fail(
@@ -75,15 +77,23 @@ struct HTTPProbeChecks {
         }
     }
 
-    private func checkJSON(_ body: [UInt8], _ findings: inout ProbeFindings) {
+    private func checkJSON(_ body: [UInt8], _ findings: inout ProbeFindings) async {
+        let (context, turn) = (self.context, self.context.documents.open(most: 1))
+        defer { context.documents.close(turn) }
+        guard await context.documents.take(1, for: turn, within: context.remaining, call: context.environment.call)
+        else {
+            return findings.fail(
+                .noMemory, .mine, "the documents of other probes, decoded one at a time, took until the timeout")
+        }
+        let isLate = { context.remaining == .zero }
         do {
-            let document = try JSONValue(parsing: body)
+            let document = try JSONValue(parsing: body, mostNodes: Self.mostNodes)
             if let expression = self.options.failsIfJSONMatches,
-                try expression.isTrue(of: document, isCancelled: self.isLate)
+                try expression.isTrue(of: document, isCancelled: isLate)
             {
                 findings.fail(.body, .theirs, "the body matches the expression \"\(expression.text)\"")
             } else if let expression = self.options.failsIfJSONDoesNotMatch,
-                !(try expression.isTrue(of: document, isCancelled: self.isLate))
+                !(try expression.isTrue(of: document, isCancelled: isLate))
             {
                 findings.fail(.body, .theirs, "the body does not match the expression \"\(expression.text)\"")
             }

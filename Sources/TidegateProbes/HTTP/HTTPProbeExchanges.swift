@@ -4,21 +4,23 @@ internal import TidegateNetwork
 internal import TidegateSession
 internal import TidegateTransfer
 
+/// One request with what came of it.
+struct HTTPProbeExchange: Sendable {
+    let outcome: AttemptOutcome
+    /// What came of the body; nil if it is not examined.
+    let body: ExaminedBody?
+    /// How long the name took to resolve; nil if it was not.
+    let lookupTime: Duration?
+    /// The verdict on the address when the request was made.
+    let verdict: Verdict
+    /// The proxy that it went through; nil for none.
+    let proxy: Proxy?
+    /// True if the host is a name.
+    let isNamed: Bool
+}
+
 /// The requests of one probe, from the first to where redirects lead.
 struct HTTPProbeExchanges {
-    /// One request with what came of it.
-    struct Exchange: Sendable {
-        let outcome: AttemptOutcome
-        /// How long the name took to resolve; nil if it was not.
-        let lookupTime: Duration?
-        /// The verdict on the address when the request was made.
-        let verdict: Verdict
-        /// The proxy that it went through; nil for none.
-        let proxy: Proxy?
-        /// True if the host is a name.
-        let isNamed: Bool
-    }
-
     /// Where a request goes.
     private struct Destination {
         var addresses: [IPAddress]
@@ -37,7 +39,7 @@ struct HTTPProbeExchanges {
     /// The field with the access token that was asked for.
     private var token: HTTPField?
     /// What was made, in order.
-    private(set) var all: [Exchange] = []
+    private(set) var all: [HTTPProbeExchange] = []
     /// How many answers were redirects.
     private(set) var redirects = 0
     /// True if the last answer is a redirect that was not followed.
@@ -172,25 +174,32 @@ struct HTTPProbeExchanges {
 
     private func exchange(
         _ hop: Hop, _ destination: Destination, _ findings: inout ProbeFindings
-    ) async -> Exchange? {
+    ) async -> HTTPProbeExchange? {
         let environment = self.probe.environment
         findings.note("Making HTTP request", [("url", hop.url.textWithoutQuery), ("method", hop.method)])
-        let request: AttemptRequest
+        var request: AttemptRequest
         do throws(TextError) { request = try self.request(hop, destination) } catch {
             findings.fail(.fileError, .mine, error.description)
             return nil
         }
+        let options = self.probe.options
+        let body =
+            options.examinesBody
+            ? ExaminedBody(limit: options.maxExaminedBytes, budget: self.probe.context.bodies) : nil
+        if let body { (request.sink, request.maxBodyBytes) = (.chunks(body), Int64(body.limit)) }
         do throws(TextError) {
             let limit = max(.milliseconds(1), self.probe.context.remaining)
-            let outcome = try await environment.attempts.run(request, within: limit)
+            let outcome = try await environment.attempts.run(request, within: limit) { body?.start($0) }
+            body?.finish()
             if let head = outcome.head {
                 self.jar.take(head.fields("Set-Cookie"), from: hop.url, at: environment.time.wall())
                 findings.note("Received HTTP response", [("status_code", "\(head.status)")])
             }
-            return Exchange(
-                outcome: outcome, lookupTime: destination.lookupTime, verdict: destination.verdict,
+            return HTTPProbeExchange(
+                outcome: outcome, body: body, lookupTime: destination.lookupTime, verdict: destination.verdict,
                 proxy: destination.proxy, isNamed: hop.url.target.address == nil)
         } catch {
+            body?.release()
             findings.fail(.internal, .mine, error.description)
             return nil
         }
@@ -203,7 +212,7 @@ struct HTTPProbeExchanges {
             id: AttemptID(rawValue: 0), url: hop.url, method: hop.method,
             headers: headers.filter { $0.name != .userAgent },
             body: hop.keepsBody ? self.body : .none, addresses: destination.addresses,
-            sink: options.examinesBody ? .memory(limit: options.maxExaminedBytes) : .discard,
+            sink: .discard,
             // The probe's own limit ends it.
             connectTimeout: .seconds(3600), allowsHTTP2: options.allowsHTTP2,
             tls: try options.tls.transferOptions(showsCertificate: hop.keepsCredentials), proxy: destination.proxy,
@@ -258,7 +267,7 @@ extension HTTPProbeOptions {
     /// What is kept of a body that expressions are searched for in, if the module sets no limit.
     private static let mostExaminedBytes = 16 * 1024 * 1024
 
-    fileprivate var maxExaminedBytes: Int { self.maxBodyBytes ?? Self.mostExaminedBytes }
+    var maxExaminedBytes: Int { self.maxBodyBytes ?? Self.mostExaminedBytes }
 }
 
 extension HTTPURL {

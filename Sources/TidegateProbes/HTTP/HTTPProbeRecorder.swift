@@ -6,7 +6,7 @@ struct HTTPProbeRecorder {
     let probe: HTTPProbe
     let exchanges: HTTPProbeExchanges
 
-    func record(_ findings: inout ProbeFindings) {
+    func record(_ findings: inout ProbeFindings) async {
         findings.set(.httpRedirects, Double(self.exchanges.redirects))
         guard let last = self.exchanges.all.last else { return }
         self.addPhases(&findings)
@@ -19,9 +19,8 @@ struct HTTPProbeRecorder {
                 isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure)
         }
         self.record(head, last.outcome, &findings)
-        let context = self.probe.context
-        HTTPProbeChecks(options: self.probe.options, isLate: { context.remaining == .zero }).check(
-            head, body: last.outcome.body, isEncrypted: last.outcome.certificateChain != nil, &findings)
+        await HTTPProbeChecks(options: self.probe.options, context: self.probe.context).check(
+            head, body: last.body?.bytes ?? [], isEncrypted: last.outcome.certificateChain != nil, &findings)
     }
 
     private func record(_ head: ResponseHead, _ outcome: AttemptOutcome, _ findings: inout ProbeFindings) {
@@ -60,10 +59,13 @@ struct HTTPProbeRecorder {
     }
 
     private func fail(
-        _ failure: TaskFailure, _ exchange: HTTPProbeExchanges.Exchange, _ findings: inout ProbeFindings
+        _ failure: TaskFailure, _ exchange: HTTPProbeExchange, _ findings: inout ProbeFindings
     ) {
         let outcome = exchange.outcome
         let source = self.probe.source
+        if let body = exchange.body, let text = self.shortage(of: body, failure) {
+            return findings.fail(.noMemory, .mine, text)
+        }
         if !outcome.isConnected, let peer = outcome.peer, source.explains(outcome.socketError, at: peer, &findings) {
             return
         }
@@ -77,7 +79,17 @@ struct HTTPProbeRecorder {
             text.isEmpty ? "\(failure)" : text)
     }
 
-    private func evidence(_ failure: TaskFailure, _ exchange: HTTPProbeExchanges.Exchange) -> FailureEvidence {
+    // What the memory for bodies has to do with a failure; nil for nothing.
+    private func shortage(of body: ExaminedBody, _ failure: TaskFailure) -> String? {
+        let budget = ByteText(Int64(self.probe.context.bodies.limit))
+        if body.isWaiting {
+            return "other probes' bodies took the \(budget) of probe_body_budget until the timeout"
+        }
+        guard failure == .tooLarge, body.limit < self.probe.options.maxExaminedBytes else { return nil }
+        return "the body is larger than probe_body_budget, which is \(budget)"
+    }
+
+    private func evidence(_ failure: TaskFailure, _ exchange: HTTPProbeExchange) -> FailureEvidence {
         let (outcome, verdict) = (exchange.outcome, exchange.verdict)
         let connect = outcome.failedConnect
         let family = outcome.peer?.family ?? verdict.path?.source?.family ?? .ipv4

@@ -47,6 +47,8 @@ enum ProbeFailureReason: String, MetricLabel {
     case records
     /// A service says that it does not serve.
     case notServing
+    /// Other probes held the memory for bodies, or the body needs more than there is for all.
+    case noMemory
     /// This process lacks a privilege.
     case notPermitted
     case `internal`

@@ -15,20 +15,23 @@ package final class ProbeRunner: ProbeService {
         package var timeoutOffset: Duration
         /// How many probes are remembered, and how many failures before them.
         package var historyLimit: Int
-        /// How many probes are answered at a time; each may keep a body in memory, and has a socket.
+        /// How many probes are answered at a time; each has a socket.
         package var maxConcurrent: Int
+        /// How much memory the bodies that modules examine take together.
+        package var bodyBudget: ByteText
 
         /// A configuration from its parts.
         package init(
             modules: [String: ProbeModule] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
             timeoutOffset: Duration = .milliseconds(500), historyLimit: Int = 100,
-            maxConcurrent: Int = 512
+            maxConcurrent: Int = 512, bodyBudget: ByteText = ByteText(64 << 20)
         ) {
             self.modules = modules
             self.targets = targets
             self.timeoutOffset = timeoutOffset
             self.historyLimit = historyLimit
             self.maxConcurrent = maxConcurrent
+            self.bodyBudget = bodyBudget
         }
     }
 
@@ -37,12 +40,15 @@ package final class ProbeRunner: ProbeService {
     private let reports: ProbeHistory
     private let running = Atomic(0)
     private let ownPorts = Mutex<Set<UInt16>>([])
+    let bodies: ProbeBudget
+    let documents = ProbeBudget(limit: 1)
 
     /// A runner that takes its modules from `configuration`.
     package init(_ configuration: Configuration, environment: ProbeEnvironment) {
         self.configuration = Mutex(configuration)
         self.environment = environment
         self.reports = ProbeHistory(limit: configuration.historyLimit)
+        self.bodies = ProbeBudget(limit: Int(configuration.bodyBudget.bytes))
     }
 
     /// Takes new modules and targets for the next probes; the history and the limits stay.
@@ -114,7 +120,7 @@ package final class ProbeRunner: ProbeService {
         let probe = module.probe(
             in: ProbeContext(
                 environment: self.environment, policy: configuration.targets, credentials: credentials,
-                deadline: start + limit))
+                deadline: start + limit, bodies: self.bodies, documents: self.documents))
         await probe.run(target, &findings)
         let duration = time.monotonic() - start
         // That takes no part in the measurement.

@@ -107,10 +107,11 @@ package struct ProbeScheduleMachine: Sendable {
 }
 
 extension ProbeReport {
-    // There was no path, or what was asked lies beyond a gateway, a provider or a resolver that is down.
+    // There was no path or no memory, or what was asked lies beyond a gateway, a provider or a resolver that is down.
     fileprivate var isInconclusive: Bool {
-        guard let party = self.failure?.party else { return false }
-        return self.isGated || self.isOutage || party == .gateway || party == .upstream
+        guard let failure = self.failure else { return false }
+        return self.isGated || self.isOutage || failure.party == .gateway || failure.party == .upstream
+            || failure.reason == ProbeFailureReason.noMemory.label
     }
 }
 

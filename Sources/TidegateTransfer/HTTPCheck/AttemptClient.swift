@@ -21,9 +21,13 @@ package struct AttemptClient: Sendable {
 
     /// Makes an attempt, whose number does not matter; after `limit`, or when the Swift task is cancelled, it ends.
     ///
+    /// `onStart` is given what its ``ChunkSink`` calls, on any thread, when it has room again.
+    ///
     /// - Throws: Why no attempt could be made.
-    package func run(_ request: AttemptRequest, within limit: Duration) async throws(TextError) -> AttemptOutcome {
-        let outcome = await self.thread.run(request, within: limit)
+    package func run(
+        _ request: AttemptRequest, within limit: Duration, onStart: (@escaping @Sendable () -> Void) -> Void = { _ in }
+    ) async throws(TextError) -> AttemptOutcome {
+        let outcome = await self.thread.run(request, within: limit, onStart: onStart)
         guard let attempt = outcome.attempt else { throw TextError(outcome.text) }
         return attempt
     }

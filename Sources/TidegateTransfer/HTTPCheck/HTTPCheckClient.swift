@@ -7,6 +7,8 @@ final class HTTPCheckClient: TransferClient {
     enum Command: Sendable {
         case start(Work)
         case cancel(AttemptID)
+        /// The attempt's sink has room again.
+        case resume(AttemptID)
     }
 
     struct Work: Sendable {
@@ -35,6 +37,7 @@ final class HTTPCheckClient: TransferClient {
         switch command {
         case .start(let work): self.start(work)
         case .cancel(let id): self.engine.end(id, as: .cancelled, HTTPCheckClient.cancelled)
+        case .resume(let id): self.engine.sinkHasRoom(id)
         }
     }
 

@@ -44,7 +44,7 @@ final class HTTPCheckThread: Sendable {
     /// Runs one attempt, whose number is given here, and waits for its end; with a `body` until that is full.
     func run(
         _ request: AttemptRequest, within limit: Duration, body: BodyPrefix? = nil,
-        onWire: @escaping @Sendable () -> Void = {}
+        onStart: (@escaping @Sendable () -> Void) -> Void = { _ in }, onWire: @escaping @Sendable () -> Void = {}
     ) async -> HTTPCheckOutcome {
         let (name, own, onThreadStart) = (self.name, self.own, self.onThreadStart)
         // The lock is held while the thread starts, which happens once.
@@ -61,6 +61,7 @@ final class HTTPCheckThread: Sendable {
         guard let thread else { return HTTPCheckOutcome(text: "no thread can be started for it") }
         var numbered = request
         numbered.id = AttemptID(rawValue: number)
+        onStart { [id = numbered.id] in thread.send(.resume(id)) }
         let isCancelled = CancellationFlag()
         return await withTaskCancellationHandler { [numbered] in
             await withCheckedContinuation { continuation in

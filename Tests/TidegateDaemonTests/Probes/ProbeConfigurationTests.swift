@@ -273,6 +273,17 @@ import TidegateRegex
         }
     }
 
+    @Test("The memory for bodies is a size, 64 MiB without the key")
+    func bodyBudget() throws {
+        #expect(try Configuration.parse("modules: {}", file: "b.yml").probes.bodyBudget.bytes == 64 << 20)
+        #expect(try Configuration.parse("probe_body_budget: 8MiB", file: "b.yml").probes.bodyBudget.bytes == 8 << 20)
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.parse("probe_body_budget: 1k", file: "b.yml")
+        }
+        #expect(
+            error?.problems.map(\.description) == ["b.yml:1: probe_body_budget: 1k is below the minimum of 1.0 MiB"])
+    }
+
     @Test("Modules apply with a reload")
     func reload() throws {
         let before = try Configuration.parse("modules: {}", file: "b.yml")

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateProbes
 
-/// The keys `modules`, `probe_targets`, `probe_credentials` and `probes`.
+/// The keys `modules`, `probe_targets`, `probe_credentials`, `probe_body_budget` and `probes`.
 enum ProbeSchema {
     /// blackbox_exporter's modules, as they stand in its configuration file.
     static let modules = Field<Configuration>(key: "modules", isRequired: false, text: FieldText("modules")) {
@@ -53,6 +53,12 @@ enum ProbeSchema {
             + "[\"*.example.com\"]. A module that is not named sends them wherever Prometheus, an authenticated client, or "
             + "a program over loopback that is no browser asks. Changes apply when the file is reloaded.", default: "{}"
     )
+
+    static let bodyBudget = Field<Configuration>.value(
+        "probe_body_budget", \.probes.bodyBudget, .size(in: (1 << 20)...(1 << 40))
+    ).documented(
+        "How much memory the bodies that modules examine take together; a probe that finds none waits. Changes need a "
+            + "restart.", default: "64MiB")
 
     static let scheduled = Field<Configuration>.sections(
         "probes", \.scheduledProbes, blank: ScheduledProbe(),

@@ -1,0 +1,96 @@
+internal import Synchronization
+
+/// What all probes share, such as the memory for bodies; those that came first are served first.
+///
+/// Each probe names the most that it may hold. It is given nothing that an earlier one may still need, so that the earliest
+/// can always finish and none waits in a circle.
+final class ProbeBudget: Sendable {
+    private struct Share {
+        let id: UInt64
+        var most: Int
+        var held = 0
+        /// How much it waits for, and what is called once it has that.
+        var waiting: (amount: Int, resume: @Sendable () -> Void)?
+    }
+
+    private struct State {
+        /// In the order in which they were opened.
+        var shares: [Share] = []
+        var lastID: UInt64 = 0
+    }
+
+    let limit: Int
+    private let state = Mutex(State())
+
+    init(limit: Int) { self.limit = limit }
+
+    /// What is held now.
+    var held: Int { self.state.withLock { $0.shares.reduce(0) { $0 + $1.held } } }
+
+    /// Opens a share, which may hold `most`; no more than the limit.
+    func open(most: Int) -> UInt64 {
+        self.state.withLock { state in
+            state.lastID += 1
+            state.shares.append(Share(id: state.lastID, most: min(most, self.limit)))
+            return state.lastID
+        }
+    }
+
+    /// Takes more for a share, within its most; false if that is not free, and then `resume` is called once it was taken.
+    func take(_ amount: Int, for id: UInt64, resume: @escaping @Sendable () -> Void) -> Bool {
+        self.state.withLock { state in
+            guard let place = state.shares.firstIndex(where: { $0.id == id }) else { return false }
+            guard self.isFree(amount, at: place, state.shares) else {
+                state.shares[place].waiting = (amount, resume)
+                return false
+            }
+            state.shares[place].held += amount
+            return true
+        }
+    }
+
+    /// Waits until it has more for a share; false if it has not within `limit`, which `call` measures.
+    func take(
+        _ amount: Int, for id: UInt64, within limit: Duration,
+        call: (_ delay: Duration, @escaping @Sendable () -> Void) -> Void
+    ) async -> Bool {
+        let (answers, answer) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
+        if self.take(amount, for: id, resume: { answer.yield(true) }) { return true }
+        call(limit) { answer.yield(false) }
+        return await answers.first { _ in true } ?? false
+    }
+
+    /// The share takes no more than it holds.
+    func settle(_ id: UInt64) {
+        self.change { shares in
+            for place in shares.indices where shares[place].id == id { shares[place].most = shares[place].held }
+        }
+    }
+
+    /// Gives back what the share holds.
+    func close(_ id: UInt64) { self.change { shares in shares.removeAll { $0.id == id } } }
+
+    private func change(_ change: (inout [Share]) -> Void) {
+        let resumed = self.state.withLock { state in
+            change(&state.shares)
+            return state.shares.indices.compactMap { place -> (@Sendable () -> Void)? in
+                guard let waiting = state.shares[place].waiting, self.isFree(waiting.amount, at: place, state.shares)
+                else { return nil }
+                state.shares[place].held += waiting.amount
+                state.shares[place].waiting = nil
+                return waiting.resume
+            }
+        }
+        for resume in resumed { resume() }
+    }
+
+    // Whether each earlier share can still come to its most, with what it and those after it hold.
+    private func isFree(_ amount: Int, at place: Int, _ shares: [Share]) -> Bool {
+        var later = amount + shares[place...].reduce(0) { $0 + $1.held }
+        for share in shares[..<place].reversed() {
+            guard share.most + later <= self.limit else { return false }
+            later += share.held
+        }
+        return true
+    }
+}
