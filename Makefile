@@ -17,7 +17,7 @@ TESTS_AT_A_TIME ?= 6
 # The tests run with every check for overlapping access; in a release that check alone is a fifteenth of a small request.
 RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath -Xswiftc -enforce-exclusivity=unchecked
 
-BUILD_PACKAGES := libcrypt-dev libcurl4-openssl-dev libidn2-dev libldns-dev libnl-3-dev libnl-route-3-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libcrypt-dev libcurl4-openssl-dev libidn2-dev libldns-dev libnl-3-dev libnl-route-3-dev libpsl-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev
 TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base fish iproute2 make nftables nginx-light openssl prometheus \
   prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client zsh
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk

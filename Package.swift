@@ -72,11 +72,12 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         // RE2 is in C++, so that its functions for Swift have to be compiled.
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2"), .linkedLibrary("stdc++")]),
+        .systemLibrary(name: "CPsl", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CSnappy", pkgConfig: "snappy", providers: [.apt(["libsnappy-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Values and the event bus; threads.
-        .target(name: "TidegateCore", dependencies: ["CIdn2", httpTypes], swiftSettings: safe),
+        .target(name: "TidegateCore", dependencies: ["CIdn2", "CPsl", httpTypes], swiftSettings: safe),
         .target(name: "TidegateLoop", dependencies: ["TidegateCore", "CLinux"], swiftSettings: base),
 
         // Regular expressions over bytes.

@@ -57,6 +57,41 @@ struct CookieTests {
         #expect(try Self.sent([field], from: from, to: to) == expected)
     }
 
+    @Test(
+        "A cookie for a public suffix is refused, and one below it kept",
+        arguments: [
+            ("com", "a.com", "b.com", nil), ("co.uk", "a.co.uk", "b.co.uk", nil), (".CO.UK", "a.co.uk", "b.co.uk", nil),
+            ("github.io", "a.github.io", "b.github.io", nil), ("github.io", "a.github.io", "a.github.io", nil),
+            ("github.io", "github.io", "github.io", "a=1"), ("github.io", "github.io", "b.github.io", nil),
+            ("example.co.uk", "a.example.co.uk", "b.example.co.uk", "a=1"),
+            ("a.github.io", "x.a.github.io", "y.a.github.io", "a=1"),
+            // \u{516C}\u{53F8}.cn, and a domain below it.
+            ("xn--55qx5d.cn", "a.xn--55qx5d.cn", "b.xn--55qx5d.cn", nil),
+            ("\u{516C}\u{53F8}.cn", "a.\u{516C}\u{53F8}.cn", "b.\u{516C}\u{53F8}.cn", nil),
+            ("a.xn--55qx5d.cn", "x.a.\u{516C}\u{53F8}.cn", "y.a.xn--55qx5d.cn", "a=1"),
+            // The rules *.ck and !www.ck.
+            ("any.ck", "a.any.ck", "b.any.ck", nil), ("a.any.ck", "x.a.any.ck", "y.a.any.ck", "a=1"),
+            ("www.ck", "a.www.ck", "b.www.ck", "a=1"),
+        ])
+    func publicSuffixes(_ domain: String, _ from: String, _ to: String, _ expected: String?) throws {
+        let sent = try Self.sent(["a=1; Domain=\(domain)"], from: "https://\(from)/", to: "https://\(to)/")
+        #expect(sent == expected)
+    }
+
+    @Test("A file's cookies for all hosts of a public suffix are left out, and those of such a host itself are kept")
+    func suffixesInFile() throws {
+        let jar = CookieJar(
+            netscape: """
+                .co.uk\tTRUE\t/\tFALSE\t0\tall\t1
+                github.io\tFALSE\t/\tFALSE\t0\town\t1
+                .example.co.uk\tTRUE\t/\tFALSE\t0\tone\t1
+                """)
+        #expect(jar.field(for: try HTTPURL("http://a.co.uk/"), at: Self.now) == nil)
+        #expect(jar.field(for: try HTTPURL("http://github.io/"), at: Self.now) == "own=1")
+        #expect(jar.field(for: try HTTPURL("http://a.example.co.uk/"), at: Self.now) == "one=1")
+        #expect(jar.count == 2)
+    }
+
     @Test("Longer paths come first, then older cookies; a new value takes its place, and a past one removes it")
     func order() throws {
         let url = try HTTPURL("http://x.test/a/b")

@@ -18,7 +18,7 @@ package struct Cookie: Sendable, Hashable {
 
     /// Reads a `Set-Cookie` field; nil for one that is to be ignored.
     ///
-    /// A domain of one label, and an address, cannot be shared: only their own host gets the cookie.
+    /// A domain of one label, a public suffix and an address cannot be shared: only their own host gets the cookie.
     package init?(_ field: String, from url: HTTPURL, at now: WallTime) {
         guard field.utf8.count <= 4096, field.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             return nil
@@ -73,9 +73,9 @@ package struct Cookie: Sendable, Hashable {
     private mutating func take(domain text: String, of target: Target) -> Bool {
         let name = (text.hasPrefix(".") ? String(text.dropFirst()) : text).lowercased()
         guard !name.isEmpty, name != target.host else { return true }
-        guard target.address == nil, name.contains("."), !name.hasSuffix("."), target.host.hasSuffix(".\(name)") else {
-            return false
-        }
+        guard target.address == nil, name.contains("."), !name.hasSuffix("."), target.host.hasSuffix(".\(name)"),
+            !PublicSuffix.contains(name)
+        else { return false }
         (self.domain, self.isHostOnly) = (name, false)
         return true
     }

@@ -6,7 +6,8 @@ package import TidegateCore
 /// libcurl's own engine would not do: every hop is an attempt of its own, in a handle that serves other tasks, too, and
 /// its file is written by the thread of all transfers.
 ///
-/// Public suffixes are not known: a server can set a cookie for `co.uk`, but never for a domain of one label.
+/// A server cannot set a cookie for a public suffix such as `co.uk` or `github.io`; one that is itself such a host gets
+/// its own cookies alone.
 public final class CookieJar: Sendable {
     private struct Entry {
         var cookie: Cookie
@@ -27,7 +28,9 @@ public final class CookieJar: Sendable {
     /// An empty jar.
     public init() {}
 
-    /// A jar with the cookies of a file in Netscape's format, as curl(1) writes it; lines that make no sense are ignored.
+    /// A jar with the cookies of a file in Netscape's format, as curl(1) writes it.
+    ///
+    /// Lines that make no sense are ignored, and so are cookies for all hosts of a public suffix.
     public convenience init(netscape text: String) {
         self.init()
         // At line feeds alone: the value of a cookie may have what Unicode takes for the end of a line.
@@ -118,9 +121,10 @@ extension Cookie {
         let domain = (parts[0].hasPrefix(".") ? String(parts[0].dropFirst()) : parts[0]).lowercased()
         guard !domain.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), !parts[6].contains(";")
         else { return nil }
+        let isHostOnly = parts[1].uppercased() != "TRUE"
+        guard isHostOnly || !PublicSuffix.contains(domain) else { return nil }
         self.init(
-            name: parts[5], value: parts[6], domain: domain, isHostOnly: parts[1].uppercased() != "TRUE",
-            path: parts[2],
+            name: parts[5], value: parts[6], domain: domain, isHostOnly: isHostOnly, path: parts[2],
             isSecure: parts[3].uppercased() == "TRUE", isHTTPOnly: isHTTPOnly,
             expiry: end == 0 ? nil : WallTime(microseconds: end * 1_000_000))
     }
