@@ -93,6 +93,13 @@ extension Session {
         try await self.ask { $0.list(question, completion: $1) }
     }
 
+    /// The file that a task's body went to; nil if there is none.
+    ///
+    /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
+    package func downloadedFile(of id: TaskID) async throws(TaskError) -> DownloadedFile? {
+        DownloadedFile(self.task(withID: id), try await self.find(.task(id)).first)
+    }
+
     private func ask<Answer: Sendable>(
         _ question: (any JournalStorage, @escaping @Sendable (Result<Answer, JournalError>) -> Void) -> Void
     ) async throws(TaskError) -> Answer {

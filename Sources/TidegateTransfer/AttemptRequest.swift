@@ -159,7 +159,7 @@ package enum AttemptBody: Sendable {
     /// The first `length` bytes of a file, opened when the attempt starts.
     ///
     /// A file that turns out shorter ends the attempt with `bodyChanged`.
-    case file(path: String, length: Int64)
+    case file(FileLocation, length: Int64)
     /// What a source returns, from its start, once; without a length in chunks (RFC 9112 section 7.1).
     ///
     /// A source that ends before its length ends the attempt with `bodyChanged`.

@@ -63,7 +63,7 @@ struct BodyTests {
         folder.write("up", LiveServerAnswer.bytes(count: 200_000))
         var request = try AttemptRequest(1, server.url())
         request.method = "PUT"
-        request.body = .file(path: folder.path("up"), length: 150_000)
+        request.body = .file(FileLocation(folder.path("up")), length: 150_000)
         #expect(try AttemptRecorder().run(request).failure == nil)
         #expect(server.requests.first?.body == LiveServerAnswer.bytes(count: 150_000))
     }
@@ -77,10 +77,10 @@ struct BodyTests {
         let recorder = try AttemptRecorder()
         var request = try AttemptRequest(1, server.url())
         request.method = "PUT"
-        request.body = .file(path: folder.path("up"), length: 2000)
+        request.body = .file(FileLocation(folder.path("up")), length: 2000)
         #expect(try recorder.run(request).failure == .bodyChanged)
         request.id = AttemptID(2)
-        request.body = .file(path: folder.path("none"), length: 2000)
+        request.body = .file(FileLocation(folder.path("none")), length: 2000)
         let outcome = try recorder.run(request)
         #expect(outcome.failure == .fileError)
         #expect(outcome.text.contains(folder.path("none")))

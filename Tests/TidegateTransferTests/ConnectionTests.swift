@@ -53,7 +53,7 @@ struct ConnectionTests {
         let recorder = try AttemptRecorder()
         var request = try AttemptRequest(1, "http://tide.invalid:\(server.port)/")
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
-        if !isDiscarded { request.body = .file(path: "/nonexistent/tide", length: 1) }
+        if !isDiscarded { request.body = .file(FileLocation("/nonexistent/tide"), length: 1) }
         recorder.perform { [request] engine in
             try? engine.start(request)
             if isDiscarded { engine.discard(request.id) }

@@ -30,7 +30,7 @@ struct DestinationCheckTests {
     func special(given: String?) throws {
         let path = given ?? self.folder.path("pipe")
         if given == nil { #expect(mkfifo(path, 0o600) == 0) }
-        let error = #expect(throws: FileError.self) { try FileIdentity.of(path) }
+        let error = #expect(throws: FileError.self) { try FileIdentity.of(FileLocation(path)) }
         let text = path == "/tmp" ? "is a directory" : "is not a regular file"
         #expect(error?.description == "\(path) \(text)")
     }

@@ -53,7 +53,7 @@ struct DownloadFileDefenceTests {
     @Test("A symbolic link in the temporary file's place is refused, and its target stays as it is")
     func link() throws {
         self.folder.write("precious", Array("precious".utf8))
-        #expect(symlink(self.folder.path("precious"), self.paths.temporary) == 0)
+        #expect(symlink(self.folder.path("precious"), self.paths.temporary.path) == 0)
         let error = #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
         #expect(error?.code == ELOOP)
         #expect(self.folder.bytes("precious") == Array("precious".utf8))
@@ -61,49 +61,50 @@ struct DownloadFileDefenceTests {
 
     @Test("A pipe in the temporary file's place is refused")
     func pipe() throws {
-        #expect(mkfifo(self.paths.temporary, 0o600) == 0)
+        #expect(mkfifo(self.paths.temporary.path, 0o600) == 0)
         #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
     }
 
     @Test("A file with another name is not written to, and a record with one is not believed")
     func hardLinks() throws {
         self.folder.write("precious", Array("precious".utf8))
-        #expect(Glibc.link(self.folder.path("precious"), self.paths.temporary) == 0)
+        #expect(Glibc.link(self.folder.path("precious"), self.paths.temporary.path) == 0)
         let error = #expect(throws: FileError.self) { try DownloadFile.open(self.paths) }
-        #expect(error?.description == "\(self.paths.temporary) has 2 hard links; remove it to start anew")
+        #expect(error?.description == "\(self.paths.temporary.path) has 2 hard links; remove it to start anew")
         #expect(self.folder.bytes("precious") == Array("precious".utf8))
         try self.paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
-        #expect(Glibc.link(self.paths.record, self.folder.path("copy")) == 0)
+        #expect(Glibc.link(self.paths.record.path, self.folder.path("copy")) == 0)
         #expect(throws: FileError.self) { try self.paths.readRecord() }
     }
 
     @Test("Another user's file is not believed", .enabled(if: geteuid() == 0, "giving files away needs root"))
     func foreign() throws {
         self.folder.write(".f.tidegate", Array("evil".utf8))
-        #expect(chown(self.paths.temporary, 65_534, 65_534) == 0)
+        #expect(chown(self.paths.temporary.path, 65_534, 65_534) == 0)
         let error = #expect(throws: FileError.self) { try DownloadFile.open(self.paths, keeping: 4) }
         #expect(
             error?.description
-                == "\(self.paths.temporary) belongs to another user (uid 65534); remove it to start anew")
+                == "\(self.paths.temporary.path) belongs to another user (uid 65534); remove it to start anew")
         try self.paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
-        #expect(chown(self.paths.record, 65_534, 65_534) == 0)
+        #expect(chown(self.paths.record.path, 65_534, 65_534) == 0)
         #expect(throws: FileError.self) { try self.paths.readRecord() }
     }
 
     @Test("A pipe or a link in the record's place is refused at once")
     func recordPipe() throws {
-        #expect(mkfifo(self.paths.record, 0o600) == 0)
+        #expect(mkfifo(self.paths.record.path, 0o600) == 0)
         let error = #expect(throws: FileError.self) { try self.paths.readRecord() }
-        #expect(error?.description == "\(self.paths.record) is not a regular file; remove it to start anew")
+        #expect(error?.description == "\(self.paths.record.path) is not a regular file; remove it to start anew")
         self.folder.write("elsewhere", Array("{}".utf8))
-        #expect(unlink(self.paths.record) == 0 && symlink(self.folder.path("elsewhere"), self.paths.record) == 0)
+        #expect(
+            unlink(self.paths.record.path) == 0 && symlink(self.folder.path("elsewhere"), self.paths.record.path) == 0)
         #expect(throws: FileError.self) { try self.paths.readRecord() }
     }
 
     @Test("A record is not written through a symbolic link")
     func recordLink() throws {
         self.folder.write("precious", Array("precious".utf8))
-        #expect(symlink(self.folder.path("precious"), "\(self.paths.record).new") == 0)
+        #expect(symlink(self.folder.path("precious"), "\(self.paths.record.path).new") == 0)
         try self.paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
         #expect(self.folder.bytes("precious") == Array("precious".utf8))
         #expect(try self.paths.readRecord()?.point.offset == 1)
@@ -113,7 +114,7 @@ struct DownloadFileDefenceTests {
     func permissions(bits: UInt16) throws {
         #expect(try DownloadFile.open(self.paths, permissions: bits).size() == 0)
         #expect(self.mode(of: ".f.tidegate") == mode_t(bits | 0o600))
-        #expect(chmod(self.paths.temporary, 0o666) == 0)
+        #expect(chmod(self.paths.temporary.path, 0o666) == 0)
         let file = try DownloadFile.open(self.paths, keeping: 5, permissions: bits)
         #expect(self.mode(of: ".f.tidegate") == mode_t(bits | 0o600))
         try file.setPermissions(bits)
@@ -142,7 +143,7 @@ struct DownloadFileDefenceTests {
     private func failSynchronizing(_ file: DownloadFile) throws {
         let numbers = (0..<Int32(1024)).filter { number in
             var (mine, there) = (stat(), stat())
-            return fstat(number, &mine) == 0 && lstat(self.paths.temporary, &there) == 0
+            return fstat(number, &mine) == 0 && lstat(self.paths.temporary.path, &there) == 0
                 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
         }
         let number = try #require(numbers.first)
@@ -163,7 +164,7 @@ struct DownloadFileDefenceTests {
         #expect(throws: FileError.self) { try file.synchronize() }
         for _ in 0..<2 {
             let error = #expect(throws: FileError.self) { try file.commit() }
-            #expect(error == FileError(operation: "fsync", path: self.paths.temporary, code: EINVAL))
+            #expect(error == FileError(operation: "fsync", path: self.paths.temporary.path, code: EINVAL))
         }
         try file.truncate(to: 4)
         #expect(throws: FileError.self) { try file.commit() }
@@ -178,10 +179,10 @@ struct DownloadFileDefenceTests {
     private func halfCommitted() throws -> DownloadFile {
         self.folder.write(".f.tidegate", Array("whole".utf8))
         let file = try DownloadFile.open(self.paths, keeping: 5)
-        #expect(mkdir(self.paths.record, 0o700) == 0)
+        #expect(mkdir(self.paths.record.path, 0o700) == 0)
         let error = #expect(throws: FileError.self) { try file.commit() }
-        #expect(error?.path == self.paths.record)
-        #expect(rmdir(self.paths.record) == 0)
+        #expect(error?.path == self.paths.record.path)
+        #expect(rmdir(self.paths.record.path) == 0)
         return file
     }
 
@@ -206,12 +207,14 @@ struct DownloadFileDefenceTests {
     @Test("A file in the place of the temporary one is neither moved nor removed")
     func replaced() throws {
         let file = try DownloadFile.open(self.paths)
-        #expect(unlink(self.paths.temporary) == 0)
-        #expect(throws: FileError(operation: "rename", path: self.paths.destination, code: ENOENT)) {
+        #expect(unlink(self.paths.temporary.path) == 0)
+        #expect(throws: FileError(operation: "rename", path: self.paths.destination.path, code: ENOENT)) {
             try file.commit()
         }
         self.folder.write(".f.tidegate", Array("other".utf8))
-        #expect(throws: FileError(operation: "rename", path: self.paths.temporary, code: ESTALE)) { try file.commit() }
+        #expect(throws: FileError(operation: "rename", path: self.paths.temporary.path, code: ESTALE)) {
+            try file.commit()
+        }
         try file.discard()
         #expect(self.folder.names == [".f.tidegate"] && self.folder.bytes(".f.tidegate") == Array("other".utf8))
     }

@@ -14,8 +14,8 @@ struct DownloadFileTests {
         ])
     func paths(destination: String, temporary: String, record: String) {
         let paths = DownloadPaths(destination: destination)
-        #expect(paths.temporary == temporary)
-        #expect(paths.record == record)
+        #expect(paths.temporary.path == temporary)
+        #expect(paths.record.path == record)
     }
 
     @Test("Opening keeps what is wanted, cuts off the rest and forgets everything else")
@@ -52,7 +52,7 @@ struct DownloadFileTests {
         let first = try DownloadFile.open(paths)
         let error = #expect(throws: FileError.self) { try DownloadFile.open(paths) }
         #expect(error?.code == EWOULDBLOCK)
-        #expect(error?.path == paths.temporary)
+        #expect(error?.path == paths.temporary.path)
         #expect(try first.size() == 0)
         // The end of a download is told before the last reference to its file is gone.
         first.unlock()
@@ -77,7 +77,7 @@ struct DownloadFileTests {
         #expect(try paths.readRecord() == nil)
         let file = try DownloadFile.open(paths)
         try paths.writeRecord(url: url, point)
-        #expect(try paths.readRecord() == ResumeData(url: url, file: paths.destination, point: point))
+        #expect(try paths.readRecord() == ResumeData(url: url, file: paths.destination.path, point: point))
         try file.commit()
         #expect(folder.names == ["f"])
     }

@@ -61,7 +61,7 @@ final class ResponseRevalidator {
     private func isThere(_ stored: StoredResponse, limit: Int?) -> Bool {
         switch stored.body {
         case .stored(let length, _): limit.map { length <= $0 } ?? true && self.store?.hasBody(of: stored) == true
-        case .file(let path, let identity, _): (try? FileIdentity.of(path)) == identity
+        case .file(let path, let identity, _): (try? FileIdentity.of(FileLocation(path))) == identity
         }
     }
 
@@ -131,7 +131,8 @@ final class ResponseRevalidator {
                     store.note(error)
                     return nil
                 }
-            case .file(let path, let identity, _): guard try FileIdentity.of(path) == identity else { return nil }
+            case .file(let path, let identity, _):
+                guard try FileIdentity.of(FileLocation(path)) == identity else { return nil }
             }
             if isKept { store.refresh(stored) } else { store.remove(stored) }
             store.removeObsoleteFiles()

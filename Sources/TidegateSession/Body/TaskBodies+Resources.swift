@@ -22,7 +22,7 @@ extension TaskBodies {
         record.download.commit = nil
         // What fsync(2) could not write may be gone from memory, too. Of the directory it speaks after the move: the
         // file is whole, and at its destination.
-        let isWhole = error.operation != "fsync" || error.path != record.paths?.temporary
+        let isWhole = error.operation != "fsync" || error.path != record.paths?.temporary.path
         if !isWhole { self.forgetBody(record) }
         self.scheduleRecheck(record)
         self.driver.feed(.commitHolds(.disk, detail: error.description, isWhole: isWhole), to: record)

@@ -55,9 +55,7 @@ final class TaskBodies {
                 self.failures.fail(record, problem.failure, FailureSentence(problem.message))
                 return false
             }
-            if case .file(let path) = record.request.body {
-                record.download.uploadIdentity = try FileIdentity.of(path)
-            }
+            if let file = record.request.bodyFile { record.download.uploadIdentity = try FileIdentity.of(file) }
             guard self.connectStreams(record) else { return false }
             try self.adoptEarlierPart(record)
             return true
@@ -109,7 +107,7 @@ final class TaskBodies {
     // MARK: - Attempts
 
     func checkUpload(_ record: TaskRecord) throws(FileError) {
-        if case .file(let path) = record.request.body { try self.writer.checkUpload(record.download, at: path) }
+        if let file = record.request.bodyFile { try self.writer.checkUpload(record.download, at: file) }
     }
 
     func upload(of record: TaskRecord) -> AttemptBody {
@@ -117,7 +115,10 @@ final class TaskBodies {
         switch record.request.body {
         case .none: return .none
         case .data(let bytes): return .bytes(bytes)
-        case .file(let path): return .file(path: path, length: record.download.uploadIdentity?.size ?? 0)
+        case .file(let path):
+            return .file(
+                FileLocation(path, below: record.request.confinedTo),
+                length: record.download.uploadIdentity?.size ?? 0)
         case .stream(let own):
             let stream = record.uploadStream ?? own
             let (deliver, number) = (self.deliver, record.number)
@@ -232,7 +233,7 @@ final class TaskBodies {
         guard record.download.hasTemporary, self.leavesPart(record), let paths = record.paths,
             let point = record.download.partial.resumePoint
         else { return nil }
-        return ResumeData(url: record.request.address.text, file: paths.destination, point: point)
+        return ResumeData(url: record.request.address.text, file: paths.destination.path, point: point)
     }
 
     private func leavesPart(_ record: TaskRecord) -> Bool {

@@ -76,11 +76,11 @@ struct DownloadWriter {
     }
 
     /// Makes sure that the file that is sent is the one with which the task began.
-    func checkUpload(_ state: DownloadState, at path: String) throws(FileError) {
+    func checkUpload(_ state: DownloadState, at file: FileLocation) throws(FileError) {
         guard let identity = state.uploadIdentity else { return }
-        guard try FileIdentity.of(path) == identity else {
+        guard try FileIdentity.of(file) == identity else {
             // ESTALE: the file is another one than when the task began.
-            throw FileError(operation: "the file changed under the task", path: path, code: 116)
+            throw FileError(operation: "the file changed under the task", path: file.path, code: 116)
         }
     }
 

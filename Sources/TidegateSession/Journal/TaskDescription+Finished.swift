@@ -14,6 +14,7 @@ extension TaskDescription {
         var options = RequestOptions()
         options.name = self.options.name
         options.priority = self.options.priority
+        options.confinedTo = self.options.confinedTo
         return TaskDescription(
             url: URLRedaction().text(of: self.url), method: self.method,
             headers: self.headers.map { field in

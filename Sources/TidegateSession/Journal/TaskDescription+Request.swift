@@ -58,7 +58,7 @@ extension TaskDescription {
         case .file(let path):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
             do {
-                return .file(path, try FileIdentity.of(path))
+                return .file(path, try FileIdentity.of(FileLocation(path, below: request.confinedTo)))
             } catch {
                 throw TaskError(reason: .fileError, underlying: error.description)
             }
@@ -73,7 +73,7 @@ extension TaskDescription {
         case .descriptor: throw self.refusal("an open descriptor does not survive its process")
         case .file(let path, let permissions, _):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
-            if let obstacle = DownloadPaths(destination: path).obstacle() {
+            if let obstacle = request.paths?.obstacle() {
                 throw TaskError(reason: .fileError, underlying: obstacle)
             }
             return .file(path, permissions: permissions)

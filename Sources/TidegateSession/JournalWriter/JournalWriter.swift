@@ -87,7 +87,8 @@ struct JournalWriter {
     static func bodyProblem(_ task: JournaledTask) -> BodyProblem? {
         guard case .file(let path, let accepted) = task.description.body else { return nil }
         do {
-            guard try FileIdentity.of(path).hasContents(of: accepted) else {
+            let file = FileLocation(path, below: task.description.options.confinedTo)
+            guard try FileIdentity.of(file).hasContents(of: accepted) else {
                 return BodyProblem(
                     failure: .bodyChanged, message: "\(path) changed after the task was accepted")
             }

@@ -134,7 +134,7 @@ final class TaskCommands {
 
     // An earlier process had committed the file and could not say so any more.
     private func finishCommitted(_ record: TaskRecord, _ state: JournalState) {
-        record.result.movedTo = record.paths?.destination
+        record.result.movedTo = record.paths?.destination.path
         record.result.delivered = state.task.placing?.size ?? 0
         if let file = record.result.movedTo { self.driver.publish(.moved(file: file), record) }
         self.driver.feed(.foundDone, to: record)

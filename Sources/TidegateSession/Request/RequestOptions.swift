@@ -32,4 +32,5 @@ struct RequestOptions: Sendable, Hashable, Codable {
     var maxBodyBytes: Int?
     var traceParent: String?
     var traceState: String?
+    var confinedTo: [String]?
 }

@@ -60,16 +60,29 @@ extension TaskRequest {
     ///
     /// Opens and writes nothing.
     package var fileProblem: String? {
-        if case .file(let path) = self.body {
+        if let file = self.bodyFile {
             do {
-                _ = try FileIdentity.of(path)
+                _ = try FileIdentity.of(file)
             } catch {
                 return error.description
             }
         }
-        return self.destination.path.flatMap { DownloadPaths(destination: $0).obstacle() }
+        return self.paths?.obstacle()
     }
 
     /// Where the bytes of a download are until it is complete; nil if it is not written to a file.
-    package var temporaryFile: String? { self.destination.path.map { DownloadPaths(destination: $0).temporary } }
+    package var temporaryFile: String? { self.paths?.temporary.path }
+
+    /// False if the task is confined to directories and the path is below none of them.
+    package func allows(_ path: String) -> Bool { FileLocation(path, below: self.confinedTo).isAllowed }
+
+    /// Where the response's body goes; nil if it is not written to a file.
+    var paths: DownloadPaths? {
+        self.destination.path.map { DownloadPaths(destination: $0, below: self.confinedTo) }
+    }
+
+    /// The file to send; nil for other bodies.
+    var bodyFile: FileLocation? {
+        if case .file(let path) = self.body { FileLocation(path, below: self.confinedTo) } else { nil }
+    }
 }

@@ -132,6 +132,11 @@ public struct TaskRequest: Sendable {
         get { self.options.createsDirectories ?? false }
         set { self.options.createsDirectories = newValue ? true : nil }
     }
+    /// The directories that the files of the task must be below, opened without following links; nil is any file.
+    package var confinedTo: [String]? {
+        get { self.options.confinedTo }
+        set { self.options.confinedTo = newValue }
+    }
     /// The proxies of this task; nil uses the session's, ``ProxyPolicy/direct`` none.
     public var proxy: ProxyPolicy? {
         get { self.options.proxy }

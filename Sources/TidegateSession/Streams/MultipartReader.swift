@@ -37,7 +37,7 @@ final class MultipartReader: Sendable {
             switch content {
             case .data(let bytes): length = TransferProgress.sum(length, Int64(bytes.count))
             case .file(let path):
-                let identity = try FileIdentity.of(path)
+                let identity = try FileIdentity.of(FileLocation(path))
                 identities[path] = identity
                 length = TransferProgress.sum(length, identity.size)
             case .stream(let known, _):
@@ -89,7 +89,7 @@ final class MultipartReader: Sendable {
     private func piece(of path: String, _ state: inout State) throws(FileError) -> [UInt8] {
         if let file = state.file { return try file.read(upTo: MultipartReader.pieceLength) }
         guard let identity = self.identities[path] else { return [] }
-        let file = try BodyFile(path, identity)
+        let file = try BodyFile(FileLocation(path), identity)
         state.file = file
         return try file.read(upTo: MultipartReader.pieceLength)
     }

@@ -65,7 +65,9 @@ final class TaskRecord {
     }
 
     /// Where the download goes; nil for other tasks.
-    var paths: DownloadPaths? { self.destination.path.map { DownloadPaths(destination: $0) } }
+    var paths: DownloadPaths? {
+        self.destination.path.map { DownloadPaths(destination: $0, below: self.request.confinedTo) }
+    }
 
     /// True if an unfinished download is kept for the next process.
     var continues: Bool {

@@ -3,22 +3,20 @@ package import TidegateCore
 
 /// A regular file that is a part of a body, read from its start to its end.
 package final class BodyFile {
-    private let path: String
+    private let file: FileLocation
     private let identity: FileIdentity
     private let descriptor: Int32
     private var position: Int64 = 0
 
     /// Opens a file that is still the one looked at before.
-    package init(_ path: String, _ identity: FileIdentity) throws(FileError) {
-        self.path = path
+    package init(_ file: FileLocation, _ identity: FileIdentity) throws(FileError) {
+        self.file = file
         self.identity = identity
-        // A pipe that took the file's place since it was looked at must not be waited for.
-        self.descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard self.descriptor >= 0 else { throw FileError(operation: "open", path: path, code: errno) }
+        self.descriptor = try file.openForReading()
         try self.check()
     }
 
-    deinit { if self.descriptor >= 0 { close(self.descriptor) } }
+    deinit { close(self.descriptor) }
 
     /// The next bytes, `count` at most; empty at the end.
     package func read(upTo count: Int) throws(FileError) -> [UInt8] {
@@ -32,17 +30,17 @@ package final class BodyFile {
             result = Glibc.read(self.descriptor, buffer.baseAddress, wanted)
             initialized = max(0, result)
         }
-        guard result >= 0 else { throw FileError(operation: "read", path: self.path, code: errno) }
+        guard result >= 0 else { throw FileError(operation: "read", path: self.file.path, code: errno) }
         guard result > 0 else { throw self.changed }
         self.position += Int64(result)
         return bytes
     }
 
     private var changed: FileError {
-        FileError(operation: "changed while it was being sent", path: self.path, code: 0)
+        FileError(operation: "changed while it was being sent", path: self.file.path, code: 0)
     }
 
     private func check() throws(FileError) {
-        guard try FileIdentity.of(self.path) == self.identity else { throw self.changed }
+        guard try FileIdentity.of(self.file) == self.identity else { throw self.changed }
     }
 }

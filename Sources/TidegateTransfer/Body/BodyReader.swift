@@ -12,10 +12,8 @@ struct BodyReader {
 
     /// Opens the file of a file body.
     mutating func open(_ body: AttemptBody) throws(FileError) {
-        guard case .file(let path, _) = body else { return }
-        // A pipe that took the file's place since it was looked at must not be waited for.
-        self.descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard self.descriptor >= 0 else { throw FileError(operation: "open", path: path, code: errno) }
+        guard case .file(let file, _) = body else { return }
+        self.descriptor = try file.openForReading()
     }
 
     /// Goes to a byte, for a repetition; false if the body cannot.
@@ -54,7 +52,7 @@ struct BodyReader {
             }
             self.position += Int64(count)
             return .bytes(count)
-        case .file(let path, let length): return self.read(into: buffer, path, length)
+        case .file(let file, let length): return self.read(into: buffer, file.path, length)
         case .stream(let source, let length): return self.read(into: buffer, source, length)
         }
     }

@@ -5,36 +5,38 @@ enum AtomicFile {
     private static let limit = 64 * 1024
 
     /// The first 64 KiB of a file of this user's own; nil if there is no such file.
-    static func read(_ path: String) throws(FileError) -> [UInt8]? {
-        guard let descriptor = try OwnFile.open(path, O_RDONLY) else { return nil }
+    static func read(_ file: FileLocation) throws(FileError) -> [UInt8]? {
+        guard let descriptor = try OwnFile.open(file, O_RDONLY) else { return nil }
         defer { close(descriptor) }
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: self.limit) { buffer, initialized in
             count = Glibc.read(descriptor, buffer.baseAddress, self.limit)
             initialized = max(0, count)
         }
-        guard count >= 0 else { throw FileError(operation: "read", path: path, code: errno) }
+        guard count >= 0 else { throw FileError(operation: "read", path: file.path, code: errno) }
         return bytes
     }
 
     /// Where a new file is written before it takes the old one's place.
-    static func fresh(_ path: String) -> String { "\(path).new" }
+    static func fresh(_ file: FileLocation) -> FileLocation { file.sibling("\(file.path).new") }
 
     /// Writes a new file, for its owner only, and puts it in the old one's place; durably unless a later reader can tell
     /// a damaged one.
-    static func replace(_ path: String, with bytes: [UInt8], isDurable: Bool = true) throws(FileError) {
-        let fresh = self.fresh(path)
+    static func replace(_ file: FileLocation, with bytes: [UInt8], isDurable: Bool = true) throws(FileError) {
+        let fresh = self.fresh(file)
         // What a crash, or another program, left there is not written into.
-        unlink(fresh)
-        let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh, code: errno) }
+        _ = fresh.unlink()
+        let descriptor = fresh.open(O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh.path, code: errno) }
         let count = write(descriptor, bytes, bytes.count)
         let code = count == bytes.count && (!isDurable || fdatasync(descriptor) == 0) ? 0 : errno
         close(descriptor)
         guard code == 0, count == bytes.count else {
-            unlink(fresh)
-            throw FileError(operation: "write", path: fresh, code: code == 0 ? ENOSPC : code)
+            _ = fresh.unlink()
+            throw FileError(operation: "write", path: fresh.path, code: code == 0 ? ENOSPC : code)
         }
-        guard rename(fresh, path) == 0 else { throw FileError(operation: "rename", path: path, code: errno) }
+        guard fresh.rename(to: file) == 0 else {
+            throw FileError(operation: "rename", path: file.path, code: errno)
+        }
     }
 }

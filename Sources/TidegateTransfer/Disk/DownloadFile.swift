@@ -48,7 +48,7 @@ package final class DownloadFile: Sendable {
             let file = try self.opened(paths, permissions)
             if try file.lock() { return file }
         }
-        throw FileError(operation: "flock", path: paths.temporary, code: EWOULDBLOCK)
+        throw FileError(operation: "flock", path: paths.temporary.path, code: EWOULDBLOCK)
     }
 
     /// Opens or creates the temporary file, which another download may have locked.
@@ -59,11 +59,11 @@ package final class DownloadFile: Sendable {
                 return DownloadFile(paths: paths, descriptor: descriptor)
             }
             // A file just created is trusted, even if the file system reports another owner, as NFS may.
-            let descriptor = Glibc.open(paths.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+            let descriptor = paths.temporary.open(O_RDWR | O_CREAT | O_EXCL, mode)
             if descriptor >= 0 { return DownloadFile(paths: paths, descriptor: descriptor) }
-            guard errno == EEXIST else { throw FileError(operation: "open", path: paths.temporary, code: errno) }
+            guard errno == EEXIST else { throw FileError(operation: "open", path: paths.temporary.path, code: errno) }
         }
-        throw FileError(operation: "open", path: paths.temporary, code: EEXIST)
+        throw FileError(operation: "open", path: paths.temporary.path, code: EEXIST)
     }
 
     /// Locks the file; false if it is not the temporary file any more, which has to be opened again then.
@@ -75,9 +75,9 @@ package final class DownloadFile: Sendable {
     }
 
     // Whether the path names the open file; nil if it names none.
-    private func isOpenFile(_ path: String) -> Bool? {
+    private func isOpenFile(_ file: FileLocation) -> Bool? {
         var (mine, there) = (stat(), stat())
-        guard lstat(path, &there) == 0 else { return nil }
+        guard file.status(&there, followingLinks: false) == 0 else { return nil }
         return fstat(self.descriptor, &mine) == 0 && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino
     }
 
@@ -105,9 +105,7 @@ package final class DownloadFile: Sendable {
     package func identity() throws(FileError) -> FileIdentity {
         var status = stat()
         try self.check(fstat(self.descriptor, &status), "fstat")
-        return FileIdentity(
-            size: Int64(status.st_size), inode: UInt64(status.st_ino), modifiedSeconds: Int64(status.st_mtim.tv_sec),
-            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec))
+        return FileIdentity(status)
     }
 
     /// Why so many more bytes do not fit on its file system; nil if they do, or if that cannot be found out.
@@ -148,7 +146,7 @@ package final class DownloadFile: Sendable {
             result = pread(self.descriptor, buffer.baseAddress, count, off_t(offset))
             initialized = max(0, result)
         }
-        guard result >= 0 else { throw FileError(operation: "pread", path: self.paths.temporary, code: errno) }
+        guard result >= 0 else { throw FileError(operation: "pread", path: self.paths.temporary.path, code: errno) }
         return bytes
     }
 
@@ -178,12 +176,12 @@ package final class DownloadFile: Sendable {
 
     private func synchronize(_ call: (Int32) -> Int32, _ operation: String) throws(FileError) {
         let known = self.lossCode.load(ordering: .relaxed)
-        guard known == 0 else { throw FileError(operation: operation, path: self.paths.temporary, code: known) }
+        guard known == 0 else { throw FileError(operation: operation, path: self.paths.temporary.path, code: known) }
         guard call(self.descriptor) != 0 else { return }
         let code = errno
         // A call that was interrupted has lost nothing.
         if code != EINTR { self.lossCode.store(code, ordering: .relaxed) }
-        throw FileError(operation: operation, path: self.paths.temporary, code: code)
+        throw FileError(operation: operation, path: self.paths.temporary.path, code: code)
     }
 
     /// Makes the file durable, moves it to the destination, makes that durable, and removes the continuation record.
@@ -204,10 +202,10 @@ package final class DownloadFile: Sendable {
         // Over NFS rename(2) may have done its work and failed all the same.
         if isThere == true || self.isOpenFile(self.paths.destination) != true {
             guard isThere != false else {
-                throw FileError(operation: "rename", path: self.paths.temporary, code: ESTALE)
+                throw FileError(operation: "rename", path: self.paths.temporary.path, code: ESTALE)
             }
-            guard rename(self.paths.temporary, self.paths.destination) == 0 else {
-                throw FileError(operation: "rename", path: self.paths.destination, code: errno)
+            guard self.paths.temporary.rename(to: self.paths.destination) == 0 else {
+                throw FileError(operation: "rename", path: self.paths.destination.path, code: errno)
             }
         }
         self.wasMoved.store(true, ordering: .relaxed)
@@ -218,8 +216,8 @@ package final class DownloadFile: Sendable {
     /// Blocks: for the disk thread.
     package func discard() throws(FileError) {
         guard self.isOpenFile(self.paths.temporary) != false else { return }
-        guard unlink(self.paths.temporary) == 0 || errno == ENOENT else {
-            throw FileError(operation: "unlink", path: self.paths.temporary, code: errno)
+        guard self.paths.temporary.unlink() == 0 || errno == ENOENT else {
+            throw FileError(operation: "unlink", path: self.paths.temporary.path, code: errno)
         }
         try self.paths.removeRecord()
     }
@@ -231,7 +229,7 @@ package final class DownloadFile: Sendable {
                 self.descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
             if count < 0 {
                 guard errno == EINTR else {
-                    throw FileError(operation: "pwrite", path: self.paths.temporary, code: errno)
+                    throw FileError(operation: "pwrite", path: self.paths.temporary.path, code: errno)
                 }
             } else {
                 done += count
@@ -240,7 +238,7 @@ package final class DownloadFile: Sendable {
     }
 
     private func check(_ result: Int32, _ operation: String) throws(FileError) {
-        guard result == 0 else { throw FileError(operation: operation, path: self.paths.temporary, code: errno) }
+        guard result == 0 else { throw FileError(operation: operation, path: self.paths.temporary.path, code: errno) }
     }
 
     private func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }

@@ -16,7 +16,7 @@ extension DownloadPaths {
     package func writeRecord(url: String, _ point: ResumePoint) throws(FileError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let data = ResumeData(url: url, file: self.destination, point: point)
+        let data = ResumeData(url: url, file: self.destination.path, point: point)
         // Strings and numbers always encode; an empty record would only mean a start from 0.
         let bytes = (try? encoder.encode(data)).map { [UInt8]($0) } ?? []
         try AtomicFile.replace(self.record, with: bytes)
@@ -24,8 +24,8 @@ extension DownloadPaths {
 
     /// Removes the record, if there is one.
     package func removeRecord() throws(FileError) {
-        guard unlink(self.record) == 0 || errno == ENOENT else {
-            throw FileError(operation: "unlink", path: self.record, code: errno)
+        guard self.record.unlink() == 0 || errno == ENOENT else {
+            throw FileError(operation: "unlink", path: self.record.path, code: errno)
         }
     }
 }

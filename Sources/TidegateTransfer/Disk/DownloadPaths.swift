@@ -3,40 +3,41 @@ internal import Glibc
 /// Where a download's files are: NAME, and beside it `.NAME.tidegate` and `.NAME.tidegate.json`.
 package struct DownloadPaths: Sendable, Hashable {
     /// The final place.
-    package let destination: String
+    package let destination: FileLocation
     /// The bytes while they come.
-    package let temporary: String
+    package let temporary: FileLocation
     /// How to continue after a crash.
-    package let record: String
-    private let directory: String
+    package let record: FileLocation
+    let directory: FileLocation
 
-    /// The paths that belong to a destination.
-    package init(destination: String) {
-        let slash = destination.lastIndex(of: "/")
-        let prefix = slash.map { destination[...$0] } ?? ""
-        let name = slash.map { destination[destination.index(after: $0)...] } ?? destination[...]
-        self.destination = destination
-        self.temporary = "\(prefix).\(name).tidegate"
-        self.record = "\(prefix).\(name).tidegate.json"
-        self.directory = prefix.isEmpty ? "." : String(prefix)
+    /// The paths that belong to a destination, all of them below one of `directories`; with nil anywhere.
+    package init(destination path: String, below directories: [String]? = nil) {
+        let slash = path.lastIndex(of: "/")
+        let prefix = slash.map { path[...$0] } ?? ""
+        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
+        self.destination = FileLocation(path, below: directories)
+        self.temporary = self.destination.sibling("\(prefix).\(name).tidegate")
+        self.record = self.destination.sibling("\(prefix).\(name).tidegate.json")
+        self.directory = self.destination.sibling(prefix.isEmpty ? "." : String(prefix))
     }
 
     /// The destination from the root; as it is if the working directory is not known.
     package var absoluteDestination: String {
-        guard !self.destination.hasPrefix("/"), let directory = getcwd(nil, 0) else { return self.destination }
+        let path = self.destination.path
+        guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
         defer { free(directory) }
-        return "\(String(cString: directory))/\(self.destination)"
+        return "\(String(cString: directory))/\(path)"
     }
 
     // A rename is durable only when its directory is.
     func synchronizeDirectory() throws(FileError) {
-        let descriptor = open(self.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: self.directory, code: errno) }
+        let descriptor = self.directory.open(O_RDONLY | O_DIRECTORY)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: self.directory.path, code: errno) }
         let code = fsync(descriptor) == 0 ? 0 : errno
         close(descriptor)
         // Some file systems have no fsync for directories and say so.
         guard code == 0 || code == EINVAL else {
-            throw FileError(operation: "fsync", path: self.directory, code: code)
+            throw FileError(operation: "fsync", path: self.directory.path, code: code)
         }
     }
 }

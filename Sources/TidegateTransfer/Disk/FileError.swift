@@ -24,7 +24,12 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String {
         guard self.code != 0 else { return "\(self.path) \(self.operation)" }
-        guard let text = strerror(self.code) else { return "\(self.path): \(self.operation): error \(self.code)" }
-        return "\(self.path): \(self.operation): \(String(cString: text))"
+        return "\(self.path): \(self.operation): \(FileError.reason(self.code))"
+    }
+
+    /// What an error number means.
+    static func reason(_ code: Int32) -> String {
+        guard let text = strerror(code) else { return "error \(code)" }
+        return String(cString: text)
     }
 }

@@ -7,14 +7,14 @@ enum OwnFile {
     ///
     /// - Returns: nil if there is no such file.
     /// - Throws: ``FileError`` for a file that is not this user's own.
-    static func open(_ path: String, _ access: Int32) throws(FileError) -> Int32? {
-        let descriptor = Glibc.open(path, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    static func open(_ file: FileLocation, _ access: Int32) throws(FileError) -> Int32? {
+        let descriptor = file.open(access | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw FileError(operation: "open", path: path, code: errno) }
+            guard errno == ENOENT else { throw FileError(operation: "open", path: file.path, code: errno) }
             return nil
         }
         do throws(FileError) {
-            try self.check(descriptor, path)
+            try self.check(descriptor, file.path)
         } catch {
             close(descriptor)
             throw error

@@ -83,7 +83,7 @@ package final class StoreDirectory: Sendable {
     /// - Throws: ``FileError``, also for one with more than `limit` bytes.
     package func read(_ name: String, atMost limit: Int) throws(FileError) -> [UInt8]? {
         let path = self.file(name)
-        guard let descriptor = try OwnFile.open(path, O_RDONLY) else { return nil }
+        guard let descriptor = try OwnFile.open(FileLocation(path), O_RDONLY) else { return nil }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileError(operation: "fstat", path: path, code: errno) }
@@ -107,7 +107,7 @@ package final class StoreDirectory: Sendable {
 
     /// Writes a file (0600) that appears only when it is whole.
     package func replace(_ name: String, with bytes: [UInt8]) throws(FileError) {
-        try AtomicFile.replace(self.file(name), with: bytes, isDurable: false)
+        try AtomicFile.replace(FileLocation(self.file(name)), with: bytes, isDurable: false)
     }
 
     /// Removes a file; does nothing if there is none.

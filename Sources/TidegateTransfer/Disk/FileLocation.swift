@@ -1,0 +1,107 @@
+internal import Glibc
+
+/// A file's path, and the directory that the file must not leave.
+///
+/// Other users may replace a part of the path with a symbolic link at any time. Each system call on a confined file
+/// therefore opens the file's directory again, one component after the other without following links (openat(2)), and
+/// names the file relative to it.
+package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
+    package let path: String
+    /// Nil if the file may be anywhere; empty if it may be nowhere.
+    private let root: String?
+
+    /// A file that must be below one of `directories`; with nil any file.
+    ///
+    /// The directories themselves may be symbolic links. Of nested ones the outermost counts, in which a link may have
+    /// taken the place of the inner one.
+    package init(_ path: String, below directories: [String]? = nil) {
+        let names = FileLocation.names(path)
+        let roots = directories?.filter { root in
+            let names = (root: FileLocation.names(root), path: names)
+            return names.path.count > names.root.count && names.path.starts(with: names.root)
+        }
+        let isRefused = names.contains("..") || !path.hasPrefix("/")
+        self.init(path, root: roots.map { isRefused ? "" : $0.min { $0.utf8.count < $1.utf8.count } ?? "" })
+    }
+
+    private init(_ path: String, root: String?) {
+        self.path = path
+        self.root = root
+    }
+
+    /// Another file with the same limits, in the same directory or above it.
+    func sibling(_ path: String) -> FileLocation { FileLocation(path, root: self.root) }
+
+    package var description: String { self.path }
+
+    /// False if the path is below none of the directories that the file must be in.
+    package var isAllowed: Bool { self.root != "" }
+
+    private var isConfined: Bool { self.root != nil }
+
+    private static func names(_ path: String) -> [Substring] { path.split(separator: "/") }
+
+    /// The names that lead from the root to the file.
+    private var relative: ArraySlice<Substring> {
+        FileLocation.names(self.path).dropFirst(FileLocation.names(self.root ?? "").count)
+    }
+
+    /// How a call names the file in its directory.
+    private var name: String { self.isConfined ? self.relative.last.map { String($0) } ?? "." : self.path }
+
+    private func call(_ body: (_ directory: Int32, _ name: String) -> Int32) -> Int32 {
+        guard let root = self.root else { return body(AT_FDCWD, self.path) }
+        var directory = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        for name in self.relative.dropLast() where directory >= 0 {
+            let next = openat(directory, String(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            let code = errno
+            close(directory)
+            directory = next
+            // What the kernel says of a link that it does not follow to a directory.
+            errno = code == ENOTDIR ? ELOOP : code
+        }
+        guard directory >= 0 else { return -1 }
+        let result = body(directory, self.name)
+        let code = errno
+        close(directory)
+        errno = code
+        return result
+    }
+
+    // MARK: - System calls, which return -1 with errno where these do
+
+    func open(_ flags: Int32, _ mode: mode_t = 0) -> Int32 {
+        self.call { openat($0, $1, flags | O_CLOEXEC | (self.isConfined ? O_NOFOLLOW : 0), mode) }
+    }
+
+    func status(_ status: inout stat, followingLinks: Bool = true) -> Int32 {
+        let flags = followingLinks && !self.isConfined ? 0 : AT_SYMLINK_NOFOLLOW
+        return self.call { fstatat($0, $1, &status, flags) }
+    }
+
+    func isAccessible(_ mode: Int32) -> Bool { self.call { faccessat($0, $1, mode, 0) } == 0 }
+
+    func makeDirectory() -> Int32 { self.call { mkdirat($0, $1, 0o777) } }
+
+    func unlink() -> Int32 { self.call { unlinkat($0, $1, 0) } }
+
+    /// Moves the file to another name in its directory.
+    func rename(to other: FileLocation) -> Int32 {
+        self.call { renameat($0, $1, $0, other.name) }
+    }
+
+    /// Opens a file that is to be read, without waiting for the other end of a pipe.
+    ///
+    /// A hard link in a confined directory could be to a file of the rest of the file system.
+    func openForReading() throws(FileError) -> Int32 {
+        let descriptor = self.open(O_RDONLY | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: self.path, code: errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, !self.isConfined || status.st_nlink == 1 else {
+            let error = FileError(operation: "has \(status.st_nlink) hard links", path: self.path, code: 0)
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+}
