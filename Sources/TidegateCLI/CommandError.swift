@@ -51,7 +51,7 @@ extension CommandError {
     init(_ failure: ControlClientError) {
         switch failure.reason {
         case .refused(status: 400): self.init(.usage, failure.description)
-        case .noDaemon, .notAllowed, .disconnected, .refused: self.init(.no, failure.description)
+        case .noDaemon, .notAllowed, .disconnected, .refused, .notWritten: self.init(.no, failure.description)
         case .exchangeFailed: self.init(.usage, failure.description)
         }
     }

@@ -24,6 +24,7 @@ import Tidegate
                 "journal: {keep_completed: 2d}\nevents: {history: 9}\nmetrics: {max_hosts: 9}",
                 ["journal", "events", "metrics"]
             ),
+            ("control: {directories: [/srv/in]}", ["control"]),
             ("observation: {connections: false}", ["observation"]),
             ("transfers: {redirects: free}", ["transfers.redirects"]),
             ("probe_body_budget: 8MiB", ["probe_body_budget"]),

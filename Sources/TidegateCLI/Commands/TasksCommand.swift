@@ -26,7 +26,8 @@ struct TasksCommand: AsyncParsableCommand {
             word that fits several tasks; "tasks wait" has its own.
             """,
         subcommands: [
-            TasksListCommand.self, TasksShowCommand.self, TasksSubmitCommand.self, TasksSuspendCommand.self,
+            TasksListCommand.self, TasksShowCommand.self, TasksGetCommand.self, TasksSubmitCommand.self,
+            TasksSuspendCommand.self,
             TasksResumeCommand.self, TasksCancelCommand.self, TasksWaitCommand.self, TasksWatchCommand.self,
         ])
 }

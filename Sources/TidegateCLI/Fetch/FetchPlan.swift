@@ -139,7 +139,8 @@ struct FetchPlan: Sendable {
         return output
     }
 
-    private static func output(_ path: String?) throws -> Output {
+    /// Where the option -o puts a body.
+    static func output(_ path: String?) throws -> Output {
         guard let path, path != "-" else { return .standardOutput(isNamed: path != nil) }
         guard !path.isEmpty, !path.hasSuffix("/") else {
             throw ValidationError("-o: \"\(path)\" is not a file name")

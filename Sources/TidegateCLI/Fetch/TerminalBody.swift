@@ -17,18 +17,26 @@ enum TerminalBody {
 
     /// Copies until the body ends; a reader that goes away cancels the transfer.
     static func copy(_ body: BodyStream, write: ([UInt8]) -> OutputError?) async -> End {
-        var checked = 0
+        var check = BinaryCheck()
         do {
             for try await chunk in body {
-                if checked < 2000 {
-                    guard !chunk.prefix(2000 - checked).contains(0) else { return .binary }
-                    checked += chunk.count
-                }
+                guard !check.isBinary(chunk) else { return .binary }
                 if let error = write(chunk) { return .failed(error) }
             }
         } catch {
             return .written
         }
         return .written
+    }
+}
+
+/// Looks for a NUL among the first 2000 bytes of a body.
+struct BinaryCheck {
+    private var checked = 0
+
+    /// True if the next piece of the body shows that it is binary.
+    mutating func isBinary(_ piece: [UInt8]) -> Bool {
+        defer { self.checked += piece.count }
+        return piece.prefix(max(0, 2000 - self.checked)).contains(0)
     }
 }

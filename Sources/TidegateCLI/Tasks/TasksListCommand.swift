@@ -135,8 +135,13 @@ struct TasksShowCommand: AsyncParsableCommand {
         guard self.body else {
             return self.control.show(reply) { TaskText.details($0, $1, at: SystemClock().wall()) }
         }
-        let bytes = try await self.control.connecting { () throws(ControlClientError) in
-            try await self.control.client.body(id)
+        if let file = reply.value.file, reply.value.outcome == TaskOutcome.success.rawValue {
+            throw CommandError(
+                .no, "the body of the task \(id) went to the file \(file); \"tidegate tasks get\" copies it")
+        }
+        var bytes: [UInt8] = []
+        try await self.control.connecting { () throws(ControlClientError) in
+            try await self.control.client.body(id) { bytes += $0 }
         }
         try self.write(bytes, of: reply.value)
     }

@@ -1,20 +1,40 @@
 /// What the control socket needs of a daemon.
 package protocol TaskControl: Sendable {
     /// Accepts a task; once this returns it is carried out although the daemon may be killed in the meantime.
-    func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse
+    ///
+    /// A submission by a member may name files below the directories of the configuration only.
+    func submit(_ submission: TaskSubmission, by caller: ControlCaller) async throws(ControlRefusal) -> SubmitResponse
     /// Of the tasks that are not over, and those whose end is still remembered, the `limit` that follow the task
     /// `after`.
     func tasks(after: TaskID?, atMost limit: Int) async throws(ControlRefusal) -> TaskSlice<TaskDocument>
     /// One task with all that is known about it.
     func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument
-    /// What is kept of the body of a task that is over: what was not written to a file, or came with a refusal.
-    func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8]
+    /// The body that a task received that is over; a member gets files of confined tasks only.
+    func body(_ id: TaskID, for caller: ControlCaller) async throws(ControlRefusal) -> TaskBody
     /// A task's request, and what came of it, in a format of other programs.
     func export(
         _ id: TaskID, as format: ExportFormat, showingSecrets: Bool
     ) async throws(ControlRefusal) -> String
     /// Carries out a command; returns once it is durable, with the task as it is then.
     func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument
+}
+
+/// A user of the control socket.
+package enum ControlCaller: Sendable, Hashable {
+    /// Root, or the daemon's own user.
+    case owner
+    /// A member of the socket's group.
+    case member
+}
+
+/// The body that a task received.
+package enum TaskBody: Sendable {
+    /// What the daemon keeps in memory: it was not written to a file, or came with an error response.
+    case kept([UInt8])
+    /// The open file that it was written to: each call returns the next piece, and nothing at the end.
+    ///
+    /// Blocks while the disk does.
+    case file(_ read: @Sendable () throws -> [UInt8])
 }
 
 /// The formats in which a task's request can be had.
@@ -41,6 +61,8 @@ package struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertibl
     package enum Reason: Sendable, Hashable, CaseIterable {
         /// The request is malformed.
         case malformed
+        /// The caller may not do it.
+        case forbidden
         /// There is no such task.
         case unknown
         /// As many tasks as are allowed are open.
@@ -54,6 +76,7 @@ package struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertibl
         package var status: Int {
             switch self {
             case .malformed: 400
+            case .forbidden: 403
             case .unknown: 404
             case .tooManyTasks: 429
             case .diskFull: 507

@@ -139,6 +139,7 @@ extension Configuration {
             ("transfers.redirects", sent.redirects != before.redirects),
             ("transfers.tracing", sent.tracing != before.tracing),
             ("transfers.budget", sent.budget != before.budget), ("journal", self.journal != running.journal),
+            ("control", self.control != running.control),
             ("remote_write", self.remoteWrite != running.remoteWrite), ("events", self.events != running.events),
             ("metrics", self.metrics != running.metrics),
             ("probe_body_budget", self.probes.bodyBudget != running.probes.bodyBudget),

@@ -11,6 +11,7 @@ package struct Configuration: Sendable, Hashable {
     package var probes = ProbeRunner.Configuration()
     package var scheduledProbes: [ScheduledProbe] = []
     package var journal = Journal()
+    package var control = Control()
     package var remoteWrite = RemoteWrite()
     package var events = Events()
     package var metrics = Metrics()
@@ -107,6 +108,12 @@ package struct Configuration: Sendable, Hashable {
         package var pathEvents: Duration?
         /// How many tasks may be open at a time; more submissions are refused.
         package var maxOpenTasks = 100_000
+    }
+
+    /// The `control` section: what members of the control socket's group may do.
+    package struct Control: Sendable, Hashable {
+        /// The directories below which their tasks may read and write files.
+        package var directories: [String] = []
     }
 
     /// The `gate` section: the default gate of tasks.

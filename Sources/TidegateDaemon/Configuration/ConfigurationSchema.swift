@@ -12,6 +12,8 @@ enum ConfigurationSchema {
                 "How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
         .section("journal", \.journal, Self.journal)
             .documented("How long finished tasks are kept on disk. Changes need a restart."),
+        .section("control", \.control, Self.control)
+            .documented("What members of the control socket's group may do. Changes need a restart."),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks)
             .documented("Requests that the sidecar makes by itself. Changes apply when the file is reloaded."),
         ProbeSchema.modules, ProbeSchema.targets, ProbeSchema.credentials, ProbeSchema.bodyBudget,
@@ -156,7 +158,13 @@ enum ConfigurationSchema {
         .value("max_open_tasks", \.maxOpenTasks, .number(in: 1...1_000_000)).documented(
             "How many tasks may be open at a time; more submissions are refused.",
             default: "\(Configuration.Journal().maxOpenTasks)"),
+    ]
 
+    // MARK: control
+
+    static let control: [Field<Configuration.Control>] = [
+        .list("directories", \.directories, .absolutePath).documented(
+            "Their tasks may read and write files below these directories only; without any, no files.", default: "[]")
     ]
 
     // MARK: tasks

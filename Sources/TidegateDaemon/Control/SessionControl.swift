@@ -8,6 +8,8 @@ struct SessionControl: TaskControl {
     let bodies: KeptBodies
     let limit: OpenTaskLimit
     let state: StateDirectoryPath
+    /// The directories below which members of the socket's group may name files.
+    let directories: [String]
     let policies: TransferPolicies
     /// When the next run of each scheduled task starts, by its name.
     let nextRuns: @Sendable () async -> [String: WallTime]
@@ -17,11 +19,14 @@ struct SessionControl: TaskControl {
     // Limits the size of the response.
     private static let finishedTasksLimit = 1000
 
-    func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse {
+    func submit(
+        _ submission: TaskSubmission, by caller: ControlCaller
+    ) async throws(ControlRefusal) -> SubmitResponse {
         do {
             var (request, policy) = (try submission.request(), try submission.duplicatePolicy())
             self.policies.apply(to: &request)
-            try self.checkFiles(of: submission)
+            if caller == .member { request.confinedTo = self.directories }
+            try self.checkFiles(of: submission, request)
             guard self.limit.reserve() else { return try await self.answerWhenFull(submission, policy) }
             defer { self.limit.release() }
             return try await self.session.submit(
@@ -49,10 +54,18 @@ struct SessionControl: TaskControl {
     }
 
     // A body would overwrite the journal, or the journal with its secrets would be sent.
-    private func checkFiles(of submission: TaskSubmission) throws(TextError) {
+    private func checkFiles(of submission: TaskSubmission, _ request: TaskRequest) throws(ControlRefusal) {
         for (member, file) in [("output", submission.output), ("bodyFile", submission.bodyFile)] {
-            guard let file, self.state.contains(file) else { continue }
-            throw TextError("\"\(member)\": \(file) is in the daemon's state directory")
+            guard let file else { continue }
+            // First, so that the answer does not tell members which files there are.
+            guard request.allows(file) else {
+                throw ControlRefusal(
+                    .forbidden,
+                    "\"\(member)\": \(file) is not below a directory of control.directories, to which members of the "
+                        + "socket's group are confined")
+            }
+            guard self.state.contains(file) else { continue }
+            throw ControlRefusal(.malformed, "\"\(member)\": \(file) is in the daemon's state directory")
         }
     }
 
@@ -129,24 +142,44 @@ struct SessionControl: TaskControl {
         return self.annotated(TaskDocument(info, kept), id, nextRun: info.name.flatMap { runs[$0] })
     }
 
-    func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8] {
+    func body(_ id: TaskID, for caller: ControlCaller) async throws(ControlRefusal) -> TaskBody {
         let task = try await self.task(id)
         guard task.outcome != nil else {
             throw ControlRefusal(.unavailable, "the task \(id) is not over; its body is kept once it is")
         }
         if let file = task.file, task.outcome == TaskOutcome.success.rawValue {
-            throw ControlRefusal(.unknown, "the body of the task \(id) went to the file \(file)")
+            return try await self.file(file, of: id, for: caller)
         }
         // Of a refused response the session keeps the beginning.
         let refused = self.session.task(withID: id)?.body() ?? []
-        if let bytes = self.bodies[id] ?? (refused.isEmpty ? nil : refused) { return bytes }
+        if let bytes = self.bodies[id] ?? (refused.isEmpty ? nil : refused) { return .kept(bytes) }
         // A refused response has no bytes that count; its body is kept with the task, or not any more.
         let isForgotten = task.status != nil && task.outcome != TaskOutcome.success.rawValue && !self.isKnown(id)
-        guard task.bytes > 0 || isForgotten else { return [] }
+        guard task.bytes > 0 || isForgotten else { return .kept([]) }
         throw ControlRefusal(
             .unknown,
             "the body of the task \(id) is not kept any more: the daemon keeps the last \(KeptBodies.mostBodies) "
                 + "in memory, until it is restarted")
+    }
+
+    private func file(
+        _ path: String, of id: TaskID, for caller: ControlCaller
+    ) async throws(ControlRefusal) -> TaskBody {
+        do {
+            guard let file = try await self.session.downloadedFile(of: id), caller == .owner || file.isConfined else {
+                throw ControlRefusal(
+                    .forbidden,
+                    "the file \(path) is for root and the daemon's user: the task \(id) is not confined to "
+                        + "control.directories")
+            }
+            return .file(try file.open())
+        } catch let error as TaskError {
+            throw ControlRefusal(error)
+        } catch let error as ControlRefusal {
+            throw error
+        } catch {
+            throw ControlRefusal(.unknown, "the file of the task \(id) cannot be read: \(error)")
+        }
     }
 
     func export(

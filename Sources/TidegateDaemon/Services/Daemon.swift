@@ -242,7 +242,8 @@ package struct Daemon: Sendable {
         let control = SessionControl(
             monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
             limit: OpenTaskLimit(self.configuration.journal.maxOpenTasks) { journal.openTasks },
-            state: StateDirectoryPath(path: self.settings.stateDirectory), policies: policies,
+            state: StateDirectoryPath(path: self.settings.stateDirectory),
+            directories: self.configuration.control.directories, policies: policies,
             nextRuns: { await scheduler.nextRuns })
         return ControlService(
             server: ControlServer(

@@ -2,6 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
+internal import NIOPosix
 internal import TidegateCore
 
 /// Everything that the control socket answers; opens no socket.
@@ -26,7 +27,7 @@ struct ControlRoutes: Sendable {
             "/api/v1/tasks",
             [
                 (.get, Self.answering { request, _ in try await routes.list(request) }),
-                (.post, Self.answering { request, _ in try await routes.submit(request) }),
+                (.post, Self.answering { try await routes.submit($0, $1) }),
             ])
         table.add("/api/v1/tasks/{id}", [(.get, Self.answering { try await routes.show($1) })])
         table.add("/api/v1/tasks/{id}/body", [(.get, Self.answering { try await routes.body($1) })])
@@ -70,7 +71,7 @@ struct ControlRoutes: Sendable {
         return .json(TaskPage.document(of: tasks, json: \.json))
     }
 
-    private func submit(_ request: Request) async throws(ControlRefusal) -> Response {
+    private func submit(_ request: Request, _ context: ServerContext) async throws(ControlRefusal) -> Response {
         let body: ByteBuffer
         do {
             body = try await request.body.collect(upTo: Self.bodyLimit)
@@ -81,7 +82,7 @@ struct ControlRoutes: Sendable {
             throw ControlRefusal(.malformed, "the request body cannot be read")
         }
         let submission = try SubmissionDocument.read(Array(body.readableBytesView))
-        let result = try await self.control.submit(submission)
+        let result = try await self.control.submit(submission, by: context.caller)
         var response = Response.json(SubmitDocument(result).json, status: result.isNew ? .created : .ok)
         if result.isNew { response.headers[.location] = "/api/v1/tasks/\(result.id)" }
         return response
@@ -92,10 +93,24 @@ struct ControlRoutes: Sendable {
     }
 
     private func body(_ context: ServerContext) async throws(ControlRefusal) -> Response {
-        let bytes = try await self.control.body(try Self.id(context))
-        return Response(
-            status: .ok, headers: [.contentType: "application/octet-stream"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        let body =
+            switch try await self.control.body(try Self.id(context), for: context.caller) {
+            case .kept(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+            case .file(let read): ControlRoutes.body(of: read)
+            }
+        return Response(status: .ok, headers: [.contentType: "application/octet-stream"], body: body)
+    }
+
+    // In chunks: only the end of a chunked body shows the client that nothing is missing.
+    private static func body(of read: @escaping @Sendable () throws -> [UInt8]) -> ResponseBody {
+        ResponseBody { writer in
+            while true {
+                let bytes = try await NIOThreadPool.singleton.runIfActive(read)
+                guard !bytes.isEmpty else { break }
+                try await writer.write(ByteBuffer(bytes: bytes))
+            }
+            try await writer.finish(nil)
+        }
     }
 
     private func export(

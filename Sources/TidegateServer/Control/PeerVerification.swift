@@ -15,14 +15,17 @@ struct PeerVerification: Sendable {
 
     /// The socket's group is read each time, so that chgrp(1) takes effect at once.
     func allows(_ peer: Peer) -> Bool {
-        if peer.user == 0 || peer.user == self.ownUser { return true }
+        if self.isOwner(peer) { return true }
         guard let status = FileStatus(path: self.path, followsLinks: true) else { return false }
         return self.allows(peer, group: status.group)
     }
 
     func allows(_ peer: Peer, group: UInt32) -> Bool {
-        peer.user == 0 || peer.user == self.ownUser || peer.groups.contains(group)
+        self.isOwner(peer) || peer.groups.contains(group)
     }
+
+    /// True for root and the daemon's own user, who may name any file.
+    func isOwner(_ peer: Peer) -> Bool { peer.user == 0 || peer.user == self.ownUser }
 
     /// The peer of a channel; nil if the kernel does not know it.
     static func peer(of channel: any Channel) async -> Peer? {

@@ -50,9 +50,26 @@ package struct ControlClient: Sendable {
         return ControlReply(text: reply.text, value: try reply.value(TaskDocument.self))
     }
 
-    /// What the daemon keeps of the body of a task that is over.
-    package func body(_ id: String) async throws(ControlClientError) -> [UInt8] {
-        try await self.call(.GET, "/api/v1/tasks/\(id)/body").bytes
+    /// Passes the body that a task received that is over to `receive`, piece by piece.
+    package func body(
+        _ id: String, receive: ([UInt8]) throws(ControlClientError) -> Void
+    ) async throws(ControlClientError) {
+        var (count, refusal): (Int, [UInt8]) = (0, [])
+        do throws(ControlClientError) {
+            let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
+            let status = try await exchange.run(.GET, "/api/v1/tasks/\(id)/body", body: nil) {
+                status, bytes throws(ControlClientError) in
+                guard status < 300 else { return refusal += bytes }
+                count += bytes.count
+                try receive(bytes)
+            }
+            guard status < 300 else { throw Reply(status: status, bytes: refusal).error }
+        } catch {
+            guard error.reason == .disconnected, count > 0 else { throw error }
+            throw ControlClientError(
+                .disconnected,
+                "the body ended after \(count) bytes: its file changed while it was read, or the daemon stopped")
+        }
     }
 
     /// A task's request in a format of other programs.
@@ -85,7 +102,7 @@ package struct ControlClient: Sendable {
     package func watch(_ receive: @escaping @Sendable (String) -> Void) async throws(ControlClientError) {
         var rest: [UInt8] = []
         let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
-        let status = try await exchange.run(.GET, "/api/v1/events", body: nil) { bytes in
+        let status = try await exchange.run(.GET, "/api/v1/events", body: nil) { _, bytes in
             rest += bytes
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 receive(String(decoding: rest[..<end], as: UTF8.self))
@@ -132,7 +149,7 @@ package struct ControlClient: Sendable {
     ) async throws(ControlClientError) -> Reply {
         var bytes: [UInt8] = []
         let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
-        let status = try await exchange.run(method, path, body: body) { bytes += $0 }
+        let status = try await exchange.run(method, path, body: body) { bytes += $1 }
         let reply = Reply(status: status, bytes: bytes)
         guard status < 300 else { throw reply.error }
         return reply

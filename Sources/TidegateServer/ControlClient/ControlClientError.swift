@@ -10,6 +10,8 @@ package struct ControlClientError: Error, Sendable, Hashable, CustomStringConver
         case refused(status: Int)
         /// The daemon closed the connection before it responded; the request may have been carried out.
         case disconnected
+        /// What the daemon sent cannot be written.
+        case notWritten
         /// The exchange failed.
         case exchangeFailed
     }

@@ -13,9 +13,10 @@ struct ControlExchange: Sendable {
 
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPPart<HTTPRequestHead, IOData>>
 
-    /// Sends the request and passes each part of the response's body to `receive`; returns the status.
+    /// Sends the request and passes the status with each part of the response's body to `receive`; returns the status.
     func run(
-        _ method: HTTPMethod, _ path: String, body: [UInt8]?, receive: ([UInt8]) -> Void
+        _ method: HTTPMethod, _ path: String, body: [UInt8]?,
+        receive: (_ status: Int, [UInt8]) throws(ControlClientError) -> Void
     ) async throws(ControlClientError) -> Int {
         do {
             let connection = try await self.connect()
@@ -27,7 +28,7 @@ struct ControlExchange: Sendable {
                 for try await part in inbound {
                     switch part {
                     case .head(let head): status = Int(head.status.code)
-                    case .body(let buffer): receive(Array(buffer.readableBytesView))
+                    case .body(let buffer): try receive(status, Array(buffer.readableBytesView))
                     case .end: return status
                     }
                 }

@@ -32,6 +32,8 @@ struct ServerContext: RequestContext {
     var isAuthenticated = false
     /// True if the client is a program of this host that connected to a loopback address.
     var isFromLoopback: Bool { PeerAddress.ip(of: self.channel.remoteAddress)?.isLoopback ?? false }
+    /// Who asks on the control socket.
+    var caller = ControlCaller.member
 
     init(source: Source) {
         self.coreContext = CoreRequestContextStorage(source: source)

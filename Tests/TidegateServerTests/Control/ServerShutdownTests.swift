@@ -26,9 +26,13 @@ struct ServerShutdownTests {
 
         func release() { for one in self.waiting.withLock({ $0 }) { one.resume() } }
 
-        func submit(_ submission: TaskSubmission) async throws(ControlRefusal) -> SubmitResponse { throw self.refusal }
+        func submit(
+            _ submission: TaskSubmission, by caller: ControlCaller
+        ) async throws(ControlRefusal) -> SubmitResponse { throw self.refusal }
         func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument { throw self.refusal }
-        func body(_ id: TaskID) async throws(ControlRefusal) -> [UInt8] { throw self.refusal }
+        func body(_ id: TaskID, for caller: ControlCaller) async throws(ControlRefusal) -> TaskBody {
+            throw self.refusal
+        }
         func export(_ id: TaskID, as format: ExportFormat, showingSecrets: Bool) async throws(ControlRefusal) -> String
         {
             throw self.refusal

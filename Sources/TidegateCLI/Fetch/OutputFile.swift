@@ -1,0 +1,73 @@
+internal import Glibc
+internal import Synchronization
+internal import TidegateDaemon
+
+/// A file that gets its name when it is whole; a device or pipe is written to directly.
+final class OutputFile: Sendable {
+    private let path: String
+    /// The option that names the file.
+    private let option: String
+    /// Where it is written before it has its name; nil for a device or pipe, which has it already.
+    private let temporary: String?
+    private let descriptor: Int32
+    /// Why something could not be written; nil while all was.
+    private let failure = Mutex<Int32?>(nil)
+
+    /// Creates the file.
+    ///
+    /// - Throws: A failure that names the file and the option.
+    init(_ path: String, of option: String, mode: mode_t) throws(CommandError) {
+        (self.path, self.option) = (path, option)
+        switch DestinationCheck.kind(of: path) {
+        case .file: self.temporary = "\(path).part"
+        case .null, .stream, .output: self.temporary = nil
+        }
+        let flags = self.temporary == nil ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW
+        self.descriptor = open(self.temporary ?? path, flags | O_CLOEXEC, mode)
+        var (status, code) = (stat(), errno)
+        let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        guard self.descriptor >= 0, !isDirectory else {
+            if isDirectory { code = EISDIR }
+            if self.descriptor >= 0 { self.discard() }
+            throw self.error(code)
+        }
+    }
+
+    /// Appends bytes; returns why they, or those before, could not be written.
+    func write(_ bytes: [UInt8]) -> CommandError? {
+        var rest = bytes[...]
+        while !rest.isEmpty, self.failure.withLock({ $0 }) == nil {
+            let count = rest.withUnsafeBytes { Glibc.write(self.descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                let code = count < 0 ? errno : EIO
+                self.failure.withLock { $0 = code }
+                break
+            }
+            rest = rest.dropFirst(count)
+        }
+        return self.failure.withLock { $0 }.map(self.error)
+    }
+
+    /// Gives the file its name; returns why that, or a write, failed.
+    func finish() -> CommandError? {
+        var code = self.failure.withLock { $0 }
+        if code == nil, let temporary = self.temporary, rename(temporary, self.path) != 0 { code = errno }
+        guard let code else {
+            close(self.descriptor)
+            return nil
+        }
+        self.discard()
+        return self.error(code)
+    }
+
+    /// Removes what was written.
+    func discard() {
+        close(self.descriptor)
+        if let temporary = self.temporary { unlink(temporary) }
+    }
+
+    private func error(_ code: Int32) -> CommandError {
+        CommandError(.no, "\(self.option): cannot write to \(self.path): \(TextFile.errorMessage(code))")
+    }
+}
