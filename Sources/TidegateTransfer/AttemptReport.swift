@@ -24,7 +24,6 @@ package struct ConnectionFacts: Sendable, Hashable {
     package var remote: IPAddress? = nil
     /// Whether an earlier attempt had made the connection.
     package var isReused: Bool = false
-
 }
 
 /// How far an attempt's bodies have come.

@@ -83,19 +83,19 @@ import TidegateTestKit
 
     @Test("A summary says how much, how long, and how long without a path")
     func success() {
-        var result = Samples.result(.success)
-        #expect(FetchText.summary(result, label: "big.iso") == "big.iso: done: 64.0 MiB in 32s, 2.0 MiB/s")
-        result.held = [.path: .seconds(5)]
         #expect(
-            FetchText.summary(result, label: "big.iso")
+            FetchText.summary(Samples.result(.success), label: "big.iso")
+                == "big.iso: done: 64.0 MiB in 32s, 2.0 MiB/s")
+        let held = Samples.result(.success, held: [.path: .seconds(5)])
+        #expect(
+            FetchText.summary(held, label: "big.iso")
                 == "big.iso: done: 64.0 MiB in 32s, 5s of it without a path, 2.0 MiB/s")
     }
 
     @Test("The speed is that of the transfer: neither the queue nor any other wait is part of it")
     func speed() async throws {
-        var result = Samples.result(.success)
-        result.held = [.concurrency: .seconds(16), .path: .seconds(8)]
-        result.activeTime = .seconds(8)
+        let result = Samples.result(
+            .success, held: [.concurrency: .seconds(16), .path: .seconds(8)], activeTime: .seconds(8))
         #expect(
             FetchText.summary(result, label: "big.iso")
                 == "big.iso: done: 64.0 MiB in 16s, 8s of it without a path, 8.0 MiB/s")

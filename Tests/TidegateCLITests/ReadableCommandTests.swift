@@ -48,8 +48,7 @@ import TidegateTestKit
             }
         }
         for requirement in ["routed", "online", "unmetered", "interface:eth0"].compactMap({ Requirement($0) }) {
-            var result = Samples.result(.failure, .gateTimeout)
-            result.requireUnmet = requirement
+            let result = Samples.result(.failure, .gateTimeout, requireUnmet: requirement)
             self.expectPlain(FetchText.summary(result, label: "big.iso"))
         }
         var display = TransferDisplay(label: "big.iso")

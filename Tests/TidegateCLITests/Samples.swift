@@ -53,10 +53,12 @@ enum Samples {
     }
 
     static func result(
-        _ outcome: TaskOutcome, _ failure: TaskFailure? = nil, attempts: Int = 1, party: Attribution? = nil
+        _ outcome: TaskOutcome, _ failure: TaskFailure? = nil, attempts: Int = 1, party: Attribution? = nil,
+        held: [HoldReason: Duration] = [:], activeTime: Duration? = nil, requireUnmet: Requirement? = nil
     ) -> TaskResult {
         TaskResult(
             id: self.id, kind: .download, method: "GET", url: "http://a.example/big.iso", outcome: outcome,
-            bytes: 67_108_864, attempts: attempts, duration: .seconds(32), failure: failure, attribution: party)
+            bytes: 67_108_864, attempts: attempts, held: held, duration: .seconds(32), failure: failure,
+            attribution: party, requireUnmet: requireUnmet, activeTime: activeTime)
     }
 }

@@ -192,10 +192,10 @@ import TidegateTestKit
     @Test("A completion carries what an operator asks next, and no secret of the URL")
     func completion() throws {
         let id = try #require(Self.id)
-        var result = TaskResult(
+        let result = TaskResult(
             id: id, name: "sync", kind: .download, method: "GET", url: "https://u:p@a.example/x?key=1",
-            outcome: .failure, attempts: 4, held: [.path: .seconds(3)], duration: .seconds(9))
-        result.failure = .retriesExhausted
+            outcome: .failure, attempts: 4, held: [.path: .seconds(3)], duration: .seconds(9),
+            failure: .retriesExhausted)
         let event = Event(
             sequence: 1, time: ManualTime().wall(), moment: ManualTime().monotonic(),
             payload: .task(TaskEvent(id: id, taskKind: .download, kind: .completed(result))))

@@ -9,9 +9,7 @@ import TidegateTestKit
     private static func fixture(_ label: HostLabel, attempting hosts: [String?]) -> Fixture {
         let fixture = Fixture(hostLabel: label)
         for host in hosts {
-            var summary = EveryEvent.attempt(1)
-            summary.host = host
-            fixture.publish(.attemptSucceeded(summary))
+            fixture.publish(.attemptSucceeded(EveryEvent.attempt(1, host: host)))
         }
         return fixture
     }
@@ -39,15 +37,11 @@ import TidegateTestKit
     func certificates() {
         func fixture(_ label: HostLabel) -> Fixture {
             let fixture = Fixture(hostLabel: label)
-            for (host, day, opened) in [
-                ("a.example", 3, 1), ("b.example", 9, 1), ("c.example", 5, 1), ("a.example", 8, 0),
+            for (host, day, isReused) in [
+                ("a.example", 3, false), ("b.example", 9, false), ("c.example", 5, false), ("a.example", 8, true),
             ] {
-                var summary = EveryEvent.attempt(1)
-                summary.host = host
-                summary.connectionsOpened = opened
-                let certificate = CertificateSummary(
-                    subject: "", issuer: "", notAfter: "Jan  \(day) 00:00:00 2027 GMT")
-                summary.tls = TLSDetails(version: "TLSv1.3", cipher: "", chain: [certificate])
+                let summary = EveryEvent.attempt(
+                    1, isReused: isReused, host: host, certificateEnd: "Jan  \(day) 00:00:00 2027 GMT")
                 fixture.publish(.attemptSucceeded(summary))
             }
             return fixture
@@ -77,8 +71,7 @@ import TidegateTestKit
     @Test("Beyond the bound only the host is replaced, and every time is counted for each metric")
     func all() {
         let fixture = Self.fixture(.top(limit: 2), attempting: ["a", "b", "c", "a", "d", "b", "c"])
-        var failed = EveryEvent.attempt(1, status: nil)
-        failed.host = "e"
+        let failed = EveryEvent.attempt(1, status: nil, host: "e")
         fixture.publish(.attemptFailed(failed, .connectFailed, nil, isCharged: true))
         let series = fixture.series()
         #expect(
@@ -99,10 +92,8 @@ import TidegateTestKit
     func bounded() {
         let fixture = Fixture(hostLabel: .top(limit: 50))
         #expect(Self.overflows(fixture.series()).values.sorted() == [0, 0])
-        var summary = EveryEvent.attempt(1)
         for number in 0..<100_000 {
-            summary.host = "host-\(number).example"
-            fixture.publish(.attemptSucceeded(summary))
+            fixture.publish(.attemptSucceeded(EveryEvent.attempt(1, host: "host-\(number).example")))
         }
         let series = fixture.series()
         let attempts = Self.attempts(series)
@@ -117,10 +108,9 @@ import TidegateTestKit
         await withTaskGroup { group in
             for part in 0..<4 {
                 group.addTask {
-                    var summary = EveryEvent.attempt(1)
                     for number in 0..<2000 {
-                        summary.host = "\((number &* 7 &+ part) % 40)"
-                        fixture.publish(.attemptSucceeded(summary))
+                        let host = "\((number &* 7 &+ part) % 40)"
+                        fixture.publish(.attemptSucceeded(EveryEvent.attempt(1, host: host)))
                     }
                 }
             }

@@ -31,8 +31,7 @@ import TidegateTestKit
     }
 
     private static func publish(on fixture: Fixture, method: String) {
-        var summary = EveryEvent.attempt(1)
-        summary.method = method
+        let summary = EveryEvent.attempt(1, method: method)
         for _ in 0..<self.rounds {
             fixture.publish(.progress(TransferProgress(), delta: .init(received: 10)))
             fixture.publish(.attemptSucceeded(summary))

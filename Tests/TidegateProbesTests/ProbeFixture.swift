@@ -33,7 +33,8 @@ struct ProbeFixture {
             modules: [
                 "m": module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
             ],
-            targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent, bodyBudget: ByteText(bodyBudget))
+            targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent, bodyBudget: ByteText(bodyBudget)
+        )
         configuration.credentials = credentials
         self.runner = ProbeRunner(
             configuration,

@@ -7,9 +7,12 @@ extension EveryEvent {
     }
 
     /// An attempt on a new connection; 200 if it succeeded.
-    package static func attempt(_ number: Int, status: Int? = 200, isReused: Bool = false) -> AttemptSummary {
+    package static func attempt(
+        _ number: Int, status: Int? = 200, isReused: Bool = false, method: String = "GET", host: String? = "10.0.0.1",
+        certificateEnd: String = "Jan  3 00:00:00 2027 GMT"
+    ) -> AttemptSummary {
         AttemptSummary(
-            number: number, method: "GET", host: "10.0.0.1", status: status, duration: .milliseconds(30),
+            number: number, method: method, host: host, status: status, duration: .milliseconds(30),
             phases: isReused
                 ? PhaseDurations(processing: .milliseconds(4), transfer: .milliseconds(20))
                 : PhaseDurations(
@@ -20,7 +23,7 @@ extension EveryEvent {
                 version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384",
                 chain: [
                     CertificateSummary(
-                        subject: "CN = 10.0.0.1", issuer: "CN = Test Authority", notAfter: "Jan  3 00:00:00 2027 GMT",
+                        subject: "CN = 10.0.0.1", issuer: "CN = Test Authority", notAfter: certificateEnd,
                         names: ["10.0.0.1"])
                 ]))
     }

@@ -6,5 +6,4 @@ package struct NextHop: Sendable, Hashable {
     package var gateway: IPAddress?
     /// The interface; nil if it is not known.
     package var interface: String?
-
 }

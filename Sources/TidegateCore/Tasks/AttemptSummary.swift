@@ -1,84 +1,39 @@
 /// One attempt, once it is over.
 public struct AttemptSummary: Sendable, Hashable {
     /// The attempt, counted from 1 within its task.
-    public var number: Int {
-        get { self.parts.value.number }
-        set { self.parts.value.number = newValue }
-    }
+    public var number: Int { self.parts.value.number }
     /// The try that the attempt is part of, counted from 1: what follows a redirect belongs to the try before it.
-    package var tryNumber: Int {
-        get { self.parts.value.tryNumber }
-        set { self.parts.value.tryNumber = newValue }
-    }
+    package var tryNumber: Int { self.parts.value.tryNumber }
     /// The request method.
-    public var method: String {
-        get { self.parts.value.method }
-        set { self.parts.value.method = newValue }
-    }
+    public var method: String { self.parts.value.method }
     /// The host, a name or an address; nil if the attempt came to none.
-    public var host: String? {
-        get { self.parts.value.host }
-        set { self.parts.value.host = newValue }
-    }
+    public var host: String? { self.parts.value.host }
     /// The response status, 100 to 599; nil if none came.
-    public var status: Int? {
-        get { self.parts.value.status }
-        set { self.parts.value.status = newValue }
-    }
+    public var status: Int? { self.parts.value.status }
     /// From the attempt's start to its last byte or its failure.
-    public var duration: Duration {
-        get { self.parts.value.duration }
-        set { self.parts.value.duration = newValue }
-    }
+    public var duration: Duration { self.parts.value.duration }
     /// The phases that were run.
-    package var phases: PhaseDurations {
-        get { self.parts.value.phases }
-        set { self.parts.value.phases = newValue }
-    }
+    package var phases: PhaseDurations { self.parts.value.phases }
     /// Response body bytes on the wire, before decoding.
-    package var receivedWire: Int64 {
-        get { self.parts.value.receivedWire }
-        set { self.parts.value.receivedWire = newValue }
-    }
+    package var receivedWire: Int64 { self.parts.value.receivedWire }
     /// Request body bytes sent.
-    package var sent: Int64 {
-        get { self.parts.value.sent }
-        set { self.parts.value.sent = newValue }
-    }
+    package var sent: Int64 { self.parts.value.sent }
     /// How many connections were opened for it; 0 when one was reused.
-    package var connectionsOpened: Int {
-        get { self.parts.value.connectionsOpened }
-        set { self.parts.value.connectionsOpened = newValue }
-    }
+    package var connectionsOpened: Int { self.parts.value.connectionsOpened }
     /// The address connected to; nil if none was.
-    public var remote: IPAddress? {
-        get { self.parts.value.remote }
-        set { self.parts.value.remote = newValue }
-    }
+    public var remote: IPAddress? { self.parts.value.remote }
     /// True if the request was handed to a connection, so that the server may have seen it.
-    package var isSent: Bool {
-        get { self.parts.value.isSent }
-        set { self.parts.value.isSent = newValue }
-    }
+    package var isSent: Bool { self.parts.value.isSent }
     /// The local address used; nil if none was.
-    package var local: IPAddress? {
-        get { self.parts.value.local }
-        set { self.parts.value.local = newValue }
-    }
+    package var local: IPAddress? { self.parts.value.local }
     /// What the TLS handshake of its connection showed; nil without TLS, or if it came to no certificate.
-    public var tls: TLSDetails? {
-        get { self.parts.value.tls }
-        set { self.parts.value.tls = newValue }
-    }
+    public var tls: TLSDetails? { self.parts.value.tls }
 
     /// The attempt in its trace, which the server's part names as its parent; nil without a trace.
-    public var span: SpanID? {
-        get { self.parts.value.span }
-        set { self.parts.value.span = newValue }
-    }
+    public var span: SpanID? { self.parts.value.span }
 
     // Behind one reference: a summary is copied often, and read in few places.
-    private var parts: Indirect<Parts>
+    private let parts: Indirect<Parts>
 
     /// A summary from its parts.
     package init(

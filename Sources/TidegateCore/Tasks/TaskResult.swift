@@ -1,131 +1,59 @@
 /// How a task ended, with everything that `fetch --write-out json` prints about it.
 public struct TaskResult: Sendable {
     /// The task.
-    public var id: TaskID {
-        get { self.parts.value.id }
-        set { self.parts.value.id = newValue }
-    }
+    public var id: TaskID { self.parts.value.id }
     /// What it did with bodies.
-    package var kind: TaskKind {
-        get { self.parts.value.kind }
-        set { self.parts.value.kind = newValue }
-    }
+    package var kind: TaskKind { self.parts.value.kind }
     /// The request method.
-    package var method: String {
-        get { self.parts.value.method }
-        set { self.parts.value.method = newValue }
-    }
+    package var method: String { self.parts.value.method }
     // Beside the rest: the session replaces it in each result that it publishes.
     /// The requested URL, as it was given.
     public var url: String
     /// How it ended.
-    public var outcome: TaskOutcome {
-        get { self.parts.value.outcome }
-        set { self.parts.value.outcome = newValue }
-    }
+    public var outcome: TaskOutcome { self.parts.value.outcome }
     /// The last response status; nil if none came.
-    public var status: Int? {
-        get { self.parts.value.status }
-        set { self.parts.value.status = newValue }
-    }
+    public var status: Int? { self.parts.value.status }
     /// Body bytes delivered.
-    public var bytes: Int64 {
-        get { self.parts.value.bytes }
-        set { self.parts.value.bytes = newValue }
-    }
+    public var bytes: Int64 { self.parts.value.bytes }
     /// Body bytes before decoding, over all attempts.
-    public var wireBytes: Int64 {
-        get { self.parts.value.wireBytes }
-        set { self.parts.value.wireBytes = newValue }
-    }
+    public var wireBytes: Int64 { self.parts.value.wireBytes }
     /// Request body bytes sent, over all attempts.
-    public var sentBytes: Int64 {
-        get { self.parts.value.sentBytes }
-        set { self.parts.value.sentBytes = newValue }
-    }
+    public var sentBytes: Int64 { self.parts.value.sentBytes }
     /// Bytes received again for offsets that were already held.
-    package var refetchedBytes: Int64 {
-        get { self.parts.value.refetchedBytes }
-        set { self.parts.value.refetchedBytes = newValue }
-    }
+    package var refetchedBytes: Int64 { self.parts.value.refetchedBytes }
     /// How many attempts were charged against the policy; an attempt ended by a lost path is not.
-    public var attempts: Int {
-        get { self.parts.value.attempts }
-        set { self.parts.value.attempts = newValue }
-    }
+    public var attempts: Int { self.parts.value.attempts }
     /// How long each kind of hold lasted in all.
-    public var held: [HoldReason: Duration] {
-        get { self.parts.value.held }
-        set { self.parts.value.held = newValue }
-    }
+    public var held: [HoldReason: Duration] { self.parts.value.held }
     /// From the first resume to the end.
-    public var duration: Duration {
-        get { self.parts.value.duration }
-        set { self.parts.value.duration = newValue }
-    }
+    public var duration: Duration { self.parts.value.duration }
     /// The phases of the last attempt.
-    package var phases: PhaseDurations {
-        get { self.parts.value.phases }
-        set { self.parts.value.phases = newValue }
-    }
+    package var phases: PhaseDurations { self.parts.value.phases }
     /// The name it was given in the configuration; nil for others.
-    package var name: String? {
-        get { self.parts.value.name }
-        set { self.parts.value.name = newValue }
-    }
+    package var name: String? { self.parts.value.name }
     /// The submitter's own name for it; nil for others.
-    package var key: String? {
-        get { self.parts.value.key }
-        set { self.parts.value.key = newValue }
-    }
+    package var key: String? { self.parts.value.key }
     /// The final file of a download that succeeded.
-    public var file: String? {
-        get { self.parts.value.file }
-        set { self.parts.value.file = newValue }
-    }
+    public var file: String? { self.parts.value.file }
     /// Why it failed; nil on success.
-    public var failure: TaskFailure? {
-        get { self.parts.value.failure }
-        set { self.parts.value.failure = newValue }
-    }
+    public var failure: TaskFailure? { self.parts.value.failure }
     /// Whose failure it was; nil on success.
-    public var attribution: Attribution? {
-        get { self.parts.value.attribution }
-        set { self.parts.value.attribution = newValue }
-    }
+    public var attribution: Attribution? { self.parts.value.attribution }
     /// What went wrong in one sentence, naming the resource; nil on success.
-    public var explanation: String? {
-        get { self.parts.value.explanation }
-        set { self.parts.value.explanation = newValue }
-    }
+    public var explanation: String? { self.parts.value.explanation }
     /// ``explanation`` without what it names and without the number of attempts; nil on success.
-    package var clause: String? {
-        get { self.parts.value.clause }
-        set { self.parts.value.clause = newValue }
-    }
+    package var clause: String? { self.parts.value.clause }
     /// How long it was neither held nor suspended; nil if that is not known.
-    package var activeTime: Duration? {
-        get { self.parts.value.activeTime }
-        set { self.parts.value.activeTime = newValue }
-    }
+    package var activeTime: Duration? { self.parts.value.activeTime }
     /// The requirement that was not met when the gate timed out.
-    package var requireUnmet: Requirement? {
-        get { self.parts.value.requireUnmet }
-        set { self.parts.value.requireUnmet = newValue }
-    }
+    package var requireUnmet: Requirement? { self.parts.value.requireUnmet }
     /// The SHA-256 of the file in hexadecimal, if one was asked for.
-    public var sha256: String? {
-        get { self.parts.value.sha256 }
-        set { self.parts.value.sha256 = newValue }
-    }
+    public var sha256: String? { self.parts.value.sha256 }
     /// True if the response is a stored one that the server has confirmed by a 304.
-    public var isRevalidated: Bool {
-        get { self.parts.value.isRevalidated }
-        set { self.parts.value.isRevalidated = newValue }
-    }
+    public var isRevalidated: Bool { self.parts.value.isRevalidated }
 
     // Behind one reference: a result is copied often, and read in few places.
-    private var parts: Indirect<Parts>
+    private let parts: Indirect<Parts>
 
     /// A result from its parts.
     package init(

@@ -71,7 +71,6 @@ struct ProbeAddressFinder: Sendable {
         findings.gate(reason, "no path to \(first.address): \(reason.description(ofLink: first.route.link))")
         return nil
     }
-
 }
 
 extension ProbeEnvironment {

@@ -51,7 +51,6 @@ extension DNSProbeOptions {
 
     /// The number of a response code such as `NXDOMAIN`; nil if there is none of that name.
     package static func code(of name: String) -> Int? { DNSReply.codeNames.first { $0.value == name }?.key }
-
 }
 
 /// Conditions on the records of a section, as text.

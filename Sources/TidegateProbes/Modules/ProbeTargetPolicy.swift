@@ -43,7 +43,6 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
         }
         return nil
     }
-
 }
 
 extension ProbeTargetPolicy.Entry {

@@ -6,7 +6,6 @@ public struct ImageData: Sendable, Hashable {
     public let bytes: [UInt8]
     /// The media type that the bytes themselves show, such as `image/png`.
     public let type: String
-
 }
 
 /// The body as an image's bytes with their type.

@@ -52,6 +52,12 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
         /// Since when; nil if that is not known.
         package var since: String?
 
+        /// A diagnosis from its parts.
+        package init(firstFailure: String?, cause: String?, since: String?) {
+            self.firstFailure = firstFailure
+            self.cause = cause
+            self.since = since
+        }
     }
 
     /// The configured targets.

@@ -81,6 +81,13 @@ package struct RetryProgress: Sendable, Hashable, Codable {
     /// How many of them failed in a row without progress.
     package var inARow: Int
 
+    /// An effort from its parts.
+    package init(active: Duration, waited: Duration, charged: Int, inARow: Int) {
+        self.active = active
+        self.waited = waited
+        self.charged = charged
+        self.inARow = inARow
+    }
 }
 
 /// How an accepted task ended.

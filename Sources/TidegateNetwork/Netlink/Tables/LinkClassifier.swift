@@ -6,7 +6,6 @@ package struct LinkFacts: Sendable, Hashable {
     package var deviceType: String? = nil
     package var isWireless: Bool = false
     package var hasDevice: Bool = false
-
 }
 
 /// Determines the kind of a link: by its driver first, by its name last.
