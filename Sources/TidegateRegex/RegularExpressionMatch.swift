@@ -2,12 +2,7 @@
 package struct RegularExpressionMatch: Sendable, Hashable {
     /// The whole match, then what each group in parentheses matched; nil for one that took no part.
     package let groups: [[UInt8]?]
-    private let names: [String: Int]
-
-    init(groups: [[UInt8]?], names: [String: Int]) {
-        self.groups = groups
-        self.names = names
-    }
+    let names: [String: Int]
 
     /// A template with `$1`, `${1}` and `${name}` replaced by what the groups matched, as Go's `Regexp.Expand` does it.
     ///

@@ -38,7 +38,7 @@ import TidegateCore
         #expect(message("explian", "x") == "unknown command \"explian\" (did you mean \"explain\"?)")
         #expect(
             message("tasks", "frob", "--json")
-                == "unknown command \"frob\" (expected one of list, show, submit, suspend, resume, cancel, wait, watch)"
+                == "unknown command \"frob\" (expected one of list, show, get, submit, suspend, resume, cancel, wait, watch)"
         )
         for arguments in [
             [], ["--version"], ["help", "tasks"], ["tasks"], ["tasks", "list", "x"], ["fetch", "tasks"],

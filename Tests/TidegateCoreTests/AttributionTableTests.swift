@@ -151,8 +151,7 @@ import TidegateCore
             phrase: "X sent no more of its answer"),
         Row(
             situation: "silence of a host on the link, while the provider is dead", isOnLink: true, failure: .timedOut,
-            isProviderDead: true, party: .theirs, rung: .tcp,
-            phrase: "the host is there, and this port does not answer"),
+            isProviderDead: true, party: .unknown, rung: .tcp, phrase: "4 SYNs to X went unanswered"),
     ]
 
     @Test("Every row of the table, in both versions of IP", arguments: Self.rows, AddressFamily.allCases)

@@ -35,7 +35,7 @@ struct ProbeFixture {
             ],
             targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent, bodyBudget: ByteText(bodyBudget)
         )
-        configuration.credentials = credentials
+        configuration.targets.credentials = credentials
         self.runner = ProbeRunner(
             configuration,
             environment: ProbeEnvironment(

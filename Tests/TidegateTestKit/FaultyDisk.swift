@@ -6,7 +6,7 @@ package final class FaultyDisk: Sendable {
     package enum Fault: String, Sendable, CaseIterable {
         /// fsync(2) and fdatasync(2) do not return.
         case hungSync = "hung-sync"
-        /// rename(2) fails with ENOSPC.
+        /// renameat(2) fails with ENOSPC.
         case fullRename = "full-rename"
         /// fsync(2) fails with ENOSPC.
         case fullSync = "full-sync"
@@ -50,9 +50,9 @@ package final class FaultyDisk: Sendable {
             return sync_or_fail(SYS_fsync, fd);
         }
         int fdatasync(int fd) { return sync_or_fail(SYS_fdatasync, fd); }
-        int rename(const char *from, const char *to) {
+        int renameat(int old, const char *from, int new, const char *to) {
             if (is("full-rename")) { errno = ENOSPC; return -1; }
-            return syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+            return syscall(SYS_renameat2, old, from, new, to, 0);
         }
         """
 

@@ -5,15 +5,9 @@ internal import TidegateDaemon
 
 /// Runs the transfers of a command, displays their progress, and cancels them on a signal.
 struct FetchRun: Sendable {
-    private let plan: FetchPlan
-    private let options: FetchOptions
-    private let terminal: Terminal
-
-    init(plan: FetchPlan, options: FetchOptions, terminal: Terminal) {
-        self.plan = plan
-        self.options = options
-        self.terminal = terminal
-    }
+    let plan: FetchPlan
+    let options: FetchOptions
+    let terminal: Terminal
 
     func run() async throws {
         try self.options.network.trust.check()

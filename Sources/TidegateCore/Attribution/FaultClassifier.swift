@@ -68,7 +68,9 @@ package enum FaultClassifier {
             .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .tooLarge,
             .redirectRefused:
             if let refusal = evidence.refusal { return self.refused(by: refusal, evidence) }
-            return SocketErrorClassifier.attribution(of: evidence)
+            var attribution = SocketErrorClassifier.attribution(of: evidence)
+            attribution.isFinal = evidence.isOnLink
+            return attribution
         }
     }
 
@@ -156,7 +158,7 @@ extension FailureEvidence {
     /// What is known about silence of this attempt.
     func silence(_ silent: SilenceEvidence.Silent) -> SilenceEvidence {
         // What lies beyond a router says nothing about a host on this side of it.
-        if silent == .target, self.isOnLink { return SilenceEvidence(silent: silent, gateway: .none) }
+        if silent == .target, self.isOnLink { return SilenceEvidence(silent: silent) }
         return SilenceEvidence(silent: silent, gateway: self.gateway, witnesses: self.allWitnesses)
     }
 

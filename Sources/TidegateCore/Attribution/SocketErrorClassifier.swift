@@ -88,7 +88,7 @@ enum SocketErrorClassifier {
         switch SilenceClassifier.cause(of: evidence.silence(.target)) {
         case .router, .provider: self.silent(evidence, clause, rung, cause: nil)
         case .thisHost, .resolver, .onTheWay, .server, .unknown:
-            self.charge(.server(cause), rung, [clause], evidence)
+            Attribution(cause: .server(cause), rung: rung, evidence: [clause])
         }
     }
 
@@ -103,15 +103,7 @@ enum SocketErrorClassifier {
                 evidence.stage == nil ? [cause.description] : [clause, cause.description]
             default: [clause]
             }
-        return self.charge(cause, rung, known + self.others(evidence), evidence)
-    }
-
-    private static func charge(
-        _ cause: Cause, _ rung: Rung, _ clauses: [String], _ evidence: FailureEvidence
-    ) -> Attribution {
-        var attribution = Attribution(cause: cause, rung: rung, evidence: clauses)
-        attribution.isFinal = evidence.isOnLink
-        return attribution
+        return Attribution(cause: cause, rung: rung, evidence: known + self.others(evidence))
     }
 
     private static func others(_ evidence: FailureEvidence) -> [String] {

@@ -26,9 +26,9 @@ public struct Verdict: Sendable, Hashable {
     ///
     /// A tunnel has no gateway either, and yet leads beyond the link.
     package func isOnLink(_ peer: IPAddress?) -> Bool {
-        guard let path = self.path else { return false }
+        guard let path = self.path, let peer else { return false }
         guard let gateway = path.gateway else { return !self.notes.contains(.tunnel) }
-        return gateway.withoutZone == peer?.withoutZone
+        return gateway.withoutZone == peer.withoutZone
     }
 
     /// True if level, reason and path are the same.

@@ -242,7 +242,8 @@ extension ProblemList {
             guard !probe.module.isEmpty, configuration.probes.modules[probe.module] == nil else { continue }
             self.add("\"modules\" has no module \"\(probe.module)\"", at: node.value(of: "module") ?? node)
         }
-        for module in configuration.probes.credentials.keys.sorted() where configuration.probes.modules[module] == nil {
+        for module in configuration.probes.targets.credentials.keys.sorted()
+        where configuration.probes.modules[module] == nil {
             guard let node = root.value(of: "probe_credentials") else { continue }
             self.add("\"modules\" has no module \"\(module)\"", at: node.value(of: module) ?? node)
         }

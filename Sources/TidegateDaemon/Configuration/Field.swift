@@ -61,14 +61,21 @@ struct Field<Section>: Sendable {
     static func mapping(
         _ key: String, _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry) throws(TextError) -> Void
     ) -> Field {
+        .entries(key) { section, entry, problems in
+            _ = problems.trying(at: entry.value) { () throws(TextError) in try read(&section, entry) }
+        }
+    }
+
+    /// The same with an entry of several parts, each of which may be wrong.
+    static func entries(
+        _ key: String,
+        _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry, inout ProblemList) -> Void
+    ) -> Field {
         Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
             switch node.content {
             case .null: break
             case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
-            case .section(let entries):
-                for entry in entries {
-                    _ = problems.trying(at: entry.value) { () throws(TextError) in try read(&section, entry) }
-                }
+            case .section(let entries): for entry in entries { read(&section, entry, &problems) }
             }
         }
     }

@@ -3,16 +3,10 @@ internal import Tidegate
 internal import TidegateCore
 
 /// Performs runs of scheduled tasks in a session.
-final class ScheduledTaskRunner: Sendable {
-    private let session: Session
-    private let logger: Logger
-    private let policies: TransferPolicies
-
-    init(session: Session, policies: TransferPolicies, logger: Logger) {
-        self.session = session
-        self.logger = logger
-        self.policies = policies
-    }
+struct ScheduledTaskRunner: Sendable {
+    let session: Session
+    let policies: TransferPolicies
+    let logger: Logger
 
     /// One run, to its end; a cancelled download keeps its partial file, which a later run resumes.
     func run(_ task: ScheduledTask) async {

@@ -126,7 +126,8 @@ package struct Daemon: Sendable {
     // What every client that reaches the endpoint could do with the modules; nil if that is nothing.
     private var credentialWarning: String? {
         let probes = self.configuration.probes
-        let modules = probes.modules.filter { $0.value.hasCredentials && probes.credentials[$0.key] == nil }.keys
+        let modules = probes.modules.filter { $0.value.hasCredentials && probes.targets.credentials[$0.key] == nil }
+            .keys
             .sorted()
         guard !modules.isEmpty, self.web?.authenticates != true,
             let address = self.settings.endpoint.listen.first(where: { !$0.isLoopback })

@@ -14,6 +14,8 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
     package var allow: [Entry]
     /// What may not, whatever ``allow`` says.
     package var deny: [Entry]
+    /// The hosts that the credentials of a module may go to, by its name; one that is not there has no limit.
+    package var credentials: [String: [Entry]] = [:]
 
     /// A policy; by default addresses of links are denied: clouds give secrets away there.
     package init(allow: [Entry] = [], deny: [Entry] = ProbeTargetPolicy.linkLocal) {

@@ -9,8 +9,6 @@ package final class ProbeRunner: ProbeService {
         /// The modules by their names.
         package var modules: [String: ProbeModule]
         package var targets: ProbeTargetPolicy
-        /// The hosts that a module's credentials may go to, by the module's name; one that is not there has no limit.
-        package var credentials: [String: [ProbeTargetPolicy.Entry]] = [:]
         /// How much earlier than the scrape a probe ends.
         package var timeoutOffset: Duration
         /// How many probes are remembered, and how many failures before them.
@@ -53,10 +51,7 @@ package final class ProbeRunner: ProbeService {
 
     /// Takes new modules and targets for the next probes; the history and the limits stay.
     package func update(_ configuration: Configuration) {
-        self.configuration.withLock {
-            ($0.modules, $0.targets) = (configuration.modules, configuration.targets)
-            $0.credentials = configuration.credentials
-        }
+        self.configuration.withLock { ($0.modules, $0.targets) = (configuration.modules, configuration.targets) }
     }
 
     /// Takes the ports on which this process listens: no probe brings credentials there, or changes anything.
@@ -80,7 +75,8 @@ package final class ProbeRunner: ProbeService {
         let limit = try ProbeTimeout.limit(
             module: module.timeout, scrape: question.scrapeTimeout, offset: configuration.timeoutOffset)
         guard !question.target.isEmpty else { throw .missingTarget }
-        guard question.isTrusted || !module.hasCredentials || configuration.credentials[question.module] != nil else {
+        guard question.isTrusted || !module.hasCredentials || configuration.targets.credentials[question.module] != nil
+        else {
             throw .credentials(module: question.module)
         }
         if let hostname = question.hostname, !hostname.isEmpty { try module.ask(for: hostname) }
@@ -116,7 +112,7 @@ package final class ProbeRunner: ProbeService {
         let credentials = CredentialPolicy(
             module: question.module, hasCredentials: module.hasCredentials,
             isSafe: module.prober != .http || HTTPProbeOptions.isSafe(module.http.method),
-            hosts: configuration.credentials[question.module], ownPorts: self.ownPorts.withLock { $0 })
+            hosts: configuration.targets.credentials[question.module], ownPorts: self.ownPorts.withLock { $0 })
         let probe = module.probe(
             in: ProbeContext(
                 environment: self.environment, policy: configuration.targets, credentials: credentials,

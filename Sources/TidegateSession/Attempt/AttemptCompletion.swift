@@ -2,38 +2,19 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// Decides what follows from an attempt that is over: success, a redirect, a hook, another attempt, or the task's end.
-final class AttemptCompletion {
-    private let driver: TaskDriver
-    private let gate: PathGate
-    private let runner: AttemptRunner
-    private let reports: AttemptReports
-    private let pool: PoolGeneration
-    private let admission: AttemptAdmission
-    private let origins: OriginGuard
-    private let failures: FailureReporter
-    private let bodies: TaskBodies
-    private let hooks: HookQuestions
-    private let requests: AttemptRequestFactory
-    private let revalidator: ResponseRevalidator
-
-    init(
-        driver: TaskDriver, gate: PathGate, runner: AttemptRunner, reports: AttemptReports, pool: PoolGeneration,
-        admission: AttemptAdmission, origins: OriginGuard, failures: FailureReporter, bodies: TaskBodies,
-        hooks: HookQuestions, requests: AttemptRequestFactory, revalidator: ResponseRevalidator
-    ) {
-        self.driver = driver
-        self.gate = gate
-        self.runner = runner
-        self.reports = reports
-        self.pool = pool
-        self.admission = admission
-        self.origins = origins
-        self.failures = failures
-        self.bodies = bodies
-        self.hooks = hooks
-        self.requests = requests
-        self.revalidator = revalidator
-    }
+struct AttemptCompletion {
+    let driver: TaskDriver
+    let gate: PathGate
+    let runner: AttemptRunner
+    let reports: AttemptReports
+    let pool: PoolGeneration
+    let admission: AttemptAdmission
+    let origins: OriginGuard
+    let failures: FailureReporter
+    let bodies: TaskBodies
+    let hooks: HookQuestions
+    let requests: AttemptRequestFactory
+    let revalidator: ResponseRevalidator
 
     /// Takes a report of the engine's in.
     func attempt(_ record: TaskRecord, reported report: AttemptReport) {

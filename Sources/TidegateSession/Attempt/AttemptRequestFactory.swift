@@ -4,24 +4,12 @@ internal import TidegateTransfer
 
 /// Makes the request of an attempt: its fields, credentials, body and what observes the response's body.
 struct AttemptRequestFactory {
-    private let configuration: SessionConfiguration
-    private let time: any TimeSource
-    private let bodies: TaskBodies
-    private let delegate: DelegateDispatcher
-    private let random: RandomSource
-    private let revalidator: ResponseRevalidator
-
-    init(
-        configuration: SessionConfiguration, time: any TimeSource, bodies: TaskBodies,
-        delegate: DelegateDispatcher, random: RandomSource, revalidator: ResponseRevalidator
-    ) {
-        self.configuration = configuration
-        self.time = time
-        self.bodies = bodies
-        self.delegate = delegate
-        self.random = random
-        self.revalidator = revalidator
-    }
+    let configuration: SessionConfiguration
+    let time: any TimeSource
+    let bodies: TaskBodies
+    let delegate: DelegateDispatcher
+    let random: RandomSource
+    let revalidator: ResponseRevalidator
 
     var wallTime: WallTime { self.time.wall() }
 

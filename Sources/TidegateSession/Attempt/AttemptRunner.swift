@@ -3,38 +3,19 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// Runs one attempt of a task: finds its addresses, launches it once the journal and its body allow that, pauses it.
-final class AttemptRunner {
-    private let engine: TransferEngine
-    private let driver: TaskDriver
-    private let table: TaskTable
-    private let lookup: AddressLookup
-    private let pool: PoolGeneration
-    private let reports: AttemptReports
-    private let failures: FailureReporter
-    private let bodies: TaskBodies
-    private let delegate: DelegateDispatcher
-    private let journal: JournalWriter
-    private let requests: AttemptRequestFactory
-    private let pauseLimit: Duration
-
-    init(
-        engine: TransferEngine, driver: TaskDriver, table: TaskTable, lookup: AddressLookup, pool: PoolGeneration,
-        reports: AttemptReports, failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher,
-        journal: JournalWriter, requests: AttemptRequestFactory, pauseLimit: Duration
-    ) {
-        self.engine = engine
-        self.driver = driver
-        self.table = table
-        self.lookup = lookup
-        self.pool = pool
-        self.reports = reports
-        self.failures = failures
-        self.bodies = bodies
-        self.delegate = delegate
-        self.journal = journal
-        self.requests = requests
-        self.pauseLimit = pauseLimit
-    }
+struct AttemptRunner {
+    let engine: TransferEngine
+    let driver: TaskDriver
+    let table: TaskTable
+    let lookup: AddressLookup
+    let pool: PoolGeneration
+    let reports: AttemptReports
+    let failures: FailureReporter
+    let bodies: TaskBodies
+    let delegate: DelegateDispatcher
+    let journal: JournalWriter
+    let requests: AttemptRequestFactory
+    let pauseLimit: Duration
 
     // MARK: - Launching
 

@@ -2,23 +2,12 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// What the session asks hooks between attempts: whether a redirect is followed, and with which credentials to go on.
-final class HookQuestions {
-    private let driver: TaskDriver
-    private let delegate: DelegateDispatcher
-    private let failures: FailureReporter
-    private let requests: AttemptRequestFactory
-    private let random: RandomSource
-
-    init(
-        driver: TaskDriver, delegate: DelegateDispatcher, failures: FailureReporter, requests: AttemptRequestFactory,
-        random: RandomSource
-    ) {
-        self.driver = driver
-        self.delegate = delegate
-        self.failures = failures
-        self.requests = requests
-        self.random = random
-    }
+struct HookQuestions {
+    let driver: TaskDriver
+    let delegate: DelegateDispatcher
+    let failures: FailureReporter
+    let requests: AttemptRequestFactory
+    let random: RandomSource
 
     // MARK: - Redirects
 

@@ -2,34 +2,17 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// What losing or changing the path does to running attempts and to the connection pool.
-final class PathLossHandler {
-    private let engine: TransferEngine
-    private let driver: TaskDriver
-    private let table: TaskTable
-    private let gate: PathGate
-    private let pool: PoolGeneration
-    private let runner: AttemptRunner
-    private let reports: AttemptReports
-    private let admission: AttemptAdmission
-    private let completion: AttemptCompletion
-    private let configuration: SessionConfiguration
-
-    init(
-        engine: TransferEngine, driver: TaskDriver, table: TaskTable, gate: PathGate, pool: PoolGeneration,
-        runner: AttemptRunner, reports: AttemptReports, admission: AttemptAdmission, completion: AttemptCompletion,
-        configuration: SessionConfiguration
-    ) {
-        self.engine = engine
-        self.driver = driver
-        self.table = table
-        self.gate = gate
-        self.pool = pool
-        self.runner = runner
-        self.reports = reports
-        self.admission = admission
-        self.completion = completion
-        self.configuration = configuration
-    }
+struct PathLossHandler {
+    let engine: TransferEngine
+    let driver: TaskDriver
+    let table: TaskTable
+    let gate: PathGate
+    let pool: PoolGeneration
+    let runner: AttemptRunner
+    let reports: AttemptReports
+    let admission: AttemptAdmission
+    let completion: AttemptCompletion
+    let configuration: SessionConfiguration
 
     // MARK: - Verdicts
 

@@ -2,7 +2,7 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// The bodies of tasks: where a response's goes and what is held of it, where a request's comes from, and digests.
-final class TaskBodies {
+struct TaskBodies {
     /// What streams on other threads report.
     enum StreamEvent: Sendable {
         /// The reader of a response's body takes chunks again.
@@ -14,25 +14,12 @@ final class TaskBodies {
     }
 
     let driver: TaskDriver
-    private let failures: FailureReporter
+    let failures: FailureReporter
     let writer: DownloadWriter
-    private let journal: JournalWriter
+    let journal: JournalWriter
     let random: RandomSource
     let diskRecheck: Duration
-    private let deliver: @Sendable (_ task: UInt64, StreamEvent) -> Void
-
-    init(
-        driver: TaskDriver, failures: FailureReporter, writer: DownloadWriter, journal: JournalWriter,
-        random: RandomSource, diskRecheck: Duration, deliver: @escaping @Sendable (_ task: UInt64, StreamEvent) -> Void
-    ) {
-        self.driver = driver
-        self.failures = failures
-        self.writer = writer
-        self.journal = journal
-        self.random = random
-        self.diskRecheck = diskRecheck
-        self.deliver = deliver
-    }
+    let deliver: @Sendable (_ task: UInt64, StreamEvent) -> Void
 
     // MARK: - Preparing
 

@@ -28,13 +28,8 @@ struct DownloadWriter {
         var entry: JournalEntry?
     }
 
-    private let disk: DiskThread
-    private let deliver: @Sendable (_ task: UInt64, Event) -> Void
-
-    init(disk: DiskThread, deliver: @escaping @Sendable (_ task: UInt64, Event) -> Void) {
-        self.disk = disk
-        self.deliver = deliver
-    }
+    let disk: DiskThread
+    let deliver: @Sendable (_ task: UInt64, Event) -> Void
 
     // MARK: - Opening
 

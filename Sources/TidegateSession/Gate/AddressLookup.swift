@@ -5,20 +5,10 @@ struct AddressLookup {
     /// How long an answer is kept for other tasks: the resolver knows how long names are good for.
     private static let lookupTime = Duration.seconds(5)
 
-    private let gate: PathGate
-    private let paths: any PathSource
-    private let resolver: any NameResolver
-    private let deliver: @Sendable (_ target: UInt64, PathGate.Event) -> Void
-
-    init(
-        gate: PathGate, paths: any PathSource, resolver: any NameResolver,
-        deliver: @escaping @Sendable (_ target: UInt64, PathGate.Event) -> Void
-    ) {
-        self.gate = gate
-        self.paths = paths
-        self.resolver = resolver
-        self.deliver = deliver
-    }
+    let gate: PathGate
+    let paths: any PathSource
+    let resolver: any NameResolver
+    let deliver: @Sendable (_ target: UInt64, PathGate.Event) -> Void
 
     /// The addresses that an attempt goes to; nil while the resolver has to be asked.
     func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {

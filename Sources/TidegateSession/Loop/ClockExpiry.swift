@@ -2,32 +2,16 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// What follows when a clock of a task's is due.
-final class ClockExpiry {
-    private let engine: TransferEngine
-    private let driver: TaskDriver
-    private let failures: FailureReporter
-    private let origins: OriginGuard
-    private let runner: AttemptRunner
-    private let completion: AttemptCompletion
-    private let paths: PathLossHandler
-    private let bodies: TaskBodies
-    private let time: any TimeSource
-
-    init(
-        engine: TransferEngine, driver: TaskDriver, failures: FailureReporter, origins: OriginGuard,
-        runner: AttemptRunner, completion: AttemptCompletion, paths: PathLossHandler, bodies: TaskBodies,
-        time: any TimeSource
-    ) {
-        self.engine = engine
-        self.driver = driver
-        self.failures = failures
-        self.origins = origins
-        self.runner = runner
-        self.completion = completion
-        self.paths = paths
-        self.bodies = bodies
-        self.time = time
-    }
+struct ClockExpiry {
+    let engine: TransferEngine
+    let driver: TaskDriver
+    let failures: FailureReporter
+    let origins: OriginGuard
+    let runner: AttemptRunner
+    let completion: AttemptCompletion
+    let paths: PathLossHandler
+    let bodies: TaskBodies
+    let time: any TimeSource
 
     func timerFired(_ record: TaskRecord) {
         record.stepping.timer = .off

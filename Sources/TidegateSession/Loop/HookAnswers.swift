@@ -2,36 +2,18 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// What follows from the answers of hooks.
-final class HookAnswers {
-    private let engine: TransferEngine
-    private let driver: TaskDriver
-    private let delegate: DelegateDispatcher
-    private let questions: HookQuestions
-    private let runner: AttemptRunner
-    private let reports: AttemptReports
-    private let completion: AttemptCompletion
-    private let commands: TaskCommands
-    private let bodies: TaskBodies
-    private let failures: FailureReporter
-    private let finisher: TaskFinisher
-
-    init(
-        engine: TransferEngine, driver: TaskDriver, delegate: DelegateDispatcher, questions: HookQuestions,
-        runner: AttemptRunner, reports: AttemptReports, completion: AttemptCompletion, commands: TaskCommands,
-        bodies: TaskBodies, failures: FailureReporter, finisher: TaskFinisher
-    ) {
-        self.engine = engine
-        self.driver = driver
-        self.delegate = delegate
-        self.questions = questions
-        self.runner = runner
-        self.reports = reports
-        self.completion = completion
-        self.commands = commands
-        self.bodies = bodies
-        self.failures = failures
-        self.finisher = finisher
-    }
+struct HookAnswers {
+    let engine: TransferEngine
+    let driver: TaskDriver
+    let delegate: DelegateDispatcher
+    let questions: HookQuestions
+    let runner: AttemptRunner
+    let reports: AttemptReports
+    let completion: AttemptCompletion
+    let commands: TaskCommands
+    let bodies: TaskBodies
+    let failures: FailureReporter
+    let finisher: TaskFinisher
 
     /// What hooks, observers and handlers on other threads report.
     func delegate(_ event: DelegateDispatcher.Event, _ record: TaskRecord) {

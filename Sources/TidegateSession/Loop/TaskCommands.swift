@@ -3,32 +3,16 @@ internal import TidegateTransfer
 
 /// Carries out what users ask of tasks: resuming, suspending and cancelling; for tasks of the journal once that has
 /// answered, also where an earlier process left them.
-final class TaskCommands {
-    private let driver: TaskDriver
-    private let table: TaskTable
-    private let admission: AttemptAdmission
-    private let origins: OriginGuard
-    private let failures: FailureReporter
-    private let runner: AttemptRunner
-    private let reports: AttemptReports
-    private let finisher: TaskFinisher
-    private let journal: JournalWriter
-
-    init(
-        driver: TaskDriver, table: TaskTable, admission: AttemptAdmission, origins: OriginGuard,
-        failures: FailureReporter, runner: AttemptRunner, reports: AttemptReports, finisher: TaskFinisher,
-        journal: JournalWriter
-    ) {
-        self.driver = driver
-        self.table = table
-        self.admission = admission
-        self.origins = origins
-        self.failures = failures
-        self.runner = runner
-        self.reports = reports
-        self.finisher = finisher
-        self.journal = journal
-    }
+struct TaskCommands {
+    let driver: TaskDriver
+    let table: TaskTable
+    let admission: AttemptAdmission
+    let origins: OriginGuard
+    let failures: FailureReporter
+    let runner: AttemptRunner
+    let reports: AttemptReports
+    let finisher: TaskFinisher
+    let journal: JournalWriter
 
     func carryOut(_ command: TaskCommand, _ record: TaskRecord) {
         switch command {

@@ -2,34 +2,17 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// Brings tasks to their ends: commits files, cleans up what is left, and publishes each end once.
-final class TaskFinisher {
-    private let driver: TaskDriver
-    private let table: TaskTable
-    private let gate: PathGate
-    private let admission: AttemptAdmission
-    private let origins: OriginGuard
-    private let failures: FailureReporter
-    private let bodies: TaskBodies
-    private let delegate: DelegateDispatcher
-    private let journal: JournalWriter
-    private let revalidator: ResponseRevalidator
-
-    init(
-        driver: TaskDriver, table: TaskTable, gate: PathGate, admission: AttemptAdmission, origins: OriginGuard,
-        failures: FailureReporter, bodies: TaskBodies, delegate: DelegateDispatcher, journal: JournalWriter,
-        revalidator: ResponseRevalidator
-    ) {
-        self.driver = driver
-        self.table = table
-        self.gate = gate
-        self.admission = admission
-        self.origins = origins
-        self.failures = failures
-        self.bodies = bodies
-        self.delegate = delegate
-        self.journal = journal
-        self.revalidator = revalidator
-    }
+struct TaskFinisher {
+    let driver: TaskDriver
+    let table: TaskTable
+    let gate: PathGate
+    let admission: AttemptAdmission
+    let origins: OriginGuard
+    let failures: FailureReporter
+    let bodies: TaskBodies
+    let delegate: DelegateDispatcher
+    let journal: JournalWriter
+    let revalidator: ResponseRevalidator
 
     // MARK: - Commits
 

@@ -242,7 +242,7 @@ import TidegateRegex
     func credentials() throws {
         let modules = "modules: {m: {prober: http}}\n"
         let file = modules + "probe_credentials: {m: [10.0.0.0/8, \"*.Example.com\"]}"
-        let hosts = try Configuration.parse(file, file: "b.yml").probes.credentials
+        let hosts = try Configuration.parse(file, file: "b.yml").probes.targets.credentials
         #expect(hosts == ["m": [.network(try IPPrefix(parsing: "10.0.0.0/8")), .host("*.example.com")]])
         for (value, message) in [
             ("{n: [a]}", "b.yml:2: probe_credentials.n: \"modules\" has no module \"n\""),

@@ -4,18 +4,10 @@ internal import TidegateProbes
 /// The keys `modules`, `probe_targets`, `probe_credentials`, `probe_body_budget` and `probes`.
 enum ProbeSchema {
     /// blackbox_exporter's modules, as they stand in its configuration file.
-    static let modules = Field<Configuration>(key: "modules", isRequired: false, text: FieldText("modules")) {
-        configuration, node, problems in
-        switch node.content {
-        case .null: break
-        case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
-        case .section(let entries):
-            for entry in entries {
-                var module = ProbeModule(prober: .http, text: ModuleText.text(of: entry.value))
-                problems.read(Self.module, from: entry.value, into: &module)
-                configuration.probes.modules[entry.key] = module
-            }
-        }
+    static let modules = Field<Configuration>.entries("modules") { configuration, entry, problems in
+        var module = ProbeModule(prober: .http, text: ModuleText.text(of: entry.value))
+        problems.read(Self.module, from: entry.value, into: &module)
+        configuration.probes.modules[entry.key] = module
     }.documented(
         "blackbox_exporter's modules, unchanged: what /probe?module=NAME&target=TARGET asks. Changes apply when the file "
             + "is reloaded.", default: "{}")
@@ -33,19 +25,10 @@ enum ProbeSchema {
     ).documented("Which targets /probe asks. Changes apply when the file is reloaded.")
 
     /// Lists of hosts, each under the name of a module.
-    static let credentials = Field<Configuration>(
-        key: "probe_credentials", isRequired: false, text: FieldText("probe_credentials")
-    ) { configuration, node, problems in
-        switch node.content {
-        case .null: break
-        case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
-        case .section(let entries):
-            for entry in entries {
-                configuration.probes.credentials[entry.key] = (problems.list(entry.value) ?? []).compactMap { host in
-                    problems.trying(at: host) { () throws(TextError) in
-                        try ValueParser<ProbeTargetPolicy.Entry>.probeTarget.parse(host)
-                    }
-                }
+    static let credentials = Field<Configuration>.entries("probe_credentials") { configuration, entry, problems in
+        configuration.probes.targets.credentials[entry.key] = (problems.list(entry.value) ?? []).compactMap { host in
+            problems.trying(at: host) { () throws(TextError) in
+                try ValueParser<ProbeTargetPolicy.Entry>.probeTarget.parse(host)
             }
         }
     }.documented(
