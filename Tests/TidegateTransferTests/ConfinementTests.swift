@@ -66,6 +66,17 @@ struct ConfinementTests {
         #expect(FileLocation(path).isAllowed)
     }
 
+    @Test("A slash beside a combining or a prepended scalar is a slash, as it is to the kernel")
+    func scalars() throws {
+        let place = try Place()
+        try place.link("allowed/x\u{600}", to: place.outside)
+        #expect(place.location("x\u{600}/f").open(O_RDONLY) == -1)
+        #expect(place.paths("x\u{600}/f").obstacle() != nil && place.paths("x\u{600}/g").obstacle() != nil)
+        #expect(!FileLocation("\(place.allowed)/../\u{301}f", below: [place.allowed]).isAllowed)
+        #expect(throws: FileError.self) { try place.paths("x\u{600}/new/f").createDirectories() }
+        #expect(try place.names("outside") == ["f"])
+    }
+
     @Test("A path that is not allowed is not opened, even if there is such a file")
     func notAllowed() throws {
         let place = try Place()

@@ -11,9 +11,9 @@ struct StateDirectoryPath: Sendable {
         // What does not exist is no link: its directory decides.
         while true {
             if let resolved = StateDirectoryPath.resolve(existing) {
-                return resolved == directory || resolved.hasPrefix(directory + "/")
+                return resolved == directory || resolved.utf8.starts(with: "\(directory)/".utf8)
             }
-            guard let slash = existing.lastIndex(of: "/"), existing != "/" else { return false }
+            guard let slash = existing.utf8.lastIndex(of: UInt8(ascii: "/")), existing != "/" else { return false }
             existing = slash == existing.startIndex ? "/" : String(existing[..<slash])
         }
     }

@@ -14,10 +14,10 @@ extension DownloadPaths {
             }
         }
         let path = self.destination.path
-        let slash = path.lastIndex(of: "/")
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let directory = self.destination.sibling(
             slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
-        guard path.last != "/", !path.isEmpty else { return "\"\(path)\" names no file" }
+        guard path.utf8.last != UInt8(ascii: "/"), !path.isEmpty else { return "\"\(path)\" names no file" }
         guard directory.status(&status) == 0 else {
             return errno == ENOENT
                 ? "the directory \(directory) does not exist"
@@ -33,7 +33,7 @@ extension DownloadPaths {
     /// Makes the directories above the destination that are missing.
     package func createDirectories() throws(FileError) {
         let path = self.destination.path
-        for slash in path.indices.dropFirst() where path[slash] == "/" {
+        for slash in path.utf8.indices.dropFirst() where path.utf8[slash] == UInt8(ascii: "/") {
             let directory = self.destination.sibling(String(path[..<slash]))
             guard directory.makeDirectory() == 0 || errno == EEXIST else {
                 throw FileError(operation: "mkdir", path: directory.path, code: errno)

@@ -12,7 +12,7 @@ package struct DownloadPaths: Sendable, Hashable {
 
     /// The paths that belong to a destination, all of them below one of `directories`; with nil anywhere.
     package init(destination path: String, below directories: [String]? = nil) {
-        let slash = path.lastIndex(of: "/")
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let prefix = slash.map { path[...$0] } ?? ""
         let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
         self.destination = FileLocation(path, below: directories)

@@ -7,13 +7,13 @@ internal import Glibc
 /// names the file relative to it.
 package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     package let path: String
-    /// Nil if the file may be anywhere; empty if it may be nowhere.
+    /// Nil if the file is not confined; empty if no directory allows its path.
     private let root: String?
 
     /// A file that must be below one of `directories`; with nil any file.
     ///
-    /// The directories themselves may be symbolic links. Of nested ones the outermost counts, in which a link may have
-    /// taken the place of the inner one.
+    /// The directories themselves may be symbolic links. Of nested directories the outermost is used: the inner one could
+    /// be replaced by a link.
     package init(_ path: String, below directories: [String]? = nil) {
         let names = FileLocation.names(path)
         let roots = directories?.filter { root in
@@ -39,7 +39,10 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
 
     private var isConfined: Bool { self.root != nil }
 
-    private static func names(_ path: String) -> [Substring] { path.split(separator: "/") }
+    // By bytes: a slash beside a combining or prepended scalar is another character to Swift, and a slash to the kernel.
+    private static func names(_ path: String) -> [Substring] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+    }
 
     /// The names that lead from the root to the file.
     private var relative: ArraySlice<Substring> {
@@ -57,7 +60,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
             let code = errno
             close(directory)
             directory = next
-            // What the kernel says of a link that it does not follow to a directory.
+            // O_NOFOLLOW with O_DIRECTORY fails with ENOTDIR for a symbolic link.
             errno = code == ENOTDIR ? ELOOP : code
         }
         guard directory >= 0 else { return -1 }
