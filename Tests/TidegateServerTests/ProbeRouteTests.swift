@@ -146,8 +146,8 @@ struct ProbeRouteTests {
             ),
             (
                 .credentials(module: "api"), 403,
-                "Module \"api\" has credentials: name the hosts that may get them in probe_credentials, or ask from "
-                    + "Prometheus, with a password, or over loopback and not from a web page\n"
+                "Module \"api\" has credentials: list the hosts that may get them in probe_credentials, or send the "
+                    + "request from Prometheus, with a password, or from a local program\n"
             ),
             (.invalidHostname("a\nb"), 400, "\"a\\nb\" is not a host name\n"),
         ] as [(ProbeRefusal, Int, String)])
@@ -173,8 +173,14 @@ struct ProbeRouteTests {
             Claim(fields: ["Sec-Fetch-Site": "none"], isTrusted: [false, false, true]),
             Claim(fields: ["Origin": "http://evil.example"], isTrusted: [false, false, false]),
             Claim(fields: ["Origin": "null"], isTrusted: [false, false, false]),
-            Claim(fields: ["Origin": "http://tide.example:9843"], isTrusted: [false, false, true]),
-            Claim(fields: ["Referer": "http://evil.example/"], isTrusted: [false, false, true]),
+            Claim(
+                fields: ["Origin": "http://tide.example:9843", "Sec-Fetch-Site": "same-origin"],
+                isTrusted: [false, false, true]),
+            Claim(fields: ["Referer": "http://evil.example/"], isTrusted: [false, false, false]),
+            Claim(fields: ["Accept-Language": "en"], isTrusted: [false, false, false]),
+            Claim(
+                fields: ["Accept-Language": "en", "X-Prometheus-Scrape-Timeout-Seconds": "1"],
+                isTrusted: [false, false, false]),
         ])
     func trust(_ claim: Claim) throws {
         var head = HTTPRequest(method: .get, scheme: nil, authority: "tide.example:9843", path: "/probe")

@@ -22,7 +22,7 @@ package struct ProbeQuestion: Sendable, Hashable {
     package var hostname: String?
     /// How long the scrape may take, as `X-Prometheus-Scrape-Timeout-Seconds` has it; nil if it says nothing.
     package var scrapeTimeout: String?
-    /// True if whoever asks may have a module's credentials sent to any target.
+    /// True if the client may have a module's credentials sent to any target.
     package var isTrusted: Bool
 
     /// A question from its parts.

@@ -19,7 +19,9 @@ struct HostCheck: Sendable {
     func admits(_ host: String) -> Bool {
         guard self.isActive else { return true }
         let name = Self.name(Self.withoutPort(host))
-        return name == "localhost" || IPAddress(name) != nil || self.allowed.contains(name)
+        // Linux takes the unspecified address for loopback, and browsers do not take it for a local one.
+        let isAddress = IPAddress(name).map { !$0.isUnspecified } ?? false
+        return name == "localhost" || isAddress || self.allowed.contains(name)
     }
 
     private static func withoutPort(_ host: String) -> String {

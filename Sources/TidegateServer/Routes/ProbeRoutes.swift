@@ -11,7 +11,7 @@ struct ProbeRoutes: Sendable {
 
     let service: any ProbeService
 
-    /// One probe: its metrics, or with `debug=true` everything about it; 200 whatever came of it.
+    /// One probe: its metrics, or with `debug=true` everything about it; always 200.
     func probe(_ request: Request, _ context: ServerContext) async -> Response {
         guard self.service.hasModules else { return Self.unconfigured }
         let parameters = QueryParameters(target: request.head.path ?? "")
@@ -33,14 +33,15 @@ struct ProbeRoutes: Sendable {
         }
     }
 
-    // A browser sends the field of Prometheus to another site only after asking it, which this one does not allow. It
-    // sends a user's password along with the requests of any page, and says in other fields where a request is from.
+    // Browsers say more than other programs, whatever page they are on: scripts cannot remove Accept-Language. A browser
+    // adds a cached password to the requests of every site's pages, so a password alone proves nothing of the page.
     static func isTrusted(_ head: HTTPRequest, isAuthenticated: Bool, isFromLoopback: Bool) -> Bool {
         let fields = head.headerFields
-        if let name = self.timeoutHeader, fields[name] != nil { return true }
         let site = HTTPField.Name("Sec-Fetch-Site").flatMap { fields[$0] }
-        if isAuthenticated { return head.isOfThisSite && [nil, "none", "same-origin"].contains(site) }
-        return isFromLoopback && site == nil && fields[.origin] == nil && fields[.referer] == nil
+        guard site == nil, ![.origin, .referer, .acceptLanguage].contains(where: { fields[$0] != nil }) else {
+            return isAuthenticated && head.isOfThisSite && ["none", "same-origin"].contains(site)
+        }
+        return isAuthenticated || isFromLoopback || self.timeoutHeader.map { fields[$0] != nil } ?? false
     }
 
     // Some encode a target twice: a colon that is still encoded can be nothing else before the first slash.
@@ -110,8 +111,8 @@ extension ProbeRefusal {
         case .invalidHostname(let name): .text("\(JSONValue.string(name)) is not a host name", status: .badRequest)
         case .credentials(let module):
             .text(
-                "Module \(JSONValue.string(module)) has credentials: name the hosts that may get them in "
-                    + "probe_credentials, or ask from Prometheus, with a password, or over loopback and not from a web page",
+                "Module \(JSONValue.string(module)) has credentials: list the hosts that may get them in "
+                    + "probe_credentials, or send the request from Prometheus, with a password, or from a local program",
                 status: .forbidden)
         case .tooMany(let limit):
             .text("\(limit) probes are running, and no more run at a time", status: .serviceUnavailable)

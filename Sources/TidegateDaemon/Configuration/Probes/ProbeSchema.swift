@@ -32,9 +32,9 @@ enum ProbeSchema {
             }
         }
     }.documented(
-        "Where the credentials of a module may go: host names and networks under its name, such as api: "
-            + "[\"*.example.com\"]. A module that is not named sends them wherever Prometheus, an authenticated client, or "
-            + "a program over loopback that is no browser asks. Changes apply when the file is reloaded.", default: "{}"
+        "The only hosts that may receive a module's credentials: names and networks under the module's name, such as "
+            + "api: [\"*.example.com\"]. Credentials of other modules go wherever Prometheus, an authenticated client or a "
+            + "local program other than a browser asks. Changes apply when the file is reloaded.", default: "{}"
     )
 
     static let bodyBudget = Field<Configuration>.value(
