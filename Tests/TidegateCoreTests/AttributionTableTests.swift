@@ -189,11 +189,12 @@ import TidegateCore
     func onLink(_ family: AddressFamily) throws {
         let isIPv4 = family == .ipv4
         let gateway = try #require(IPAddress(isIPv4 ? "10.0.0.1" : "fe80::1"))
-        func attribution(_ verdict: Verdict, to peer: IPAddress) -> Attribution? {
-            FaultClassifier.attribution(
-                of: FailureEvidence(
-                    failure: .timedOut, stage: .response, peer: peer, before: verdict, after: verdict,
-                    gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .gateway)]))
+        func attribution(_ verdict: Verdict, to peer: IPAddress, by proxy: String? = nil) -> Attribution? {
+            var evidence = FailureEvidence(
+                failure: .timedOut, stage: .response, peer: peer, before: verdict, after: verdict,
+                gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .gateway)])
+            evidence.proxy = proxy
+            return FaultClassifier.attribution(of: evidence)
         }
         var verdict = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 2, gateway: gateway))
         let zoned = try #require(isIPv4 ? gateway : IPAddress("fe80::1%2"))
@@ -204,6 +205,8 @@ import TidegateCore
         #expect(attribution(verdict, to: far)?.party == .upstream)
         verdict.path?.gateway = nil
         #expect(attribution(verdict, to: far)?.party == .theirs)
+        #expect(
+            attribution(verdict, to: far, by: "proxy.example:3128")?.party == .upstream, "the server behind a proxy")
         verdict.notes = [.tunnel]
         #expect(attribution(verdict, to: far)?.party == .upstream)
         #expect(attribution(verdict, to: far)?.silence == .target)

@@ -8,7 +8,7 @@ public struct Attribution: Sendable, Hashable {
     public var evidence: [String]
     /// What is wrong, from which the advice follows; nil if only the party is known.
     package var cause: Cause?
-    /// True if no later diagnosis of the way out can know better, because no router stands before the peer.
+    /// True if no router stands before the peer, so that a later diagnosis of the way out cannot change the attribution.
     package var isFinal = false
 
     /// An attribution from its parts.

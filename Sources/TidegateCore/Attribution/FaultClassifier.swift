@@ -152,8 +152,11 @@ extension FailureEvidence {
         return self.peers.missed > 0 ? self.witnesses + [Witness(.attempt, .nothing)] : self.witnesses
     }
 
-    /// True if no router stands between this host and the peer.
-    var isOnLink: Bool { (self.after.path == nil ? self.before : self.after).isOnLink(self.peer) }
+    /// True if no router stands between this host and the silent party, which may be a server behind a proxy that answers.
+    var isOnLink: Bool {
+        guard self.proxy == nil || [nil, .resolve, .connect].contains(self.stage) else { return false }
+        return (self.after.path == nil ? self.before : self.after).isOnLink(self.peer)
+    }
 
     /// What is known about silence of this attempt.
     func silence(_ silent: SilenceEvidence.Silent) -> SilenceEvidence {

@@ -94,7 +94,8 @@ final class FailureReporter {
     func isSilencedByOutage(_ end: AttemptEnd, _ record: TaskRecord) -> Bool {
         guard [.connectFailed, .timedOut, .stalled].contains(end.failure),
             [nil, .timedOut].contains(end.outcome.socketError),
-            record.target?.verdict(for: end.outcome.peer).isOnLink(end.outcome.peer) != true,
+            record.attempt.proxy != nil
+                || record.target?.verdict(for: end.outcome.peer).isOnLink(end.outcome.peer) != true,
             let found = self.diagnosis(self.family(end, record))
         else { return false }
         return [.gateway, .upstream].contains(SilenceClassifier.cause(of: found).party)
