@@ -103,6 +103,18 @@ struct ProbeMemoryTests {
         #expect(fixture.runner.bodies.held == 0 && limited.runner.bodies.held == 0)
     }
 
+    @Test("The body of a redirect is given back before the next one needs its memory")
+    func redirect() async throws {
+        let server = try LiveServer { request in
+            request.path == "/end"
+                ? Self.body(700_000) : .respond(302, ["Location: /end"], text: String(repeating: "x", count: 700_000))
+        }
+        defer { server.stop() }
+        let fixture = ProbeFixture(try Self.examining(), timeout: .seconds(20), bodyBudget: 1 << 20)
+        #expect(try await fixture.probe(server.url()).value("probe_success") == 1)
+        #expect(fixture.runner.bodies.held == 0)
+    }
+
     @Test("A module that examines no body needs no memory for one")
     func discarded() async throws {
         let server = try LiveServer { _ in Self.body(200_000) }

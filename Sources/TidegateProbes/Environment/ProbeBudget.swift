@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// What all probes share, such as the memory for bodies; those that came first are served first.
+/// A limit that all probes share, such as the memory for bodies; earlier shares are served first.
 ///
-/// Each probe names the most that it may hold. It is given nothing that an earlier one may still need, so that the earliest
-/// can always finish and none waits in a circle.
+/// A share is given an amount only if every earlier share can still reach its most, as in the banker's algorithm. So
+/// shares cannot wait in a circle if each owner has one that is not settled, and waits for nothing else.
 final class ProbeBudget: Sendable {
     private struct Share {
         let id: UInt64
@@ -60,10 +60,12 @@ final class ProbeBudget: Sendable {
         return await answers.first { _ in true } ?? false
     }
 
-    /// The share takes no more than it holds.
+    /// Lowers the most of a share to what it holds, and drops what it waits for.
     func settle(_ id: UInt64) {
         self.change { shares in
-            for place in shares.indices where shares[place].id == id { shares[place].most = shares[place].held }
+            for place in shares.indices where shares[place].id == id {
+                (shares[place].most, shares[place].waiting) = (shares[place].held, nil)
+            }
         }
     }
 

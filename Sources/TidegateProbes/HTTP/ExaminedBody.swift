@@ -59,7 +59,7 @@ final class ExaminedBody: ChunkSink {
         return isTaken
     }
 
-    private func add(_ count: Int) { self.state.withLock { $0.room += count } }
+    private func add(_ count: Int) { self.state.withLock { ($0.room, $0.isWaiting) = ($0.room + count, false) } }
 
     func write(_ chunk: [UInt8]) {
         self.state.withLock { state in

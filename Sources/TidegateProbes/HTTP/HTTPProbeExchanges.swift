@@ -83,6 +83,8 @@ struct HTTPProbeExchanges {
             known = nil
             self.all.append(exchange)
             guard let next = self.next(after: hop, exchange.outcome, &findings) else { return }
+            // The last body counts. One that is held while the next waits for memory would be in its way.
+            exchange.body?.release()
             hop = next
         }
     }
