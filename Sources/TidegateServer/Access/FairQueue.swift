@@ -11,7 +11,7 @@ struct FairQueue<Element: Sendable>: Sendable {
     /// How many elements wait.
     var count: Int { self.lines.reduce(0) { $0 + $1.elements.count } }
 
-    /// Adds an element at the end of its peer's line; a new line of a preferred peer is the next to have its turn.
+    /// Adds an element at the end of its peer's line; a new line of a preferred peer has the turn after the next.
     ///
     /// - Returns: The element for which there is no place: the last one of the longest line, or this one.
     mutating func add(_ element: Element, for peer: PeerAddress, isPreferred: Bool = false) -> Element? {
@@ -21,7 +21,7 @@ struct FairQueue<Element: Sendable>: Sendable {
         var dropped: Element?
         if self.count >= self.limit {
             // The last of the longest: those before it have waited longer.
-            guard let longest = self.lines.indices.max(by: { self.length($0) <= self.length($1) }),
+            guard let longest = self.lines.indices.reversed().max(by: { self.length($0) < self.length($1) }),
                 self.length(longest) > length + (isPreferred ? 0 : 1)
             else { return element }
             dropped = self.lines[longest].elements.popLast()
@@ -30,7 +30,7 @@ struct FairQueue<Element: Sendable>: Sendable {
         if let own {
             self.lines[own].elements.append(element)
         } else {
-            self.lines.insert((peer, [element]), at: isPreferred ? 0 : self.lines.endIndex)
+            self.lines.insert((peer, [element]), at: isPreferred ? min(1, self.lines.endIndex) : self.lines.endIndex)
         }
         return dropped
     }
