@@ -26,7 +26,8 @@ struct RunCommand: AsyncParsableCommand {
         try self.options.gate.authority.check()
         let isQuiet = self.options.gate.quiet
         let run = CommandRun(
-            try self.options.parsed(), command: self.options.command, display: WaitDisplay(terminal, isQuiet: isQuiet)
+            options: try self.options.parsed(), command: self.options.command,
+            display: WaitDisplay(terminal, isQuiet: isQuiet)
         ) {
             if !isQuiet { terminal.printError($0) }
         }

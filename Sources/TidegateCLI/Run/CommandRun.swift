@@ -3,21 +3,11 @@ internal import TidegateDaemon
 
 /// The shell around ``RunMachine``: waits for the gate, runs the command, and watches for path losses meanwhile.
 struct CommandRun: Sendable {
-    private let options: RunOptions.Parsed
-    private let command: [String]
-    private let display: WaitDisplay
-    private let print: @Sendable (String) -> Void
-
-    /// A run of `command`; `print` receives lines about retrying.
-    init(
-        _ options: RunOptions.Parsed, command: [String], display: WaitDisplay,
-        print: @escaping @Sendable (String) -> Void
-    ) {
-        self.options = options
-        self.command = command
-        self.display = display
-        self.print = print
-    }
+    let options: RunOptions.Parsed
+    let command: [String]
+    let display: WaitDisplay
+    /// Receives lines about retrying.
+    let print: @Sendable (String) -> Void
 
     /// The exit status; nil for success.
     func run() async -> CommandError? {

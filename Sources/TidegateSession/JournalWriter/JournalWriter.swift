@@ -38,17 +38,8 @@ struct JournalWriter {
     }
 
     let journal: (any JournalStorage)?
-    private let time: any TimeSource
-    private let deliver: @Sendable (_ task: UInt64, Event) -> Void
-
-    init(
-        _ journal: (any JournalStorage)?, time: any TimeSource,
-        deliver: @escaping @Sendable (_ task: UInt64, Event) -> Void
-    ) {
-        self.journal = journal
-        self.time = time
-        self.deliver = deliver
-    }
+    let time: any TimeSource
+    let deliver: @Sendable (_ task: UInt64, Event) -> Void
 
     private func write(_ entry: JournalEntry, of task: UInt64, as write: Write) {
         let deliver = self.deliver

@@ -41,7 +41,7 @@ struct SessionComponents {
         self.driver = TaskDriver(
             engine: engine, publisher: EventPublisher(bus: given.bus, subscribers: mailbox.events),
             timers: TaskTimers(engine, self.table))
-        self.journal = JournalWriter(given.journal, time: given.time) { mailbox.send(.journal($0, $1)) }
+        self.journal = JournalWriter(journal: given.journal, time: given.time) { mailbox.send(.journal($0, $1)) }
         self.delegate = DelegateDispatcher(hooks: given.hooks, observer: given.observer) {
             mailbox.send(.delegate($0, $1))
         }
