@@ -32,7 +32,9 @@ struct TasksGetCommand: AsyncParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        if self.control.json { throw ValidationError("--json: \"tasks get\" writes the body as it is") }
+        if self.control.json {
+            throw ValidationError("--json does not apply to \"tasks get\", which writes the raw body")
+        }
     }
 
     func run() async throws {

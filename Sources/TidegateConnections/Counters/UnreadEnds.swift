@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Ends that the kernel's counters of their second decide.
+/// Endings that the kernel's counters of the same second decide.
 struct AmbiguousEnds {
     var connects = AmbiguousConnects()
     var unread = UnreadEnds()
@@ -9,9 +9,8 @@ struct AmbiguousEnds {
 
 /// Established connections that ended with something unread, which either side may have reset.
 ///
-/// The kernel's messages about them are the same, but it counts those that this host reset for unread data
-/// (TCPAbortOnClose). So those of a second are judged together: as many were aborted as it counted, and which ones is a
-/// guess.
+/// The kernel reports both cases alike, but counts its own resets (TCPAbortOnClose). The endings of a second are therefore
+/// classified together: the number of aborts is exact, and the choice of connections is a guess.
 struct UnreadEnds {
     struct End {
         let report: SocketReport
@@ -20,7 +19,7 @@ struct UnreadEnds {
     }
 
     private var waiting: [End] = []
-    // How many the kernel has counted so far, and how many of the last second's no end was found for.
+    // The counter at the last second, and the aborts of that second without a matching ending.
     private var counted: UInt64?
     private var unmatched: UInt64 = 0
 

@@ -14,7 +14,7 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
     package var allow: [Entry]
     /// What may not, whatever ``allow`` says.
     package var deny: [Entry]
-    /// The hosts that the credentials of a module may go to, by its name; one that is not there has no limit.
+    /// The hosts that may receive a module's credentials, by the module's name; modules without an entry are not limited.
     package var credentials: [String: [Entry]] = [:]
 
     /// A policy; by default addresses of links are denied: clouds give secrets away there.
@@ -88,7 +88,7 @@ extension ProbeTargetPolicy.Entry: CustomStringConvertible {
     }
 }
 
-/// Where a request may not go because of the module's credentials, or because it changes something.
+/// Decides whether a request may carry a module's credentials, or change something, at a target.
 struct CredentialPolicy: Sendable, Hashable {
     /// The module's name.
     var module: String

@@ -9,7 +9,7 @@ struct ConnectionInfo {
     private(set) var starts = 0
     /// Whether a socket was opened for this attempt.
     private(set) var hasOpened = false
-    /// Whether the kept connection was given up before the request was started, because something had come on it.
+    /// Whether the kept connection was dropped before the request was sent, because something had arrived on it.
     var isGivenUp = false
     /// Whether a socket could not be opened because no descriptor was free.
     var lackedDescriptor = false

@@ -1,5 +1,5 @@
-/// The open sockets of a pool by their local ports: libcurl names the socket of a request only afterwards, but its local
-/// port before.
+/// The open sockets of a pool by their local ports: before a request, libcurl passes its local port, and its socket only
+/// afterwards.
 struct LocalPorts {
     // Searched from end to end: libcurl, too, looks at each connection to a host before it takes one.
     private var sockets: [(descriptor: Int32, port: UInt16)] = []

@@ -47,7 +47,7 @@ final class ConnectionPool {
         try self.multi?.remove(transfer.easy)
     }
 
-    /// Has libcurl take another connection for a transfer that it has ended before anything was sent.
+    /// Runs a transfer again on another connection; nothing of it has been sent yet.
     func restart(_ transfer: CurlTransfer) throws(CurlError) {
         transfer.connection.isGivenUp = false
         transfer.easy.clearErrorMessage()
