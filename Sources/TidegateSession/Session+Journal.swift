@@ -93,7 +93,7 @@ extension Session {
         try await self.ask { $0.list(question, completion: $1) }
     }
 
-    /// The file that a task's body went to; nil if there is none.
+    /// The file that a task's body went to; nil for a task without a file.
     ///
     /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
     package func downloadedFile(of id: TaskID) async throws(TaskError) -> DownloadedFile? {

@@ -58,7 +58,7 @@ struct JSONParser {
         return counts.map(\.self)
     }
 
-    // Where the closing quote of a string is; the end of the text if there is none.
+    // Where the closing quote of a string is; the end of the text for a string without one.
     private func endOfString(from start: Int) -> Int {
         var position = start
         while position < self.bytes.count, self.bytes[position] != UInt8(ascii: "\"") {

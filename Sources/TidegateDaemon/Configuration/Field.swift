@@ -66,7 +66,7 @@ struct Field<Section>: Sendable {
         }
     }
 
-    /// The same with an entry of several parts, each of which may be wrong.
+    /// The same for entries with several parts; `read` adds a problem for each part that is wrong.
     static func entries(
         _ key: String,
         _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry, inout ProblemList) -> Void

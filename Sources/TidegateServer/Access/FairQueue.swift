@@ -5,7 +5,7 @@ struct FairQueue<Element: Sendable>: Sendable {
     // In the order of their turns; a peer without elements is not in it.
     private var lines: [(peer: PeerAddress, elements: [Element])] = []
 
-    /// A queue of `limit` elements, of which one peer has `limitOfPeer` at most.
+    /// A queue of at most `limit` elements, and at most `limitOfPeer` of one peer.
     init(limit: Int, limitOfPeer: Int) { (self.limit, self.limitOfPeer) = (limit, limitOfPeer) }
 
     /// How many elements wait.
