@@ -79,14 +79,18 @@ final class MonitorFixture: Sendable {
     /// The first status.
     func first() async -> ReachabilityStatus { await self.monitor.firstStatus(within: .seconds(60)) }
 
-    /// Waits until the status is as wanted; the last one seen.
+    /// Waits until the status is as wanted, and its events have been published; the last one seen.
     func status(
         within limit: Duration = .seconds(60), when isWanted: (ReachabilityStatus) -> Bool
     ) async -> ReachabilityStatus {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             let status = self.monitor.status
-            if self.monitor.isReady, isWanted(status) { return status }
+            if self.monitor.isReady, isWanted(status) {
+                // The monitor writes a status before it publishes the events of the same turn.
+                _ = await self.monitor.firstStatus(within: .seconds(60))
+                return status
+            }
             try? await Task.sleep(for: .milliseconds(5))
         }
         return self.monitor.status
