@@ -18,8 +18,6 @@ final class AttemptAdmission {
     private var limiter: ConnectionLimiter
     /// True once the session is to be invalidated: no attempt starts any more.
     var isDraining = false
-    /// True while waiting tasks are admitted; one that fails at once must not admit the next one from inside.
-    private var isAdmitting = false
 
     init(
         driver: TaskDriver, table: TaskTable, gate: PathGate, failures: FailureReporter, origins: OriginGuard,
@@ -96,18 +94,12 @@ final class AttemptAdmission {
     }
 
     private func admitWaiting() {
-        guard !self.isAdmitting else { return }
-        self.isAdmitting = true
-        defer { self.isAdmitting = false }
         while let number = self.limiter.next() {
             guard let record = self.table[number] else { continue }
-            record.attempt.hasConnection = true
             self.driver.feed(.release(.concurrency), to: record)
+            record.attempt.hasConnection = record.machine.phase == .seeking
             // Suspended or held meanwhile: another task gets the connection.
-            switch record.machine.phase {
-            case .running, .paused, .seeking: break
-            case .idle, .deciding, .finishing, .parked, .ended: self.releaseConnection(record)
-            }
+            if !record.attempt.hasConnection { self.limiter.leave(record.origin) }
         }
     }
 
@@ -118,7 +110,7 @@ final class AttemptAdmission {
         for number in self.gate.takeAwaitingVerdict(of: state) {
             guard let record = self.table[number], record.machine.phase == .seeking else { continue }
             self.seek(record)
-            self.driver.settle(record)
+            self.driver.touch(record)
         }
         var opened: [TaskRecord] = []
         for number in state.waiting.all {

@@ -44,12 +44,13 @@ final class OriginGuard {
         return true
     }
 
-    /// The circuit's pause is over: this task goes first.
+    /// The circuit's pause is over: this task goes first, or else the next one.
     func circuitDue(_ record: TaskRecord) {
         guard let origin = record.retry.waitsForCircuit else { return }
         self.leaveCircuit(record)
         self.driver.feed(.release(.circuit), to: record)
-        // Suspended, or held by something else as well: then it is the next one's turn.
+        self.driver.drain()
+        // Suspended, or held by something else as well.
         if record.retry.probing == nil { self.nextAtCircuit(of: origin) }
     }
 

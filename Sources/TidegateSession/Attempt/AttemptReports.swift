@@ -86,7 +86,7 @@ final class AttemptReports {
         self.delegate.ask(record.ownDelegate, of: record.number, .disposition(live.id, end: nil)) {
             .disposition(await hook(task, response))
         }
-        self.driver.settle(record)
+        self.driver.touch(record)
     }
 
     private func progressed(_ progress: AttemptProgress, _ record: TaskRecord) {
@@ -128,7 +128,7 @@ final class AttemptReports {
     /// Shows the heads of responses that did not come whole in this batch.
     func flushHeads() {
         guard !self.withHead.isEmpty else { return }
-        for record in self.withHead where record.live?.head != nil { self.driver.settle(record) }
+        for record in self.withHead where record.live?.head != nil { self.driver.touch(record) }
         self.withHead.removeAll(keepingCapacity: true)
     }
 

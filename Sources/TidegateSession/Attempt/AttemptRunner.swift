@@ -89,7 +89,7 @@ struct AttemptRunner {
             if let target = record.target {
                 target.pooled.launched(knowing: target.known, generation: self.pool.current)
             }
-            self.driver.settle(record)
+            self.driver.touch(record)
         } catch let error as FileError where error.isDescriptorShortage && record.waitsForResources {
             _ = self.reports.abort(record, .internal, HoldReason.descriptors.description)
             self.bodies.waitForDescriptors(record)

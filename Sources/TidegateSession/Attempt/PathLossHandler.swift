@@ -47,7 +47,7 @@ struct PathLossHandler {
             at: self.driver.now)
         if isStale { self.pool.markStale() }
         for number in state.tasks.values.sorted() {
-            guard let record = self.table[number], record.live != nil, !self.hasEnded(record) else { continue }
+            guard let record = self.table[number], record.isUnderWay, !self.hasEnded(record) else { continue }
             self.pathMayHaveChanged(under: record, state)
         }
         self.admission.evaluateWaiting(at: state)
@@ -71,7 +71,7 @@ struct PathLossHandler {
             case .none: break
             }
         }
-        guard record.live != nil, self.runner.mayAbort(record),
+        guard record.isUnderWay, self.runner.mayAbort(record),
             case .shut(let shut) = self.gate.evaluate(record.gatePolicy, at: state), shut.reason == .constraint,
             shut.requirement != .online
         else { return }
@@ -119,7 +119,7 @@ struct PathLossHandler {
         if case .shut(let shut) = self.gate.evaluate(record.gatePolicy, at: state) {
             record.live?.path.stall = shut.message
         }
-        if grace == .zero { self.graceOver(record) } else { self.driver.settle(record) }
+        if grace == .zero { self.graceOver(record) } else { self.driver.touch(record) }
     }
 
     private func endGrace(_ record: TaskRecord) {
@@ -128,13 +128,13 @@ struct PathLossHandler {
         record.live?.path.stall = nil
         self.driver.schedule(.silence, of: record, after: self.configuration.silenceAfterReturn)
         record.live?.path.returned = self.driver.now
-        self.driver.settle(record)
+        self.driver.touch(record)
     }
 
     /// The path has been down for too long.
     func graceOver(_ record: TaskRecord) {
         // A response that cannot be asked for again is waited for as long as its address lasts.
-        guard record.live != nil, self.runner.mayAbort(record), let target = record.target else { return }
+        guard record.isUnderWay, self.runner.mayAbort(record), let target = record.target else { return }
         self.leavePath(record, target)
     }
 

@@ -14,12 +14,13 @@ struct ClockExpiry {
     let time: any TimeSource
 
     func timerFired(_ record: TaskRecord) {
-        record.stepping.timer = .off
+        record.timer = .off
         self.refreshIdleClock(record)
         for clock in record.clocks.takeDue(at: self.driver.now) where !record.machine.isOver {
             self.expired(clock, record)
+            self.driver.drain()
         }
-        self.driver.settle(record)
+        self.driver.touch(record)
     }
 
     // Bytes may have moved since the engine last reported.

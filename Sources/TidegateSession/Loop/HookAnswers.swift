@@ -51,7 +51,7 @@ struct HookAnswers {
         case (.redirect, _), (.authentication, _), (.serverTrust, _), (.disposition, _), (.headers, _), (.newBody, _):
             break
         }
-        self.driver.settle(record)
+        self.driver.touch(record)
     }
 
     // What becomes of a response whose head is here.

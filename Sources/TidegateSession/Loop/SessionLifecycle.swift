@@ -9,6 +9,7 @@ final class SessionLifecycle {
     private static let diskPatience = Duration.seconds(5)
 
     private let engine: TransferEngine
+    private let driver: TaskDriver
     private let table: TaskTable
     private let commands: TaskCommands
     private let finisher: TaskFinisher
@@ -21,10 +22,11 @@ final class SessionLifecycle {
     private var done: [@Sendable () -> Void] = []
 
     init(
-        engine: TransferEngine, table: TaskTable, commands: TaskCommands, finisher: TaskFinisher, pool: PoolGeneration,
+        engine: TransferEngine, driver: TaskDriver, table: TaskTable, commands: TaskCommands, finisher: TaskFinisher, pool: PoolGeneration,
         given: SessionDependencies
     ) {
         self.engine = engine
+        self.driver = driver
         self.table = table
         self.commands = commands
         self.finisher = finisher
@@ -87,9 +89,8 @@ final class SessionLifecycle {
 
     /// The thread stops: a caller that waits for a task must not wait for ever because its session was dropped.
     func abandonAll() {
-        for record in self.table.inOrderOfCancellation {
-            self.cancel(record)
-            self.finisher.abandon(record)
-        }
+        for record in self.table.inOrderOfCancellation { self.cancel(record) }
+        self.driver.drain()
+        for record in self.table.all { self.finisher.abandon(record) }
     }
 }

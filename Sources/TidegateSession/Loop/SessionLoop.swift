@@ -58,7 +58,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
             reports: reports, completion: self.completion, commands: self.commands, bodies: base.bodies,
             failures: base.failures, finisher: self.finisher)
         self.lifecycle = SessionLifecycle(
-            engine: engine, table: base.table, commands: self.commands, finisher: self.finisher, pool: pool,
+            engine: engine, driver: base.driver, table: base.table, commands: self.commands, finisher: self.finisher, pool: pool,
             given: given)
         self.driver.handler = self
     }
@@ -66,6 +66,11 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
     // MARK: - Commands
 
     func receive(_ command: SessionCommand) {
+        self.handle(command)
+        self.driver.drain()
+    }
+
+    private func handle(_ command: SessionCommand) {
         switch command {
         case .task(let task, let command):
             if let record = self.record(of: task) { self.commands.carryOut(command, record) }
@@ -99,7 +104,7 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
         guard let record = self.record(of: task) else { return }
         if task.request.expires != nil {
             self.clocks.scheduleExpiry(record)
-            self.driver.settle(record)
+            self.driver.touch(record)
         }
         self.commands.begin(record)
     }
@@ -122,13 +127,14 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
     func carryOut(_ effect: TaskMachine.Effect, _ record: TaskRecord) {
         switch effect {
         case .report: break
-        case .seek: self.admission.seek(record)
-        case .stopSeeking: self.admission.stopSeeking(record)
+        // Another input may have come in between.
+        case .seek: if record.machine.phase == .seeking { self.admission.seek(record) }
+        case .stopSeeking: if !record.machine.isOnWire { self.admission.stopSeeking(record) }
         case .start: self.runner.start(record)
         case .pause: self.runner.pause(record)
         case .unpause: self.runner.unpause(record)
         case .detach(let cause): self.completion.detach(record, cause)
-        case .commit: self.finisher.commit(record)
+        case .commit: if record.machine.phase == .finishing { self.finisher.commit(record) }
         // The disk's answer will find the task over.
         case .abandonCommit: break
         case .end: self.finisher.end(record)
@@ -138,7 +144,9 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
     // MARK: - Reports and timers
 
     func attempt(_ id: AttemptID, reported report: AttemptReport) {
-        if let record = self.table.record(of: id) { self.completion.attempt(record, reported: report) }
+        guard let record = self.table.record(of: id) else { return }
+        self.completion.attempt(record, reported: report)
+        self.driver.drain()
     }
 
     func timerFired(_ token: UInt64) {
@@ -149,10 +157,12 @@ final class SessionLoop: TransferClient, TaskEffectHandler {
         case .pendingTimers: self.driver.timers.setPending()
         case nil: break
         }
+        self.driver.drain()
     }
 
     func batchEnded() {
         self.completion.batchEnded()
+        self.driver.drain()
         self.driver.publisher.flush()
         self.lifecycle.finishIfEmpty()
     }

@@ -55,7 +55,7 @@ struct TaskCommands {
             switch record.machine.phase {
             case .idle, .seeking:
                 self.driver.feed(.hold(.drain, detail: nil), to: record)
-                self.driver.settle(record)
+                self.driver.touch(record)
             case .running, .paused, .deciding, .finishing, .parked, .ended: break
             }
         }
@@ -113,7 +113,7 @@ struct TaskCommands {
         }
         // The machine begins with one suspension.
         self.applySuspensions(from: 1, to: state.suspensions, record)
-        self.driver.settle(record)
+        self.driver.touch(record)
     }
 
     // An earlier process had committed the file and could not say so any more.

@@ -21,6 +21,9 @@ struct TaskMachine: Sendable {
 
     var isOver: Bool { if case .ended = self.phase { true } else { false } }
 
+    /// True while it counts on an attempt that is under way.
+    var isOnWire: Bool { self.phase == .running || self.phase == .paused }
+
     var isHeld: Bool { !self.holds.isEmpty }
 
     var heldReasons: [HoldReason] { self.holds.map(\.reason) }
@@ -187,7 +190,7 @@ struct TaskMachine: Sendable {
     }
 
     private mutating func leaveAttempt(_ effects: inout [Effect]) {
-        guard self.phase == .running || self.phase == .paused else { return }
+        guard self.isOnWire else { return }
         self.phase = .idle
         self.continueIfRunnable(&effects)
     }
@@ -195,13 +198,13 @@ struct TaskMachine: Sendable {
     private mutating func leaveAttempt(
         holding reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]
     ) {
-        guard self.phase == .running || self.phase == .paused else { return }
+        guard self.isOnWire else { return }
         self.phase = .idle
         self.add(reason, detail, at: now, &effects)
     }
 
     private mutating func ask() {
-        guard self.phase == .running || self.phase == .paused else { return }
+        guard self.isOnWire else { return }
         self.phase = .deciding
     }
 
@@ -212,7 +215,7 @@ struct TaskMachine: Sendable {
     }
 
     private mutating func complete(needsCommit: Bool, at now: MonotonicTime, _ effects: inout [Effect]) {
-        guard self.phase == .running || self.phase == .paused else { return }
+        guard self.isOnWire else { return }
         self.phase = .finishing
         if needsCommit { effects.append(.commit) } else { self.close(.success, at: now, &effects) }
     }

@@ -11,8 +11,11 @@ final class TaskDriver {
     let publisher: EventPublisher
     let timers: TaskTimers
     private let engine: TransferEngine
-    /// What follows from the inputs being handled, which may lead to others: those of the innermost one are last.
+    /// What follows from one input.
     private var effects: [TaskMachine.Effect] = []
+    /// What is to be carried out, in order.
+    private var queue: [(TaskRecord, TaskMachine.Effect)] = []
+    private var touched: [TaskRecord] = []
     /// What the session's loop keeps beside the driver; nil only while both are being made.
     unowned var handler: (any TaskEffectHandler)?
 
@@ -25,22 +28,39 @@ final class TaskDriver {
     /// The moment at which the current batch began.
     var now: MonotonicTime { self.engine.now }
 
+    /// Gives a task's machine an input; what follows from it is carried out by ``drain()``.
     func feed(_ input: TaskMachine.Input, to record: TaskRecord) {
-        record.stepping.depth += 1
-        let first = self.effects.count
         record.machine.handle(input, at: self.now, &self.effects)
-        let end = self.effects.count
-        for index in first..<end {
-            let effect = self.effects[index]
+        for effect in self.effects { self.queue.append((record, effect)) }
+        self.effects.removeAll(keepingCapacity: true)
+        self.touch(record)
+    }
+
+    /// Carries out what followed from the inputs so far, in order, and then shows what has changed.
+    func drain() {
+        var next = 0
+        while next < self.queue.count {
+            let (record, effect) = self.queue[next]
+            next += 1
             if case .report(let report) = effect {
                 self.publishReport(report, record)
             } else {
                 self.handler?.carryOut(effect, record)
             }
         }
-        while self.effects.count > first { self.effects.removeLast() }
-        record.stepping.depth -= 1
-        self.settle(record)
+        self.queue.removeAll(keepingCapacity: next <= 4096)
+        for record in self.touched {
+            record.isTouched = false
+            self.settle(record)
+        }
+        self.touched.removeAll(keepingCapacity: self.touched.count <= 4096)
+    }
+
+    /// The task's clocks and shared state follow when everything has been carried out.
+    func touch(_ record: TaskRecord) {
+        guard !record.isTouched else { return }
+        record.isTouched = true
+        self.touched.append(record)
     }
 
     private func publishReport(_ report: TaskMachine.Report, _ record: TaskRecord) {
@@ -57,9 +77,8 @@ final class TaskDriver {
         self.publisher.publish(change, of: record.task)
     }
 
-    /// Lets the clocks follow what happened, and writes the shared state; nothing while an input is being handled.
-    func settle(_ record: TaskRecord) {
-        guard record.stepping.depth == 0, !record.machine.isOver else { return }
+    private func settle(_ record: TaskRecord) {
+        guard !record.machine.isOver else { return }
         record.clocks.follow(record.clockInputs, at: self.now)
         self.timers.update(record, at: self.now)
         let (state, progress) = (record.machine.state, record.progress)

@@ -9,7 +9,9 @@ final class TaskRecord {
 
     var machine = TaskMachine()
     var clocks: TaskClocks
-    var stepping = SteppingState()
+    var timer = TaskTimer.off
+    /// True while the driver has to write its shared state.
+    var isTouched = false
     var gate = GateState()
     var retry = RetryState()
     var attempt: AttemptState
@@ -105,6 +107,9 @@ final class TaskRecord {
         guard self.request.sha256 != nil, case .memory = self.destination else { return false }
         return true
     }
+
+    /// True while an attempt is under way that nothing has put an end to.
+    var isUnderWay: Bool { self.live != nil && self.machine.isOnWire }
 
     var waitsAtGate: Bool { self.machine.waitsAtGate }
 

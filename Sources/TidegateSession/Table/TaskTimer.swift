@@ -1,13 +1,6 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What the driver keeps in each task's record.
-struct SteppingState {
-    var timer = TaskTimer.off
-    /// How deep inputs are being handled; the task's shared state is written when the last one is done.
-    var depth = 0
-}
-
 /// The one timer that serves all clocks of a task.
 enum TaskTimer {
     case off

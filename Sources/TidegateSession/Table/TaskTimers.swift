@@ -21,11 +21,11 @@ final class TaskTimers {
     func update(_ record: TaskRecord, at now: MonotonicTime) {
         let due = record.machine.isOver ? nil : record.clocks.nextDue
         // A timer that fires too early only looks again; one that moves with every byte would cost more.
-        if let old = record.stepping.timer.due, let due, old <= due { return }
+        if let old = record.timer.due, let due, old <= due { return }
         self.cancel(record)
         guard let due else { return }
         guard due - now > TaskTimers.interval else { return self.set(record, at: due) }
-        record.stepping.timer = .pending(due: due)
+        record.timer = .pending(due: due)
         if self.pending.isEmpty {
             _ = self.timers.schedule(after: TaskTimers.interval, token: SessionTimer.pendingTimers.token)
         }
@@ -33,14 +33,14 @@ final class TaskTimers {
     }
 
     func cancel(_ record: TaskRecord) {
-        if case .set(let timer, _) = record.stepping.timer { self.timers.cancel(timer) }
-        record.stepping.timer = .off
+        if case .set(let timer, _) = record.timer { self.timers.cancel(timer) }
+        record.timer = .off
     }
 
     /// Sets the timers of the tasks that are still there.
     func setPending() {
         for number in self.pending {
-            guard let record = self.table[number], case .pending(let due) = record.stepping.timer else { continue }
+            guard let record = self.table[number], case .pending(let due) = record.timer else { continue }
             self.set(record, at: due)
         }
         self.pending.removeAll(keepingCapacity: self.pending.count <= 4096)
@@ -48,6 +48,6 @@ final class TaskTimers {
 
     private func set(_ record: TaskRecord, at due: MonotonicTime) {
         let timer = self.timers.schedule(at: due, token: SessionTimer.task(record.number).token)
-        record.stepping.timer = .set(timer, due: due)
+        record.timer = .set(timer, due: due)
     }
 }
