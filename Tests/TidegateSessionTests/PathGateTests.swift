@@ -44,18 +44,14 @@ struct PathGateTests {
 
     private final class Fixture {
         let paths: ScriptedPathSource
-        let resolver = ScriptedResolver()
         let timers = RecordedTimers()
         let events = Events()
         let gate: PathGate
-        let lookup: AddressLookup
 
         init(_ verdict: Verdict = ScriptedPathSource.routed()) {
             let (paths, events) = (ScriptedPathSource(verdict), self.events)
             self.paths = paths
-            let gate = PathGate(paths: paths, timers: self.timers) { events.add($0, $1) }
-            self.gate = gate
-            self.lookup = AddressLookup(gate: gate, paths: paths, resolver: self.resolver) { events.add($0, $1) }
+            self.gate = PathGate(paths: paths, timers: self.timers) { events.add($0, $1) }
         }
     }
 
@@ -105,6 +101,7 @@ struct PathGateTests {
         #expect(fixture.gate.takeAwaitingVerdict(of: state) == [1])
         #expect(fixture.gate.evaluate(.init(), at: state) == .open)
         state.update(TargetVerdict(target: state.target, verdict: ScriptedPathSource.lost(.noCarrier)))
+        fixture.gate.inputEnded()
         let shut = try #require(Self.shut(fixture.gate.evaluate(.init(), at: state)))
         #expect(shut.reason == .path)
         #expect(shut.message == "no path: the link has no carrier")
@@ -129,6 +126,7 @@ struct PathGateTests {
         let before = fixture.events.verdicts.count
         fixture.paths.say(Verdict(level: .online), for: .ipv4)
         #expect(fixture.events.verdicts.count == before + 1)
+        fixture.gate.inputEnded()
         #expect(fixture.gate.evaluate(policy, at: state) == .open)
     }
 
@@ -161,15 +159,14 @@ struct PathGateTests {
                 ]))
         var gate = GateState()
         let state = fixture.gate.attach(1, &gate, to: target)
-        #expect(fixture.lookup.addresses(of: state, at: Self.now) == [here])
-        #expect(fixture.resolver.asked.isEmpty)
+        #expect(fixture.gate.addresses(of: state, at: Self.now) == [here])
 
         var other = GateState()
         let unnamed = fixture.gate.attach(2, &other, to: try Target("b.test:80"))
-        #expect(fixture.lookup.addresses(of: unnamed, at: Self.now) == nil)
+        #expect(fixture.gate.addresses(of: unnamed, at: Self.now) == nil)
         var literal = GateState()
         let number = fixture.gate.attach(3, &literal, to: try Target("192.0.2.9:80"))
-        #expect(fixture.lookup.addresses(of: number, at: Self.now) == [try #require(IPAddress("192.0.2.9"))])
+        #expect(fixture.gate.addresses(of: number, at: Self.now) == [try #require(IPAddress("192.0.2.9"))])
     }
 
     @Test("On a new network the last verdict's addresses do not count until the next verdict")
@@ -183,11 +180,12 @@ struct PathGateTests {
         fixture.paths.say(verdict)
         var gate = GateState()
         let state = fixture.gate.attach(1, &gate, to: target)
-        fixture.lookup.networkChanged()
-        #expect(fixture.lookup.addresses(of: state, at: Self.now) == nil)
-        #expect(fixture.resolver.invalidations == 1)
+        let effects = fixture.gate.networkChanged()
+        #expect(fixture.gate.addresses(of: state, at: Self.now) == nil)
+        #expect(effects.count == 1)
+        if case .forgetNames = effects[0] {} else { Issue.record("names are kept: \(effects)") }
         state.update(verdict)
-        #expect(fixture.lookup.addresses(of: state, at: Self.now) == [address])
+        #expect(fixture.gate.addresses(of: state, at: Self.now) == [address])
     }
 
     @Test("A path is moved, down or back by the verdict for the address that is used")

@@ -3,22 +3,8 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 /// Has attempts ask about stored responses, delivers those that servers confirm, and stores new ones.
-final class ResponseRevalidator {
-    private let store: ValidatorStore?
-    private let disk: DiskThread
-    private let driver: TaskDriver
-    private let deliver: @Sendable (_ task: UInt64, DownloadWriter.Event) -> Void
-
-    init(
-        store: ValidatorStore?, disk: DiskThread, driver: TaskDriver,
-        deliver: @escaping @Sendable (_ task: UInt64, DownloadWriter.Event) -> Void
-    ) {
-        self.store = store
-        self.disk = disk
-        self.driver = driver
-        self.deliver = deliver
-        self.reportProblems()
-    }
+struct ResponseRevalidator {
+    let store: ValidatorStore?
 
     // MARK: - Asking
 
@@ -76,19 +62,21 @@ final class ResponseRevalidator {
 
     /// The server says that what is stored is still its own; false if it speaks of something else, and has to be asked
     /// for all of it.
-    func confirms(_ record: TaskRecord, by end: AttemptEnd) -> Bool {
+    func confirms(_ record: TaskRecord, by end: AttemptEnd, _ tasks: inout SessionTasks) -> Bool {
         guard let state = record.download.revalidation, let asked = state.asked, let head = end.outcome.head else {
             return false
         }
         state.confirmed = asked.updated(by: head)
-        if state.confirmed == nil { self.askForAll(record, asked) }
+        if state.confirmed == nil { self.askForAll(record, asked, &tasks) }
         return state.confirmed != nil
     }
 
-    private func askForAll(_ record: TaskRecord, _ stored: StoredResponse) {
+    private func askForAll(
+        _ record: TaskRecord, _ stored: StoredResponse, _ tasks: inout SessionTasks
+    ) {
         record.download.revalidation?.asksForAll = true
         self.store?.remove(stored)
-        self.removeObsoleteFiles()
+        self.removeObsoleteFiles(&tasks)
     }
 
     /// Notes what a good response has to be stored with; true if it is stored before its task is over.
@@ -105,55 +93,42 @@ final class ResponseRevalidator {
     }
 
     /// A request that may have changed what its URL stands for has succeeded (RFC 9111 4.4).
-    func invalidate(_ end: AttemptEnd, _ record: TaskRecord) {
+    func invalidate(_ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let store = self.store, let status = end.status, (200..<400).contains(status),
             !["GET", "HEAD", "OPTIONS", "TRACE"].contains(record.hop.method), store.remove(url: record.hop.url.text)
         else { return }
-        self.removeObsoleteFiles()
+        self.removeObsoleteFiles(&tasks)
     }
 
     // MARK: - Bodies
 
     /// Begins to read the body that a server has confirmed; false if there is none to be confirmed.
-    func restore(_ record: TaskRecord) -> Bool {
+    func restore(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let stored = state.confirmed else {
             return false
         }
-        let (deliver, number, isHead) = (self.deliver, record.number, record.hop.method == "HEAD")
+        let isHead = record.hop.method == "HEAD"
         let isKept = !state.isForgotten && !StoredRequest.forbidsStoring(stored.head?.fields("Cache-Control") ?? [])
-        let isStarted = self.disk.perform {
-            () throws(FileError) -> [UInt8]? in
-            var body: [UInt8] = []
-            switch stored.body {
-            case .stored:
-                guard !isHead else { break }
-                do throws(ValidatorStoreError) { body = try store.body(of: stored) } catch {
-                    store.note(error)
-                    return nil
-                }
-            case .file(let path, let identity, _):
-                guard try FileIdentity.of(FileLocation(path)) == identity else { return nil }
-            }
-            if isKept { store.refresh(stored) } else { store.remove(stored) }
-            store.removeObsoleteFiles()
-            return body
-        } completion: {
-            deliver(number, .restored((try? $0.get()) ?? nil))
-        }
-        if !isStarted { self.driver.feed(.committed(isGood: false), to: record) }
+        tasks.add(
+            .disk(
+                DiskJob(task: record.number) {
+                    guard let body = store.readBody(of: stored, isHead: isHead) else { return .restored(nil) }
+                    if isKept { store.refresh(stored) } else { store.remove(stored) }
+                    store.removeObsoleteFiles()
+                    return .restored(body)
+                }))
         return true
     }
 
     /// The body of a confirmed response was read; nil if it is damaged or gone, and has to come from the server.
-    func restored(_ body: [UInt8]?, _ record: TaskRecord) {
-        self.reportProblems()
+    func restored(_ body: [UInt8]?, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard record.machine.phase == .finishing, let state = record.download.revalidation,
             let stored = state.confirmed
         else { return }
         guard let body else {
             // The store has removed what is damaged; what cannot be read now may be read later.
             (state.confirmed, state.asksForAll) = (nil, true)
-            return self.driver.feed(.commitLeads, to: record)
+            return tasks.feed(.commitLeads, to: record)
         }
         record.download.body = body
         record.result.head = stored.head
@@ -162,53 +137,65 @@ final class ResponseRevalidator {
         record.result.delivered = Int64(body.count)
         if case .file = stored.body { record.result.movedTo = record.destination.path }
         if record.request.sha256 != nil { record.result.sha256 = stored.sha256 }
-        self.driver.feed(.committed(isGood: true), to: record)
+        tasks.feed(.committed(isGood: true), to: record)
     }
 
     /// Begins to store the response of a task whose body is whole; false if there is nothing to wait for.
-    func store(_ record: TaskRecord) -> Bool {
+    func store(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let candidate = state.candidate else {
             return false
         }
         state.candidate = nil
-        let (deliver, number) = (self.deliver, record.number)
         let (file, body, sha256) = (record.download.file, record.download.body, record.result.sha256)
         let path = record.paths?.absoluteDestination ?? ""
-        return self.disk.perform {
-            () throws(FileError) -> Bool in
-            var response = candidate
-            if let file {
-                response.body = .file(path: path, try file.identity(), sha256: sha256)
-            } else {
-                response.body = .stored(length: body.count, sha256: MessageDigest.sha256(body).hexadecimal)
-            }
-            store.tryPut(response, body: file == nil ? body : nil)
-            return true
-        } completion: { _ in
-            deliver(number, .stored)
-        }
-    }
-
-    /// The response of a task was stored, or could not be: neither is the task's fault.
-    func stored(_ record: TaskRecord) {
-        self.reportProblems()
-        self.driver.feed(.committed(isGood: true), to: record)
+        tasks.add(
+            .disk(
+                DiskJob(task: record.number, refusal: .stored) {
+                    var response = candidate
+                    if let file {
+                        guard let identity = try? file.identity() else { return .stored }
+                        response.body = .file(path: path, identity, sha256: sha256)
+                    } else {
+                        response.body = .stored(length: body.count, sha256: MessageDigest.sha256(body).hexadecimal)
+                    }
+                    store.tryPut(response, body: file == nil ? body : nil)
+                    return .stored
+                }))
+        return true
     }
 
     // MARK: - The store
 
-    private func removeObsoleteFiles() {
+    private func removeObsoleteFiles(_ tasks: inout SessionTasks) {
         guard let store = self.store else { return }
-        self.disk.perform {
-            () throws(FileError) -> Void in
-            store.removeObsoleteFiles()
-        } completion: { _ in
-        }
+        tasks.add(
+            .disk(
+                DiskJob {
+                    store.removeObsoleteFiles()
+                    return nil
+                }))
     }
 
-    private func reportProblems() {
+    /// Publishes what the store had to drop.
+    func reportProblems(_ tasks: inout SessionTasks) {
         for problem in self.store?.takeProblems() ?? [] {
-            self.driver.publisher.publish(.storedResponseDropped(file: problem.file, problem: problem.problem))
+            tasks.add(.announce(.storedResponseDropped(file: problem.file, problem: problem.problem)))
+        }
+    }
+}
+
+extension ValidatorStore {
+    // Blocks: for the disk thread. Nil if the body is damaged or gone.
+    fileprivate func readBody(of stored: StoredResponse, isHead: Bool) -> [UInt8]? {
+        switch stored.body {
+        case .stored:
+            guard !isHead else { return [] }
+            do throws(ValidatorStoreError) { return try self.body(of: stored) } catch {
+                self.note(error)
+                return nil
+            }
+        case .file(let path, let identity, _):
+            return (try? FileIdentity.of(FileLocation(path))) == identity ? [] : nil
         }
     }
 }

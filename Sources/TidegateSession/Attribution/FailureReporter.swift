@@ -1,18 +1,14 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Publishes failures with whose fault they were, and ends tasks that cannot go on.
-final class FailureReporter {
-    private let driver: TaskDriver
+/// Publishes failures with the responsible party.
+struct FailureReporter {
     private let gate: PathGate
     private let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
     private var attributor = FaultAttributor()
 
     /// A reporter; `diagnosis` gives what the latest diagnosis of the host found over a family.
-    init(
-        driver: TaskDriver, gate: PathGate, diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?
-    ) {
-        self.driver = driver
+    init(_ gate: PathGate, diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?) {
         self.gate = gate
         self.diagnosis = diagnosis
     }
@@ -20,25 +16,28 @@ final class FailureReporter {
     // MARK: - Attempts
 
     /// Remembers whether an attempt reached its server; any answer at all shows that the path works.
-    func notePeer(_ end: AttemptEnd, _ record: TaskRecord) {
+    mutating func notePeer(_ end: AttemptEnd, _ record: TaskRecord, at now: MonotonicTime) {
         guard let target = record.target, let path = end.live.path.current else { return }
         let isReached = end.outcome.head != nil
         guard isReached || end.missedPeer else { return }
-        self.attributor.note(target.number, on: path, isReached: isReached, at: self.driver.now)
+        self.attributor.note(target.number, on: path, isReached: isReached, at: now)
     }
 
-    func publishFailure(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool) {
-        let attribution = self.attribute(end, record)
-        self.driver.publish(
+    func publishFailure(
+        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool,
+        _ tasks: inout SessionTasks
+    ) {
+        let attribution = self.attribute(end, record, at: tasks.now)
+        tasks.publish(
             .attemptFailed(end.summary(of: record.attempt), failure, attribution, isCharged: isCharged), record)
     }
 
-    private func attribute(_ end: AttemptEnd, _ record: TaskRecord) -> Attribution? {
+    private func attribute(_ end: AttemptEnd, _ record: TaskRecord, at now: MonotonicTime) -> Attribution? {
         guard let failure = end.failure else { return nil }
         let found = self.diagnosis(self.family(end, record))
         let attribution = self.attributor.attribute(
             self.evidence(end, failure, record, found), target: record.target?.number, on: end.live.path.current,
-            at: self.driver.now, diagnosed: found?.moment)
+            at: now, diagnosed: found?.moment)
         record.result.attribution = attribution
         return attribution
     }
@@ -120,40 +119,9 @@ final class FailureReporter {
         return FailureSentence("\(clause) (through the proxy \(proxy))", of: url)
     }
 
-    // MARK: - Tasks
-
-    /// Publishes how the task left its gate, once for every attempt.
-    func leaveGate(_ record: TaskRecord, _ result: TaskEvent.GateResult) {
-        if let change = self.gate.leave(record.number, &record.gate, result, now: self.driver.now) {
-            self.driver.publish(change, record)
-        }
-    }
-
     /// Attributes a failure that was no attempt's.
     func attribute(_ failure: TaskFailure, _ record: TaskRecord) {
         record.result.attribution = self.attributor.attribute(
             failure, verdict: record.target?.verdict(for: nil) ?? .unknown)
-    }
-
-    /// Fails a task for a reason that is no attempt's.
-    func fail(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence) {
-        guard !record.machine.isOver, record.machine.phase != .finishing else { return }
-        if failure != .gateTimeout { self.leaveGate(record, .cancelled) }
-        if record.result.attribution == nil { self.attribute(failure, record) }
-        self.close(record, failure, sentence)
-    }
-
-    /// Fails a task whose last attempt was published.
-    func close(_ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence) {
-        record.result.failure = failure
-        record.result.sentence = sentence
-        self.driver.feed(.fail, to: record)
-    }
-
-    /// Ends a task with an attempt's failure.
-    func giveUp(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) {
-        record.retry.counter.charge(madeProgress: false)
-        self.publishFailure(record, end, failure, isCharged: true)
-        self.close(record, failure, self.sentence(end, record))
     }
 }

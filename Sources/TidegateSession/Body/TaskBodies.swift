@@ -13,9 +13,6 @@ struct TaskBodies {
         case readerIsGone
     }
 
-    let driver: TaskDriver
-    let failures: FailureReporter
-    let writer: DownloadWriter
     let journal: JournalWriter
     let random: RandomSource
     let diskRecheck: Duration
@@ -23,37 +20,28 @@ struct TaskBodies {
 
     // MARK: - Preparing
 
-    /// Looks once, before anything is waited for, whether the task can begin and end here; false if it failed.
-    func prepare(_ record: TaskRecord) -> Bool {
-        guard !record.download.isPrepared else { return true }
+    /// Looks once, before anything is waited for, whether the task can begin and end here; gives what prevents it.
+    func prepare(_ record: TaskRecord) -> TaskProblem? {
+        guard !record.download.isPrepared else { return nil }
         record.download.isPrepared = true
         if let error = record.request.policyError {
-            self.failures.fail(record, .invalidRequest, FailureSentence(error.description))
-            return false
+            return TaskProblem(.invalidRequest, FailureSentence(error.description))
         }
         do {
             if record.request.createsDirectories { try record.paths?.createDirectories() }
-            if let obstacle = record.paths?.obstacle() {
-                self.failures.fail(record, .fileError, FailureSentence(obstacle))
-                return false
-            }
+            if let obstacle = record.paths?.obstacle() { return TaskProblem(.fileError, FailureSentence(obstacle)) }
             // It may have been accepted long ago.
-            if let state = record.journal, let problem = JournalWriter.bodyProblem(state.task) {
-                self.failures.fail(record, problem.failure, FailureSentence(problem.message))
-                return false
-            }
+            if let state = record.journal, let problem = JournalWriter.bodyProblem(state.task) { return problem }
             if let file = record.request.bodyFile { record.download.uploadIdentity = try FileIdentity.of(file) }
-            guard self.connectStreams(record) else { return false }
+            if let problem = self.connectStreams(record) { return problem }
             try self.adoptEarlierPart(record)
-            return true
+            return nil
         } catch {
-            self.failures.fail(record, error.failure, FailureSentence(self.message(for: error, record)))
-            return false
+            return TaskProblem(error.failure, FailureSentence(self.message(for: error, record)))
         }
     }
 
-    // False if the task has failed because one of its streams is another task's.
-    private func connectStreams(_ record: TaskRecord) -> Bool {
+    private func connectStreams(_ record: TaskRecord) -> TaskProblem? {
         let (deliver, number, id) = (self.deliver, record.number, record.task.id)
         var other: String?
         if case .stream(let stream) = record.request.body, !stream.claim(for: id) { other = "request" }
@@ -63,17 +51,14 @@ struct TaskBodies {
         {
             other = "response"
         }
-        guard let other else { return true }
-        self.failures.fail(record, .invalidRequest, "the stream for the \(other)'s body is another task's")
-        return false
+        return other.map { TaskProblem(.invalidRequest, "the stream for the \($0)'s body is another task's") }
     }
 
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
         guard record.keepsBytes, let paths = record.paths, let point = try self.earlierPoint(record, paths) else {
             return
         }
-        try self.writer.adoptPartial(
-            &record.download, at: paths, permissions: record.destination.permissions, point)
+        try record.download.adoptPartial(at: paths, permissions: record.destination.permissions, point)
     }
 
     private func earlierPoint(_ record: TaskRecord, _ paths: DownloadPaths) throws(FileError) -> ResumePoint? {
@@ -94,7 +79,7 @@ struct TaskBodies {
     // MARK: - Attempts
 
     func checkUpload(_ record: TaskRecord) throws(FileError) {
-        if let file = record.request.bodyFile { try self.writer.checkUpload(record.download, at: file) }
+        if let file = record.request.bodyFile { try record.download.checkUpload(at: file) }
     }
 
     func upload(of record: TaskRecord) -> AttemptBody {
@@ -128,39 +113,42 @@ struct TaskBodies {
 
     func fileSink(of record: TaskRecord) throws(FileError) -> BodySink {
         guard let paths = record.paths else { return .discard }
-        return try self.writer.openSink(
-            &record.download, at: paths, permissions: record.destination.permissions)
+        return try record.download.openSink(at: paths, permissions: record.destination.permissions)
     }
 
     // MARK: - While bytes come
 
-    func beginWriteBack(_ record: TaskRecord) {
+    func beginWriteBack(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let progress = record.live?.progress else { return }
-        self.writer.beginWriteBack(record.download, upTo: progress.offset + progress.received)
+        if let job = record.download.writeBack(upTo: progress.offset + progress.received) { tasks.add(.disk(job)) }
     }
 
     /// Writes down, now and then, how far a download is that another process may continue.
-    func noteOffset(_ record: TaskRecord) {
+    func noteOffset(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let file = record.download.file, let live = record.live, record.download.partial.validator != nil,
-            self.driver.now >= live.nextNote
+            tasks.now >= live.nextNote
         else { return }
         let offset = live.progress.offset + live.progress.received
         if record.journal != nil {
             guard record.keepsBytes, let journal = self.journal.journal else { return }
-            live.nextNote = self.driver.now + journal.checkpointInterval
-            let entry = self.offsetEntry(offset, record)
-            self.writer.synchronize(file) { journal.record(entry) { _ in } }
+            live.nextNote = tasks.now + journal.checkpointInterval
+            let entry = self.offsetEntry(offset, record, at: tasks.now)
+            tasks.add(.disk(DiskJob(synchronizing: file) { journal.record(entry) { _ in } }))
         } else if record.continues {
-            live.nextNote = self.driver.now + .seconds(2)
-            self.writer.noteOffset(
-                file, url: record.request.address.text, record.download.partial.point(at: offset))
+            live.nextNote = tasks.now + .seconds(2)
+            let (url, point) = (record.request.address.text, record.download.partial.point(at: offset))
+            tasks.add(
+                .disk(
+                    DiskJob(synchronizing: file) { () throws(FileError) in
+                        try file.paths.writeRecord(url: url, point)
+                    }))
         }
     }
 
-    private func offsetEntry(_ offset: Int64, _ record: TaskRecord) -> JournalEntry {
+    private func offsetEntry(_ offset: Int64, _ record: TaskRecord, at now: MonotonicTime) -> JournalEntry {
         JournalWriter.offsetEntry(
             record.task.id, record.download.partial, offset: offset,
-            self.journal.lifetime(of: record, at: self.driver.now))
+            self.journal.lifetime(of: record, at: now))
     }
 
     // MARK: - Digests
@@ -195,21 +183,21 @@ struct TaskBodies {
     // MARK: - Ends
 
     /// Begins to commit or to sum up a body that is whole.
-    func commit(_ record: TaskRecord) {
-        let isStarted =
-            if record.download.file == nil {
-                self.writer.sumUp(&record.download, of: record.number, expecting: record.request.sha256)
+    func commit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
+        let digest = record.request.sha256
+        let job =
+            if let file = record.download.file {
+                record.download.commit(
+                    file, of: record.number, permissions: record.destination.permissions, digest: digest)
             } else {
-                self.writer.commit(
-                    &record.download, of: record.number, permissions: record.destination.permissions,
-                    digest: record.request.sha256)
+                record.download.sumUp(of: record.number, expecting: digest)
             }
-        if !isStarted { self.driver.feed(.committed(isGood: false), to: record) }
+        tasks.add(.disk(job))
     }
 
     /// Everything that came has to come again.
     func forgetBody(_ record: TaskRecord) {
-        self.writer.forgetBody(&record.download)
+        record.download.forgetBody()
         record.result.delivered = 0
         record.result.sha256 = nil
         record.resetRedirects()
@@ -228,32 +216,17 @@ struct TaskBodies {
     }
 
     /// Keeps or removes what an ended task leaves on the disk; false if there is nothing to wait for.
-    func clean(_ record: TaskRecord) -> Bool {
+    func clean(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard record.download.hasTemporary, let paths = record.paths else { return false }
         let isKept = (self.leavesPart(record) || record.isPreserved) && record.download.partial.resumePoint != nil
         let offset = record.download.partial.offset
-        return self.writer.clean(
-            record.download, of: record.number, at: paths,
-            keeping: DownloadWriter.Remainder(
-                url: record.request.address.text,
-                point: isKept ? record.download.partial.point(at: offset) : nil,
-                entry: record.isPreserved && isKept ? self.offsetEntry(offset, record) : nil),
-            journal: self.journal.journal)
-    }
-}
-
-extension JournalWriter {
-    /// How far a task has come in its life, and what it has used up.
-    func lifetime(of record: TaskRecord, at now: MonotonicTime) -> TaskLifetime {
-        self.lifetime(
-            record.clocks.lifetime(at: now),
-            RetryProgress(
-                active: record.clocks.activeTime(at: now), waited: record.clocks.waitedTime(at: now),
-                charged: record.retry.counter.charged, inARow: record.retry.counter.inARow))
-    }
-
-    /// Writes down what an accepted task has used up.
-    func noteAttempt(_ record: TaskRecord, at now: MonotonicTime) {
-        if record.journal != nil { self.noteAttempt(record.task.id, self.lifetime(of: record, at: now)) }
+        let remainder = DownloadRemainder(
+            url: record.request.address.text, point: isKept ? record.download.partial.point(at: offset) : nil,
+            entry: record.isPreserved && isKept ? self.offsetEntry(offset, record, at: tasks.now) : nil)
+        tasks.add(
+            .disk(
+                record.download.clean(
+                    of: record.number, at: paths, keeping: remainder, journal: self.journal.journal)))
+        return true
     }
 }

@@ -36,30 +36,28 @@ struct DelegateDispatcher {
 
     /// Asks a hook; the answer comes back as an event.
     func ask(
-        _ state: DelegateState, of task: UInt64, _ question: DelegateState.Question,
+        _ record: TaskRecord, _ question: DelegateState.Question, _ tasks: inout SessionTasks,
         _ hook: @escaping @Sendable () async -> HookAnswer
     ) {
-        state.hook.call?.cancel()
-        state.hook.number += 1
-        state.hook.question = question
-        let (deliver, number) = (self.deliver, state.hook.number)
-        state.hook.call = Task { deliver(task, .answered(question: number, await hook())) }
+        let state = record.ownDelegate
+        state.questions += 1
+        state.question = question
+        tasks.add(.ask(task: record.number, question: state.questions, hook))
     }
 
     /// The question that an answer is about; nil if it is not open any more.
-    func takeQuestion(_ number: Int, of state: DelegateState) -> DelegateState.Question? {
-        guard state.hook.number == number, let question = state.hook.question else { return nil }
-        state.hook.question = nil
-        state.hook.call = nil
-        return question
+    func takeQuestion(_ number: Int, of record: TaskRecord) -> DelegateState.Question? {
+        guard let state = record.delegate, state.questions == number else { return nil }
+        defer { state.question = nil }
+        return state.question
     }
 
     /// The answer is not waited for any more.
-    func stopAsking(_ state: DelegateState, of task: TaskID) {
-        state.hook.question = nil
-        state.hook.call?.cancel()
-        state.hook.call = nil
-        state.bodyStream?.stop(task)
+    func stopAsking(_ record: TaskRecord, _ tasks: inout SessionTasks) {
+        guard let state = record.delegate else { return }
+        if state.question != nil { tasks.add(.stopAsking(task: record.number)) }
+        state.question = nil
+        state.bodyStream?.stop(record.task.id)
     }
 
     // MARK: - Observers
@@ -88,41 +86,27 @@ struct DelegateDispatcher {
         return observer
     }
 
-    /// Passes on the bytes that have come since the last time.
-    func flushData(_ state: DelegateState, of task: TransferTask) {
-        guard let observer = state.observed.observer else { return }
-        let (all, own) = (self.sessionObserver?.data, task.handlers?.observer.data)
+    /// Passes on what observers have not got yet of the body.
+    func flushData(_ record: TaskRecord, _ tasks: inout SessionTasks) {
+        guard let state = record.delegate, let observer = state.observed.observer else { return }
         for chunk in observer.takeAll() {
-            all?(task, state.observed.offset, chunk)
-            own?(task, state.observed.offset, chunk)
+            tasks.add(.showData(record.task, offset: state.observed.offset, chunk))
             state.observed.offset += Int64(chunk.count)
         }
     }
 
-    func didProgress(_ task: TransferTask, _ progress: @autoclosure () -> TransferProgress) {
-        let (all, own) = (self.sessionObserver?.progress, task.handlers?.observer.progress)
-        guard all != nil || own != nil else { return }
-        let progress = progress()
-        all?(task, progress)
-        own?(task, progress)
+    func didReceive(_ chunk: [UInt8], at offset: Int64, _ task: TransferTask) {
+        self.sessionObserver?.data?(task, offset, chunk)
+        task.handlers?.observer.data?(task, offset, chunk)
+    }
+
+    func didProgress(_ task: TransferTask, _ progress: TransferProgress) {
+        self.sessionObserver?.progress?(task, progress)
+        task.handlers?.observer.progress?(task, progress)
     }
 
     func didComplete(_ task: TransferTask, _ result: TaskResult) {
         self.sessionObserver?.completion?(task, result)
         task.handlers?.observer.completion?(task, result)
-    }
-
-    // MARK: - Completion handlers on other executors
-
-    /// True if the task's completion handler has to return before its end is published; starts it the first time.
-    func waitsForHandler(_ task: TransferTask, _ state: DelegateState?, _ result: TaskResult) -> Bool {
-        guard let completion = task.handlers?.completion else { return false }
-        guard state?.didFinishHandler != true else {
-            completion.run(task, result)
-            return false
-        }
-        let (deliver, number) = (self.deliver, task.number)
-        completion.run(task, result) { deliver(number, .handlerReturned) }
-        return true
     }
 }

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What the delegate dispatcher keeps of a task with hooks, observers or something else that few have.
+/// What is kept of a task with hooks, observers or something else that few have.
 final class DelegateState {
     /// What a hook is asked, and what depends on its answer.
     enum Question {
@@ -19,14 +19,6 @@ final class DelegateState {
         case newBody(AttemptID, [IPAddress])
     }
 
-    /// The question that is open.
-    struct PendingHook {
-        var question: Question?
-        /// Counts questions, so that an answer to an older one is recognised.
-        var number = 0
-        var call: Task<Void, Never>?
-    }
-
     /// What observers get of the current attempt's body.
     struct ObservedBody {
         var observer: BodyObserver?
@@ -34,7 +26,10 @@ final class DelegateState {
         var offset: Int64 = 0
     }
 
-    var hook = PendingHook()
+    /// The question that is open.
+    var question: Question?
+    /// Counts questions, so that an answer to an older one is recognised.
+    var questions = 0
     var observed = ObservedBody()
     /// Where the body goes instead of where the request says.
     var destination: Destination?

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What the download writer keeps in each task's record.
+/// What a task has of its bodies.
 struct DownloadState {
     var partial = PartialBody()
     var file: DownloadFile?

@@ -1,14 +1,9 @@
 internal import TidegateCore
 
-/// Finds the addresses that attempts go to: those of the verdict, or else the resolver's.
-struct AddressLookup {
+// The addresses that attempts go to: those of the verdict, or else the resolver's.
+extension PathGate {
     /// How long an answer is kept for other tasks: the resolver knows how long names are good for.
     private static let lookupTime = Duration.seconds(5)
-
-    let gate: PathGate
-    let paths: any PathSource
-    let resolver: any NameResolver
-    let deliver: @Sendable (_ target: UInt64, PathGate.Event) -> Void
 
     /// The addresses that an attempt goes to; nil while the resolver has to be asked.
     func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {
@@ -21,10 +16,10 @@ struct AddressLookup {
         return state.name.addresses(at: now).map { state.name.silentLast($0, at: now) }
     }
 
-    /// The task waits for the addresses of its target's name.
-    func awaitAddresses(_ task: UInt64, _ gate: inout GateState, of state: TargetState) {
+    /// The task waits for the addresses of its target's name; gives the question if it was not asked yet.
+    func awaitAddresses(_ task: UInt64, _ gate: inout GateState, of state: TargetState) -> SessionEffect? {
         gate.isListed = true
-        if state.name.wait(task) { self.lookUp(state) }
+        return state.name.wait(task) ? self.lookUp(state) : nil
     }
 
     func stopAwaitingAddresses(_ task: UInt64, _ gate: GateState) {
@@ -35,21 +30,21 @@ struct AddressLookup {
     func resolved(
         _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, of state: TargetState, at now: MonotonicTime
     ) -> [UInt64] {
-        state.name.resolved(result, lookup: lookup, until: now + AddressLookup.lookupTime)
+        state.name.resolved(result, lookup: lookup, until: now + PathGate.lookupTime)
     }
 
-    private func lookUp(_ state: TargetState) {
-        let (deliver, number, lookup) = (self.deliver, state.number, state.name.begin())
-        self.resolver.resolve(state.target.host) { deliver(number, .resolved(lookup: lookup, $0)) }
+    private func lookUp(_ state: TargetState) -> SessionEffect {
+        .resolve(state.target.host, target: state.number, lookup: state.name.begin())
     }
 
-    /// A new connection pool began: addresses and paths of the old network do not count any more.
-    func networkChanged() {
-        self.resolver.invalidate()
-        for state in self.gate.all {
+    /// A new connection pool begins: addresses and paths of the old network do not count any more.
+    func networkChanged() -> [SessionEffect] {
+        var effects = [SessionEffect.forgetNames]
+        for state in self.all {
             state.pooled.forget()
-            if state.name.networkChanged() { self.lookUp(state) }
+            if state.name.networkChanged() { effects.append(self.lookUp(state)) }
         }
+        return effects
     }
 }
 

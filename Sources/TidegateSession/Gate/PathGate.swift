@@ -29,12 +29,14 @@ final class PathGate {
     /// How long a path source may take for its first verdict.
     private static let firstVerdictTime = Duration.seconds(1)
 
-    private let paths: any PathSource
+    let paths: any PathSource
     private let timers: any TimerQueue
     private let deliver: @Sendable (_ target: UInt64, Event) -> Void
     private var targets: [Target: TargetState] = [:]
     private var targetsByNumber: [UInt64: TargetState] = [:]
     private var lastNumber: UInt64 = 0
+    /// What gates of targets were found to be since the current input came.
+    private var evaluated: [(target: UInt64, policy: GatePolicy, admission: GateEvaluator.Admission)] = []
     /// The target of the task before, which is usually the next one's.
     private var latest: TargetState?
 
@@ -125,11 +127,18 @@ final class PathGate {
     func evaluate(_ policy: GatePolicy, at state: TargetState) -> GateEvaluator.Admission {
         if policy.isOpen || (policy.requiresRouteOnly && state.hasRoute) { return .open }
         guard let verdict = state.verdict else { return .open }
+        let known = self.evaluated.first { $0.target == state.number && $0.policy.require == policy.require }
+        if let known { return known.admission }
         let paths = self.paths
-        return GateEvaluator.evaluate(
+        let admission = GateEvaluator.evaluate(
             policy.require, target: verdict, hint: state.lastInterface,
             isInterface: { paths.isInterface($0, of: $1) }, family: { paths.family($0) })
+        self.evaluated.append((state.number, policy, admission))
+        return admission
     }
+
+    /// The input is handled: another one may find other gates.
+    func inputEnded() { if !self.evaluated.isEmpty { self.evaluated = [] } }
 
     /// The task waits for the target's first verdict.
     func awaitVerdict(_ task: UInt64, _ gate: inout GateState, at state: TargetState) {

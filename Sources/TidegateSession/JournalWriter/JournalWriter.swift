@@ -31,30 +31,8 @@ struct JournalWriter {
         case nothing
     }
 
-    /// What keeps a task from sending the file that was accepted.
-    struct BodyProblem {
-        let failure: TaskFailure
-        let message: String
-    }
-
     let journal: (any JournalStorage)?
     let time: any TimeSource
-    let deliver: @Sendable (_ task: UInt64, Event) -> Void
-
-    private func write(_ entry: JournalEntry, of task: UInt64, as write: Write) {
-        let deliver = self.deliver
-        self.journal?.record(entry) { result in
-            var issue: JournalError?
-            if case .failure(let error) = result { issue = error }
-            deliver(task, Event(write: write, error: issue))
-        }
-    }
-
-    /// Reports back once entries can be written again.
-    func awaitDisk(_ task: UInt64) {
-        let deliver = self.deliver
-        self.journal?.whenWritable { deliver(task, Event(write: .writable, error: nil)) }
-    }
 
     // MARK: - Lifetimes
 
@@ -72,20 +50,31 @@ struct JournalWriter {
     }
 
     /// Writes down what the task has used up: another process that goes on with it must not give it everything again.
-    func noteAttempt(_ id: TaskID, _ life: TaskLifetime) { self.journal?.record(.tried(id, life)) { _ in } }
+    func noteAttempt(_ record: TaskRecord, _ tasks: inout SessionTasks) {
+        guard record.journal != nil else { return }
+        tasks.add(.record(.tried(record.task.id, self.lifetime(of: record, at: tasks.now)), answer: nil))
+    }
+
+    /// How far a task has come in its life, and what it has used up.
+    func lifetime(of record: TaskRecord, at now: MonotonicTime) -> TaskLifetime {
+        self.lifetime(
+            record.clocks.lifetime(at: now),
+            RetryProgress(
+                active: record.clocks.activeTime(at: now), waited: record.clocks.waitedTime(at: now),
+                charged: record.retry.counter.charged, inARow: record.retry.counter.inARow))
+    }
 
     /// What keeps a file from being sent as the one that was accepted; nil if nothing does.
-    static func bodyProblem(_ task: JournaledTask) -> BodyProblem? {
+    static func bodyProblem(_ task: JournaledTask) -> TaskProblem? {
         guard case .file(let path, let accepted) = task.description.body else { return nil }
         do {
             let file = FileLocation(path, below: task.description.options.confinedTo)
             guard try FileIdentity.of(file).hasContents(of: accepted) else {
-                return BodyProblem(
-                    failure: .bodyChanged, message: "\(path) changed after the task was accepted")
+                return TaskProblem(.bodyChanged, "\(path) changed after the task was accepted")
             }
             return nil
         } catch {
-            return BodyProblem(failure: error.failure, message: error.description)
+            return TaskProblem(error.failure, FailureSentence(error.description))
         }
     }
 
@@ -93,54 +82,63 @@ struct JournalWriter {
 
     /// Writes down another count of suspensions; it is applied when the answer comes.
     func setSuspensions(
-        _ state: JournalState, of task: TransferTask, _ change: (Int) -> Int, _ life: () -> TaskLifetime,
-        done: (@Sendable (JournalError?) -> Void)?
+        _ record: TaskRecord, _ state: JournalState, to suspensions: Int, done: (@Sendable (JournalError?) -> Void)?,
+        _ tasks: inout SessionTasks
     ) {
-        let (from, to) = (state.suspensions, max(0, change(state.suspensions)))
-        guard from != to else { return done?(nil) ?? () }
+        let (from, to) = (state.suspensions, max(0, suspensions))
+        guard from != to else {
+            if let done { tasks.add(.call { done(nil) }) }
+            return
+        }
         state.suspensions = to
-        self.write(
-            .suspensions(task.id, to, life()), of: task.number, as: .suspensions(from: from, to: to, done: done))
+        tasks.add(
+            .record(
+                .suspensions(record.task.id, to, self.lifetime(of: record, at: tasks.now)),
+                answer: (record.number, .suspensions(from: from, to: to, done: done))))
     }
 
     // MARK: - Sending what may not be sent twice
 
     /// True if an attempt may reach the wire now; false if the journal is written first.
     func mayReachWire(
-        _ state: JournalState, of task: TransferTask, attempt: AttemptID, on addresses: [IPAddress]
+        _ record: TaskRecord, attempt: AttemptID, on addresses: [IPAddress], _ tasks: inout SessionTasks
     ) -> Bool {
-        guard !task.request.isIdempotent, !state.isInDoubt else { return true }
+        guard let state = record.journal, !record.request.isIdempotent, !state.isInDoubt else { return true }
         state.awaiting = (attempt, addresses)
-        self.write(.sending(task.id), of: task.number, as: .sending(attempt))
+        tasks.add(.record(.sending(record.task.id), answer: (record.number, .sending(attempt))))
         return false
     }
 
-    /// The journal has answered about an attempt; `waiting` is the attempt that has not been launched yet.
+    /// The journal has answered about an attempt.
     func sendingAnswered(
-        _ answer: (attempt: AttemptID, error: JournalError?), _ state: JournalState, of task: TransferTask,
-        waiting: AttemptID?, isOver: Bool
+        _ attempt: AttemptID, _ error: JournalError?, _ record: TaskRecord, _ state: JournalState,
+        _ tasks: inout SessionTasks
     ) -> SendDecision {
-        state.isInDoubt = answer.error == nil
-        guard let awaiting = state.awaiting, awaiting.attempt == answer.attempt, waiting == answer.attempt else {
+        state.isInDoubt = error == nil
+        let waiting = record.live.flatMap { $0.isLaunched ? nil : $0.id }
+        guard let awaiting = state.awaiting, awaiting.attempt == attempt, waiting == attempt else {
             // The attempt is gone. A later one may have asked meanwhile, and its answer is still to come.
-            if state.awaiting == nil { self.clearDoubt(state, of: task, isOver: isOver) }
+            if state.awaiting == nil { self.clearDoubt(record, state, &tasks) }
             return .nothing
         }
         state.awaiting = nil
-        return answer.error.map { .waitForDisk($0) } ?? .launch(awaiting.addresses)
+        return error.map { .waitForDisk($0) } ?? .launch(awaiting.addresses)
     }
 
     /// An attempt is over: if nothing has reached the wire yet, another process may try again.
-    func noteReach(_ state: JournalState, of task: TransferTask, reachedWire: Bool, isOver: Bool) {
+    func noteReach(_ record: TaskRecord, reachedWire: Bool, _ tasks: inout SessionTasks) {
+        guard let state = record.journal else { return }
         if reachedWire { state.hasReachedWire = true }
         state.awaiting = nil
-        self.clearDoubt(state, of: task, isOver: isOver)
+        self.clearDoubt(record, state, &tasks)
     }
 
-    private func clearDoubt(_ state: JournalState, of task: TransferTask, isOver: Bool) {
-        guard state.isInDoubt, !state.hasReachedWire, !task.request.isIdempotent, !isOver else { return }
+    private func clearDoubt(_ record: TaskRecord, _ state: JournalState, _ tasks: inout SessionTasks) {
+        guard state.isInDoubt, !state.hasReachedWire, !record.request.isIdempotent, !record.machine.isOver else {
+            return
+        }
         state.isInDoubt = false
-        self.journal?.record(.notSent(task.id)) { _ in }
+        tasks.add(.record(.notSent(record.task.id), answer: nil))
     }
 
     // MARK: - Files
@@ -156,13 +154,11 @@ struct JournalWriter {
     }
 
     /// Writes down that the file is about to be committed; false if it can be committed without.
-    func recordCommit(of task: TransferTask, _ paths: DownloadPaths) -> Bool {
-        guard let journal = self.journal, let file = try? FileIdentity.of(paths.temporary) else { return false }
-        let (deliver, number) = (self.deliver, task.number)
-        journal.record(.placing(task.id, file)) { _ in
-            // Without the entry the file is only fetched again after a crash.
-            deliver(number, Event(write: .committing, error: nil))
-        }
+    func recordCommit(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
+        guard self.journal != nil, record.journal != nil, let paths = record.paths,
+            let file = try? FileIdentity.of(paths.temporary)
+        else { return false }
+        tasks.add(.record(.placing(record.task.id, file), answer: (record.number, .committing)))
         return true
     }
 
@@ -177,8 +173,8 @@ struct JournalWriter {
     // MARK: - Ends
 
     /// True once the end is written, or need not be; false while the answer is awaited.
-    func isEndWritten(_ state: JournalState, of task: TransferTask, _ result: () -> TaskResult) -> Bool {
-        guard !state.isPreserved, self.journal != nil else { return true }
+    func isEndWritten(_ record: TaskRecord, _ result: () -> TaskResult, _ tasks: inout SessionTasks) -> Bool {
+        guard let state = record.journal, !state.isPreserved, self.journal != nil else { return true }
         switch state.end {
         case .written: return true
         case .writing: return false
@@ -189,12 +185,14 @@ struct JournalWriter {
         let end = JournaledEnd(
             outcome: result.outcome, failure: result.failure, explanation: result.explanation, status: result.status,
             bytes: result.bytes, attempts: result.attempts, at: self.time.wall(), party: result.attribution?.party)
-        self.write(.ended(task.id, end), of: task.number, as: .ended)
+        tasks.add(.record(.ended(record.task.id, end), answer: (record.number, .ended)))
         return false
     }
 
     /// The journal has answered about the end; gives the error if that could not be written and is tried again.
-    func endAnswered(_ state: JournalState, _ task: UInt64, _ error: JournalError?) -> JournalError? {
+    func endAnswered(
+        _ record: TaskRecord, _ state: JournalState, _ error: JournalError?, _ tasks: inout SessionTasks
+    ) -> JournalError? {
         guard let error, error.reason != .closed else {
             state.end = .written
             // If the result could not be persisted, keep the task: the next process will run it again.
@@ -203,7 +201,7 @@ struct JournalWriter {
         }
         // A published end must be found after the next crash, too.
         state.end = .open
-        self.awaitDisk(task)
+        tasks.add(.awaitJournal(task: record.number))
         return error
     }
 }

@@ -13,7 +13,7 @@ enum SessionCommand: Sendable {
     indirect case delegate(UInt64, DelegateDispatcher.Event)
     case journal(UInt64, JournalWriter.Event)
     indirect case gate(target: UInt64, PathGate.Event)
-    case disk(UInt64, DownloadWriter.Event)
+    case disk(UInt64, DiskEvent)
     /// Counts what only the session's thread can count.
     case count
     /// Starts no attempt any more: holds what would start one.

@@ -1,3 +1,6 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
 /// What a timer of the session's thread is for.
 enum SessionTimer: Hashable {
     /// A task's clocks.
@@ -37,4 +40,11 @@ enum SessionTimer: Hashable {
 /// What a target's timers are for.
 enum PathTimer: UInt64, CaseIterable {
     case firstVerdict, canary, close
+}
+
+/// Keeps the timers of the session's thread; a timer comes back as its token.
+protocol TimerQueue: AnyObject {
+    func schedule(at moment: MonotonicTime, token: UInt64) -> TransferTimer
+    func schedule(after delay: Duration, token: UInt64) -> TransferTimer
+    func cancel(_ timer: TransferTimer)
 }

@@ -137,6 +137,22 @@ final class TaskRecord {
             isOver: self.machine.isOver || self.machine.phase == .finishing)
     }
 
+    /// What other threads see of it.
+    var view: TaskView {
+        TaskView(
+            state: self.machine.state, progress: self.progress, started: self.result.started,
+            stall: self.live?.path.stall, held: self.machine.heldReasons,
+            lastByte: self.live?.progress.lastActivity, response: self.live?.head.map { ($0, self.finalURL, false) })
+    }
+
+    /// What is left to be seen of it once it is over.
+    var finalView: TaskView {
+        let head = self.result.head ?? self.live?.head
+        return TaskView(
+            progress: self.progress, started: self.result.started,
+            response: head.map { ($0, self.finalURL, self.result.isRevalidated) }, body: self.download.body)
+    }
+
     /// How far the bodies have come.
     var progress: TransferProgress {
         let partial = self.download.partial

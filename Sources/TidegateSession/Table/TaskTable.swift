@@ -3,7 +3,7 @@ internal import TidegateTransfer
 
 /// The tasks of a session's thread: the live ones each have a record; one that was made and never resumed is parked,
 /// and its handle in the registry is all there is of it.
-final class TaskTable {
+struct TaskTable {
     let registry: TaskRegistry
     private let configuration: SessionConfiguration
     private var records = IntegerMap<TaskRecord>()
@@ -28,13 +28,13 @@ final class TaskTable {
     subscript(number: UInt64) -> TaskRecord? { self.records[number] }
 
     /// A task's record, made if the task was parked; nil once it is over.
-    func record(of task: TransferTask) -> TaskRecord? {
+    mutating func record(of task: TransferTask) -> TaskRecord? {
         if let record = self.records[task.number] { return record }
         return self.registry.isLive(task) ? self.makeRecord(of: task) : nil
     }
 
     /// The task of a running attempt; nil once the attempt is over.
-    func record(of attempt: AttemptID) -> TaskRecord? {
+    mutating func record(of attempt: AttemptID) -> TaskRecord? {
         if let last = self.lastReporting, last.live?.id == attempt { return last }
         guard let record = self.records[attempt.task], record.live?.id == attempt else { return nil }
         self.lastReporting = record
@@ -44,21 +44,21 @@ final class TaskTable {
     /// The record of an accepted task; nil if the task is over.
     func record(accepted id: TaskID) -> TaskRecord? { self.accepted[id].flatMap { self.records[$0] } }
 
-    private func makeRecord(of task: TransferTask) -> TaskRecord {
+    private mutating func makeRecord(of task: TransferTask) -> TaskRecord {
         let record = TaskRecord(task, self.policies(of: task.request))
         self.records[task.number] = record
         if record.journal != nil { self.accepted[task.id] = task.number }
         return record
     }
 
-    private func policies(of request: TaskRequest) -> ResolvedPolicies {
+    private mutating func policies(of request: TaskRequest) -> ResolvedPolicies {
         if let latest = self.latestPolicies, latest.request.isSame(as: request) { return latest.policies }
         let policies = ResolvedPolicies(request, self.configuration)
         self.latestPolicies = (request, policies)
         return policies
     }
 
-    func remove(_ record: TaskRecord) {
+    mutating func remove(_ record: TaskRecord) {
         self.records[record.number] = nil
         if record.journal != nil { self.accepted[record.task.id] = nil }
         if self.lastReporting === record { self.lastReporting = nil }
@@ -69,11 +69,13 @@ final class TaskTable {
 
     /// Every task, as it has to be cancelled: the parked ones first, and those with a connection last, because a
     /// connection given back earlier would only start the next task.
-    var inOrderOfCancellation: [TaskRecord] {
+    mutating func inOrderOfCancellation() -> [TaskRecord] {
         let parked = self.registry.live.filter { self.records[$0.number] == nil }.sorted { $0.number < $1.number }
         let live = self.records.values.sorted {
             ($0.attempt.hasConnection ? 1 : 0, $0.number) < ($1.attempt.hasConnection ? 1 : 0, $1.number)
         }
-        return parked.compactMap { self.record(of: $0) } + live
+        var records: [TaskRecord] = []
+        for task in parked { if let record = self.record(of: task) { records.append(record) } }
+        return records + live
     }
 }

@@ -5,20 +5,16 @@ internal import TidegateTransfer
 ///
 /// Most tasks are over long before any of their clocks is due, so that a timer is only noted at first; those that are
 /// still there after a moment get one.
-final class TaskTimers {
+struct TaskTimers {
     private static let interval = Duration.milliseconds(500)
 
     private let timers: any TimerQueue
-    private let table: TaskTable
     private var pending: [UInt64] = []
 
-    init(_ timers: any TimerQueue, _ table: TaskTable) {
-        self.timers = timers
-        self.table = table
-    }
+    init(_ timers: any TimerQueue) { self.timers = timers }
 
     /// Lets the task's timer follow its clocks.
-    func update(_ record: TaskRecord, at now: MonotonicTime) {
+    mutating func update(_ record: TaskRecord, at now: MonotonicTime) {
         let due = record.machine.isOver ? nil : record.clocks.nextDue
         // A timer that fires too early only looks again; one that moves with every byte would cost more.
         if let old = record.timer.due, let due, old <= due { return }
@@ -38,9 +34,9 @@ final class TaskTimers {
     }
 
     /// Sets the timers of the tasks that are still there.
-    func setPending() {
+    mutating func setPending(_ table: TaskTable) {
         for number in self.pending {
-            guard let record = self.table[number], case .pending(let due) = record.timer else { continue }
+            guard let record = table[number], case .pending(let due) = record.timer else { continue }
             self.set(record, at: due)
         }
         self.pending.removeAll(keepingCapacity: self.pending.count <= 4096)

@@ -1,3 +1,16 @@
+internal import TidegateCore
+
+/// Why a task cannot begin or go on.
+struct TaskProblem {
+    let failure: TaskFailure
+    let sentence: FailureSentence
+
+    init(_ failure: TaskFailure, _ sentence: FailureSentence) {
+        self.failure = failure
+        self.sentence = sentence
+    }
+}
+
 /// What went wrong with a task, in parts, so that whoever names the task already need not repeat them.
 struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// What it happened to, if the clause does not name it: a URL without its query.

@@ -1,0 +1,183 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Does what the session's state asks for: on the engine, the bus, the journal, the disk and the app's own code.
+final class EffectRunner {
+    private let engine: TransferEngine
+    private let publisher: EventPublisher
+    private let delegate: DelegateDispatcher
+    private let registry: TaskRegistry
+    private let resolver: any NameResolver
+    private let journal: (any JournalStorage)?
+    private let disk: DiskThread
+    private let mailbox: Mailbox
+    /// The hooks that have not answered yet, by their tasks.
+    private var questions: [UInt64: Task<Void, Never>] = [:]
+    /// What could not be done, in order.
+    private var inputs: [SessionInput] = []
+
+    init(_ engine: TransferEngine, _ given: SessionDependencies) {
+        self.engine = engine
+        self.publisher = EventPublisher(bus: given.bus, subscribers: given.mailbox.events)
+        self.delegate = given.delegate
+        self.registry = given.registry
+        self.resolver = given.resolver
+        self.journal = given.journal
+        self.disk = given.disk
+        self.mailbox = given.mailbox
+    }
+
+    /// An input that came of what was done; nil once there is none left.
+    func takeInput() -> SessionInput? { self.inputs.isEmpty ? nil : self.inputs.removeFirst() }
+
+    /// Publishes what is pending.
+    func flush() { self.publisher.flush() }
+
+    func run(_ effects: [SessionEffect]) {
+        for effect in effects { self.run(effect) }
+    }
+
+    private func run(_ effect: SessionEffect) {
+        switch effect {
+        case .publish(let change, let task): self.publisher.publish(change, of: task)
+        case .announce(let event): self.publisher.publish(event)
+        case .show, .showProgress: self.show(effect)
+        case .end(let task, let result, let end): self.end(task, result, end)
+        case .launch(let request): self.launch(request)
+        case .discard(let id): self.engine.discard(id)
+        case .pause(let id): if !self.engine.pause(id) { self.inputs.append(.notPaused(id)) }
+        case .unpause(let id): self.engine.unpause(id)
+        case .proceed(let id, let sink): self.engine.proceed(id, into: sink)
+        case .sinkHasRoom(let id): self.engine.sinkHasRoom(id)
+        case .sourceHasBytes(let id): self.engine.sourceHasBytes(id)
+        case .beginPool: self.engine.beginPool()
+        case .resolve(let name, let target, let lookup): self.resolve(name, target, lookup)
+        case .forgetNames: self.resolver.invalidate()
+        case .record(let entry, let answer): self.record(entry, answer)
+        case .awaitJournal(let task): self.awaitJournal(task)
+        case .disk(let job): self.perform(job)
+        case .forget(let store, let done):
+            if !self.disk.perform({ store.removeAll() }, completion: { _ in done() }) { done() }
+        case .ask(let task, let question, let hook): self.ask(task, question, hook)
+        case .stopAsking(let task): self.questions.removeValue(forKey: task)?.cancel()
+        case .showResponse, .showData, .reportProgress, .runHandler, .call:
+            // Code of the app's may block: whatever was published before is seen before.
+            self.publisher.flush()
+            self.callApp(effect)
+        }
+    }
+
+    // MARK: - The engine
+
+    private func launch(_ request: AttemptRequest) {
+        do throws(CurlError) {
+            try self.engine.start(request)
+        } catch {
+            self.inputs.append(.notStarted(request.id, "\(error)"))
+        }
+    }
+
+    // MARK: - Published state
+
+    // What the shared state shows has been published.
+    private func show(_ effect: SessionEffect) {
+        switch effect {
+        case .show(let task, let view):
+            self.publisher.flush()
+            task.shared.update { $0.take(view) }
+        case .showProgress(let task, let progress, let lastByte):
+            task.shared.update { shared in
+                shared.snapshot.progress = progress
+                shared.lastByte = lastByte
+            }
+        default: break
+        }
+    }
+
+    private func end(_ task: TransferTask, _ result: TaskResult, _ end: EndOfTask) {
+        self.publisher.flush()
+        // The session's end did not wait for this thread and has published it already.
+        guard let entry = self.registry.end(task, holding: end.bodyBytes) else { return }
+        self.delegate.didComplete(task, result)
+        entry.onCompletion?(task, result)
+        // One that the next process goes on with is not over.
+        if end.isPreserved {
+            self.publisher.publish(.suspended(.shutdown), of: task)
+        } else {
+            self.publisher.publish(.completed(result.redacted(for: task)), of: task)
+            if entry.isRestored, let count = self.registry.restoredTaskEnded() {
+                self.publisher.publish(.restoredTasksEnded(count: count))
+            }
+        }
+        self.publisher.finish(task, result, resumeData: end.resumeData)
+    }
+
+    // MARK: - Other threads
+
+    private func resolve(_ name: String, _ target: UInt64, _ lookup: Int) {
+        let mailbox = self.mailbox
+        self.resolver.resolve(name) { mailbox.send(.gate(target: target, .resolved(lookup: lookup, $0))) }
+    }
+
+    private func record(_ entry: JournalEntry, _ answer: (task: UInt64, as: JournalWriter.Write)?) {
+        guard let answer else { return self.journal?.record(entry) { _ in } ?? () }
+        let mailbox = self.mailbox
+        self.journal?.record(entry) { result in
+            var issue: JournalError?
+            if case .failure(let error) = result { issue = error }
+            mailbox.send(.journal(answer.task, JournalWriter.Event(write: answer.as, error: issue)))
+        }
+    }
+
+    private func awaitJournal(_ task: UInt64) {
+        let mailbox = self.mailbox
+        self.journal?.whenWritable { mailbox.send(.journal(task, JournalWriter.Event(write: .writable, error: nil))) }
+    }
+
+    private func perform(_ job: DiskJob) {
+        let mailbox = self.mailbox
+        let isStarted = self.disk.perform(job.work) { result in
+            if let task = job.task, case .success(let event?) = result { mailbox.send(.disk(task, event)) }
+        }
+        if !isStarted, let task = job.task { self.inputs.append(.command(.disk(task, job.refusal))) }
+    }
+
+    // MARK: - The app
+
+    private func ask(_ task: UInt64, _ question: Int, _ hook: @escaping @Sendable () async -> HookAnswer) {
+        let mailbox = self.mailbox
+        self.questions.updateValue(
+            Task { mailbox.send(.delegate(task, .answered(question: question, await hook()))) }, forKey: task)?
+            .cancel()
+    }
+
+    private func callApp(_ effect: SessionEffect) {
+        switch effect {
+        case .showResponse(let task, let head, let url): self.delegate.didReceive(head, from: url, task)
+        case .showData(let task, let offset, let chunk): self.delegate.didReceive(chunk, at: offset, task)
+        case .reportProgress(let task, let progress): self.delegate.didProgress(task, progress)
+        case .runHandler(let task, let result, let isAwaited):
+            let mailbox = self.mailbox
+            task.handlers?.completion?.run(task, result) {
+                if isAwaited { mailbox.send(.delegate(task.number, .handlerReturned)) }
+            }
+        case .call(let function): function()
+        default: break
+        }
+    }
+}
+
+extension PublishedTaskState.State {
+    fileprivate mutating func take(_ view: TaskView) {
+        if let state = view.state {
+            self.snapshot.state = state
+            self.held = view.held
+            self.lastByte = view.lastByte
+        }
+        self.snapshot.progress = view.progress
+        self.snapshot.started = view.started
+        self.snapshot.stall = view.stall
+        if let response = view.response { self.response = response }
+        if let body = view.body { self.body = body }
+    }
+}

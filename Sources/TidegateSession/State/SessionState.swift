@@ -1,0 +1,191 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What happens to a session.
+enum SessionInput {
+    case command(SessionCommand)
+    case attempt(AttemptID, AttemptReport)
+    /// The engine did not start an attempt; why.
+    case notStarted(AttemptID, String)
+    /// The attempt cannot be paused.
+    case notPaused(AttemptID)
+    case timer(SessionTimer)
+    /// Everything that was ready in this turn of the thread has been handled.
+    case batchEnded
+    /// The thread ends: no caller may wait forever because its session was dropped.
+    case stopping
+}
+
+/// The state of a session and of its tasks: takes inputs, and gives what is to be done because of them.
+///
+/// Files are looked at and opened here; nothing else happens outside before the state is complete.
+struct SessionState: ~Copyable {
+    var tasks: SessionTasks
+    let gates: PathGate
+    var admission: AttemptAdmission
+    var origins: OriginGuard
+    var failures: FailureReporter
+    var pool: PoolGeneration
+    var end = SessionEnd()
+    let bodies: TaskBodies
+    let requests: AttemptRequestFactory
+    let journal: JournalWriter
+    let engine: any AttemptEngine
+    /// Tasks whose response's head came in this batch.
+    private var withHead: [TaskRecord] = []
+
+    init(_ engine: any AttemptEngine, _ given: SessionDependencies) {
+        let (configuration, mailbox, random) = (given.configuration, given.mailbox, given.random)
+        self.engine = engine
+        self.tasks = SessionTasks(TaskTable(registry: given.registry, configuration: configuration), timers: engine)
+        self.gates = PathGate(paths: given.paths, timers: engine) { mailbox.send(.gate(target: $0, $1)) }
+        self.admission = AttemptAdmission(self.gates, configuration, random)
+        self.origins = OriginGuard(
+            RetryController(
+                circuit: configuration.circuit, budget: configuration.budget,
+                countsBudgets: configuration.reportsRetryTokens, random: random), random)
+        self.failures = FailureReporter(self.gates, diagnosis: given.diagnosis)
+        self.pool = PoolGeneration(engine)
+        self.journal = JournalWriter(journal: given.journal, time: given.time)
+        self.bodies = TaskBodies(journal: self.journal, random: random, diskRecheck: configuration.diskRecheck) {
+            mailbox.send(.stream($0, $1))
+        }
+        self.requests = AttemptRequestFactory(
+            configuration: configuration, time: given.time, bodies: self.bodies, delegate: given.delegate,
+            random: random, revalidator: ResponseRevalidator(store: configuration.validators))
+    }
+
+    var configuration: SessionConfiguration { self.requests.configuration }
+    var delegate: DelegateDispatcher { self.requests.delegate }
+    var revalidator: ResponseRevalidator { self.requests.revalidator }
+
+    // MARK: - Inputs
+
+    /// Takes an input, and adds what follows from it to `effects`, in order.
+    mutating func handle(
+        _ input: SessionInput, at now: MonotonicTime, into effects: inout [SessionEffect]
+    ) {
+        self.tasks.begin(at: now, &effects)
+        self.take(input)
+        self.carryOutSteps()
+        self.tasks.settle()
+        self.gates.inputEnded()
+        self.tasks.end(&effects)
+        self.pool.inputEnded()
+    }
+
+    private mutating func take(_ input: SessionInput) {
+        switch input {
+        case .command(let command): self.take(command)
+        case .attempt(let id, let report):
+            if let record = self.tasks.table.record(of: id) { self.attempt(record, reported: report) }
+        case .notStarted(let id, let message):
+            if let record = self.tasks.table.record(of: id) { self.cannotStart(record, .invalidRequest, message) }
+        case .notPaused(let id):
+            if let record = self.tasks.table.record(of: id) { self.releaseConnection(record) }
+        case .timer(let timer): self.fired(timer)
+        case .batchEnded:
+            self.showHeads()
+            self.renewPoolIfStale()
+            self.finishIfEmpty()
+        case .stopping: self.abandonAll()
+        }
+    }
+
+    private mutating func take(_ command: SessionCommand) {
+        switch command {
+        case .task(let task, let command): if let record = self.record(of: task) { self.obey(command, record) }
+        case .adopt(let task): if let record = self.record(of: task) { self.adopt(record) }
+        case .setSuspensions(let task, let change, let done):
+            guard let record = self.record(of: task) else {
+                let error: JournalError? = self.end.isUnderWay ? .ending : nil
+                return self.tasks.add(.call { done(error) })
+            }
+            self.setSuspensions(record, change, done: done)
+        case .stream(let number, let event): if let record = self.tasks[number] { self.stream(event, record) }
+        case .delegate(let number, let event):
+            if let record = self.tasks[number] { self.delegateReported(event, record) }
+        case .journal(let number, let event):
+            if let record = self.tasks[number] { self.journalAnswered(event, record) }
+        case .gate(let number, let event):
+            if let target = self.gates.target(number) { self.gateReported(event, target) }
+        case .disk(let number, let event): if let record = self.tasks[number] { self.diskReported(event, record) }
+        case .count: break
+        case .holdAll: self.holdForShutdown()
+        case .reset(let done): self.reset(done)
+        case .drain(let cancelling, let done): self.begin(cancellingTasks: cancelling, done)
+        }
+    }
+
+    private mutating func stream(_ event: TaskBodies.StreamEvent, _ record: TaskRecord) {
+        switch event {
+        case .sinkHasRoom: if let live = record.live { self.tasks.add(.sinkHasRoom(live.id)) }
+        case .sourceHasBytes: if let live = record.live { self.tasks.add(.sourceHasBytes(live.id)) }
+        case .readerIsGone: self.cancel(record)
+        }
+    }
+
+    private mutating func fired(_ timer: SessionTimer) {
+        switch timer {
+        case .task(let number): if let record = self.tasks[number] { self.clocksDue(record) }
+        case .target(let number, let timer): if let target = self.gates.target(number) { self.fired(timer, target) }
+        case .disk: self.abandonDisk()
+        case .pendingTimers: self.tasks.setPendingTimers()
+        }
+    }
+
+    // MARK: - What the tasks' machines decide
+
+    /// Carries out what the machines have decided so far, in order, and what that leads to.
+    mutating func carryOutSteps() {
+        while let (record, effect) = self.tasks.takeStep() { self.carryOut(effect, record) }
+    }
+
+    private mutating func carryOut(_ effect: TaskMachine.Effect, _ record: TaskRecord) {
+        switch effect {
+        case .report(let report): self.publish(report, record)
+        // Another input may have come in between.
+        case .seek: if record.machine.phase == .seeking { self.seek(record) }
+        case .stopSeeking: if !record.machine.isOnWire { self.stopSeeking(record) }
+        case .start: self.start(record)
+        case .pause: self.pause(record)
+        case .unpause: self.unpause(record)
+        case .detach(let cause): self.detach(record, cause)
+        case .commit: if record.machine.phase == .finishing { self.commit(record) }
+        // The disk's answer will find the task over.
+        case .abandonCommit: break
+        case .end: self.end(record)
+        }
+    }
+
+    private mutating func publish(_ report: TaskMachine.Report, _ record: TaskRecord) {
+        switch report {
+        case .resumed: self.tasks.publish(.resumed, record)
+        case .suspended(let reason): self.tasks.publish(.suspended(reason), record)
+        case .held(let reason, let detail): self.tasks.publish(.held(reason, detail: detail), record)
+        case .released(let reason, let after): self.tasks.publish(.released(reason, after: after), record)
+        case .attemptStarted(let number): self.tasks.publish(.attemptStarted(number: number), record)
+        }
+    }
+
+    // MARK: - Heads
+
+    /// The head of a task's response is shown at the end of the batch, unless the response has come whole by then.
+    mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record) }
+
+    private mutating func showHeads() {
+        for record in self.withHead where record.live?.head != nil { self.tasks.touch(record) }
+        self.withHead.removeAll(keepingCapacity: true)
+    }
+
+    /// Begins the connection pool that a change of path has asked for.
+    mutating func renewPoolIfStale() {
+        if self.pool.renewIfStale() { self.beginPool(.poolReplaced(number: self.pool.current)) }
+    }
+
+    mutating func beginPool(_ event: SessionEvent) {
+        self.tasks.add(.beginPool)
+        for effect in self.gates.networkChanged() { self.tasks.add(effect) }
+        self.tasks.add(.announce(event))
+    }
+}

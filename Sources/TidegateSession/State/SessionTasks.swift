@@ -1,0 +1,97 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// The session's tasks: their records, and what follows from what happens to them.
+///
+/// A machine changes at once; what follows from that waits in line, and what is to be done outside waits until the
+/// state is complete.
+struct SessionTasks: ~Copyable {
+    var table: TaskTable
+    /// The moment at which the current batch began.
+    private(set) var now = MonotonicTime(nanoseconds: 0)
+    private var effects: [SessionEffect] = []
+    /// What machines have decided and is still to be carried out, in order.
+    private var steps: [(TaskRecord, TaskMachine.Effect)] = []
+    private var nextStep = 0
+    private var decided: [TaskMachine.Effect] = []
+    private var touched: [TaskRecord] = []
+    private var timers: TaskTimers
+
+    init(_ table: TaskTable, timers: any TimerQueue) {
+        self.table = table
+        self.timers = TaskTimers(timers)
+    }
+
+    subscript(number: UInt64) -> TaskRecord? { self.table[number] }
+
+    // MARK: - Inputs
+
+    /// An input begins: its effects join those in `effects`.
+    mutating func begin(at now: MonotonicTime, _ effects: inout [SessionEffect]) {
+        self.now = now
+        swap(&effects, &self.effects)
+    }
+
+    /// The input's effects are complete.
+    mutating func end(_ effects: inout [SessionEffect]) { swap(&effects, &self.effects) }
+
+    /// Gives a task's machine an input.
+    mutating func feed(_ input: TaskMachine.Input, to record: TaskRecord) {
+        record.machine.handle(input, at: self.now, &self.decided)
+        for effect in self.decided { self.steps.append((record, effect)) }
+        self.decided.removeAll(keepingCapacity: true)
+        self.touch(record)
+    }
+
+    /// The next thing that a machine has decided; nil once everything is carried out.
+    mutating func takeStep() -> (record: TaskRecord, effect: TaskMachine.Effect)? {
+        guard self.nextStep < self.steps.count else {
+            self.steps.removeAll(keepingCapacity: self.nextStep <= 4096)
+            self.nextStep = 0
+            return nil
+        }
+        defer { self.nextStep += 1 }
+        return self.steps[self.nextStep]
+    }
+
+    // MARK: - What follows
+
+    mutating func add(_ effect: consuming SessionEffect) { self.effects.append(effect) }
+
+    mutating func publish(_ change: consuming TaskEvent.Kind, _ record: TaskRecord) {
+        self.effects.append(.publish(change, record.task))
+    }
+
+    /// The task's clocks and what is shown of it follow once everything is carried out.
+    mutating func touch(_ record: TaskRecord) {
+        guard !record.isTouched else { return }
+        record.isTouched = true
+        self.touched.append(record)
+    }
+
+    /// Lets the clocks of the tasks that were touched follow, and shows what has changed.
+    mutating func settle() {
+        for record in self.touched {
+            record.isTouched = false
+            guard !record.machine.isOver else { continue }
+            record.clocks.follow(record.clockInputs, at: self.now)
+            self.timers.update(record, at: self.now)
+            self.effects.append(.show(record.task, record.view))
+        }
+        self.touched.removeAll(keepingCapacity: self.touched.count <= 4096)
+    }
+
+    // MARK: - Clocks
+
+    func schedule(_ clock: TaskClocks.Clock, of record: TaskRecord, after delay: Duration) {
+        record.clocks.schedule(clock, at: self.now + delay)
+    }
+
+    /// Lets the task's timer follow its clocks.
+    mutating func updateTimer(_ record: TaskRecord) { self.timers.update(record, at: self.now) }
+
+    mutating func cancelTimer(_ record: TaskRecord) { self.timers.cancel(record) }
+
+    /// Sets the timers of the tasks that have lived long enough for one.
+    mutating func setPendingTimers() { self.timers.setPending(self.table) }
+}
