@@ -1,0 +1,134 @@
+import Synchronization
+import TidegateCore
+import TidegateLoop
+import TidegateTestKit
+import TidegateTransfer
+
+@testable import TidegateSession
+
+/// A session's state without a thread: inputs go in, and what is to be done comes out as words.
+final class SessionStateFixture {
+    /// What the state reads of libcurl's side; its timers never fire by themselves.
+    private final class Engine: AttemptEngine {
+        private var heap = TimerHeap()
+        var poolGeneration = 1
+        var progress: [AttemptID: AttemptProgress] = [:]
+
+        func schedule(at moment: MonotonicTime, token: UInt64) -> TransferTimer {
+            self.heap.schedule(at: moment, token: token)
+        }
+
+        func schedule(after delay: Duration, token: UInt64) -> TransferTimer {
+            self.schedule(at: MonotonicTime(nanoseconds: 0) + delay, token: token)
+        }
+
+        func cancel(_ timer: TransferTimer) { self.heap.cancel(timer) }
+
+        func progress(of id: AttemptID) -> AttemptProgress? { self.progress[id] }
+        func isConnected(_ id: AttemptID) -> Bool { self.progress[id] != nil }
+        func failedConnect(of id: AttemptID) -> FailedConnect? { nil }
+    }
+
+    private final class Hands: TaskController {
+        let events = SessionEvents(time: ManualTime())
+        func send(_ command: TidegateSession.TaskCommand, to task: TransferTask) -> Bool { false }
+    }
+
+    let paths = ScriptedPathSource()
+    private let engine = Engine()
+    private let dependencies: SessionDependencies
+    private var state: SessionState
+    private var now = MonotonicTime(nanoseconds: 1_000_000_000)
+    private var tasks: [TransferTask] = []
+
+    init(
+        _ configuration: SessionConfiguration = .init(), paths: (any PathSource)? = nil,
+        journal: (any JournalStorage)? = nil, hooks: SessionHooks? = nil
+    ) throws {
+        let time = ManualTime()
+        self.dependencies = SessionDependencies(
+            configuration: configuration, bus: EventBus(time: time), paths: paths ?? self.paths,
+            resolver: ScriptedResolver(),
+            time: time, random: RandomSource(SeededGenerator(seed: 7)), disk: try DiskThread(),
+            mailbox: Mailbox(events: SessionEvents(time: time)), registry: TaskRegistry(keepingEnded: 8),
+            journal: journal, hooks: hooks, observer: nil, tracer: nil, diagnosis: { _ in nil })
+        self.state = SessionState(self.engine, self.dependencies)
+    }
+
+    deinit { self.dependencies.disk.stop() }
+
+    /// Makes a task, which is numbered from 1; an accepted one if the journal has it.
+    func make(_ request: TaskRequest, accepted: JournaledTask? = nil) {
+        let number = self.dependencies.registry.reserve() ?? 0
+        let wall = self.dependencies.time.wall()
+        let task = TransferTask(
+            id: accepted?.id ?? self.dependencies.random.taskID(at: wall), number: number, request: request,
+            shared: PublishedTaskState(url: request.url, created: wall), controller: Hands(),
+            journaled: accepted.map(JournalRef.init))
+        _ = self.dependencies.registry.add(task)
+        self.tasks.append(task)
+    }
+
+    func task(_ number: Int) -> TransferTask { self.tasks[number - 1] }
+
+    /// Lets time pass, without a timer.
+    func pass(_ duration: Duration) { self.now = self.now + duration }
+
+    /// What the engine says how far an attempt has come.
+    func move(_ bytes: Int64, of id: AttemptID) {
+        self.engine.progress[id] = AttemptProgress(received: bytes, lastActivity: self.now)
+    }
+
+    /// Handles an input; what follows from it, without what is shown of tasks.
+    func handle(_ input: SessionInput) -> [String] {
+        var effects: [SessionEffect] = []
+        self.state.handle(input, at: self.now, into: &effects)
+        for effect in effects {
+            switch effect {
+            case .beginPool: self.engine.poolGeneration += 1
+            case .end(let task, _, _): _ = self.dependencies.registry.end(task)
+            default: break
+            }
+        }
+        return effects.compactMap(self.words)
+    }
+
+    private func words(_ effect: SessionEffect) -> String? {
+        switch effect {
+        case .publish(let change, let task): "\(task.number): \(change.eventName)"
+        case .announce(let event): "session: \("\(event)".prefix { $0 != "(" })"
+        case .show, .showProgress: nil
+        case .end(let task, let result, let end):
+            "\(task.number): end(\(result.outcome.rawValue)\(end.isPreserved ? ", preserved" : ""))"
+        case .launch(let request):
+            "launch \(request.id.words) \(request.method) \(request.url.text)\(request.resume.map { " from \($0.offset)" } ?? "")"
+        case .discard(let id): "discard \(id.words)"
+        case .pause(let id): "pause \(id.words)"
+        case .unpause(let id): "unpause \(id.words)"
+        case .proceed(let id, _): "proceed \(id.words)"
+        case .sinkHasRoom(let id): "sinkHasRoom \(id.words)"
+        case .sourceHasBytes(let id): "sourceHasBytes \(id.words)"
+        case .beginPool: "beginPool"
+        case .resolve(let name, _, let lookup): "resolve \(name) (\(lookup))"
+        case .forgetNames: "forgetNames"
+        case .record(let entry, let answer): "record \(entry.words)\(answer == nil ? "" : ", answered")"
+        case .awaitJournal: "awaitJournal"
+        case .disk(let job): "disk\(job.task == nil ? "" : ", answered")"
+        case .forget: "forget"
+        case .ask(let task, let question, _): "\(task): ask \(question)"
+        case .stopAsking(let task): "\(task): stopAsking"
+        case .showResponse, .showData, .reportProgress, .runHandler, .call: "app"
+        }
+    }
+}
+
+extension AttemptID {
+    /// Task and attempt: `1.2`.
+    fileprivate var words: String { "\(self.task).\(self.rawValue & 0xFF_FFFF)" }
+
+    static func of(_ task: UInt64, _ attempt: Int) -> AttemptID { AttemptID(task: task, attempt: attempt) }
+}
+
+extension JournalEntry {
+    fileprivate var words: String { String("\(self)".prefix { $0 != "(" }) }
+}
