@@ -90,10 +90,10 @@ final class SessionStateFixture {
             default: break
             }
         }
-        return effects.compactMap(self.words)
+        return effects.compactMap(self.shown)
     }
 
-    private func words(_ effect: SessionEffect) -> String? {
+    private func shown(_ effect: SessionEffect) -> String? {
         switch effect {
         case .publish(let change, let task): "\(task.number): \(change.eventName)"
         case .announce(let event): "session: \("\(event)".prefix { $0 != "(" })"
@@ -101,17 +101,17 @@ final class SessionStateFixture {
         case .end(let task, let result, let end):
             "\(task.number): end(\(result.outcome.rawValue)\(end.isPreserved ? ", preserved" : ""))"
         case .launch(let request):
-            "launch \(request.id.words) \(request.method) \(request.url.text)\(request.resume.map { " from \($0.offset)" } ?? "")"
-        case .discard(let id): "discard \(id.words)"
-        case .pause(let id): "pause \(id.words)"
-        case .unpause(let id): "unpause \(id.words)"
-        case .proceed(let id, _): "proceed \(id.words)"
-        case .sinkHasRoom(let id): "sinkHasRoom \(id.words)"
-        case .sourceHasBytes(let id): "sourceHasBytes \(id.words)"
+            "launch \(request.id.shown) \(request.method) \(request.url.text)\(request.resume.map { " from \($0.offset)" } ?? "")"
+        case .discard(let id): "discard \(id.shown)"
+        case .pause(let id): "pause \(id.shown)"
+        case .unpause(let id): "unpause \(id.shown)"
+        case .proceed(let id, _): "proceed \(id.shown)"
+        case .sinkHasRoom(let id): "sinkHasRoom \(id.shown)"
+        case .sourceHasBytes(let id): "sourceHasBytes \(id.shown)"
         case .beginPool: "beginPool"
         case .resolve(let name, _, let lookup): "resolve \(name) (\(lookup))"
         case .forgetNames: "forgetNames"
-        case .record(let entry, let answer): "record \(entry.words)\(answer == nil ? "" : ", answered")"
+        case .record(let entry, let answer): "record \(entry.shown)\(answer == nil ? "" : ", answered")"
         case .awaitJournal: "awaitJournal"
         case .disk(let job): "disk\(job.task == nil ? "" : ", answered")"
         case .forget: "forget"
@@ -124,11 +124,11 @@ final class SessionStateFixture {
 
 extension AttemptID {
     /// Task and attempt: `1.2`.
-    fileprivate var words: String { "\(self.task).\(self.rawValue & 0xFF_FFFF)" }
+    fileprivate var shown: String { "\(self.task).\(self.rawValue & 0xFF_FFFF)" }
 
     static func of(_ task: UInt64, _ attempt: Int) -> AttemptID { AttemptID(task: task, attempt: attempt) }
 }
 
 extension JournalEntry {
-    fileprivate var words: String { String("\(self)".prefix { $0 != "(" }) }
+    fileprivate var shown: String { String("\(self)".prefix { $0 != "(" }) }
 }

@@ -33,3 +33,14 @@ struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
         return self.attempts.map { "\(named), after \($0) attempts" } ?? named
     }
 }
+
+extension ResolveFailure {
+    /// What is said of a name that could not be resolved.
+    func message(for host: String) -> String {
+        switch self {
+        case .nameNotFound: "the name \(host) does not exist or has no address"
+        case .timedOut: "no name resolver answered about \(host) in time"
+        case .failed: "the name resolver failed about \(host)"
+        }
+    }
+}

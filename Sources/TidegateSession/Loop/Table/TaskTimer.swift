@@ -1,6 +1,13 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
+/// What is kept up to date after each input.
+struct TaskUpkeep {
+    var timer = TaskTimer.off
+    /// True while the clocks, and what is shown of the task, have still to follow.
+    var isDue = false
+}
+
 /// The one timer that serves all clocks of a task.
 enum TaskTimer {
     case off

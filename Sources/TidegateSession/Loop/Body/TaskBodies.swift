@@ -116,6 +116,17 @@ struct TaskBodies {
         return try record.download.openSink(at: paths, permissions: record.destination.permissions)
     }
 
+    /// Makes a download of a task whose body was to go into memory or nowhere; gives what prevents it.
+    func makeDownload(of record: TaskRecord, to destination: Destination) -> TaskProblem? {
+        switch record.request.destination {
+        case .memory, .discard: break
+        case .file, .descriptor, .stream:
+            return TaskProblem(.invalidRequest, "a body that goes elsewhere already cannot become a download")
+        }
+        record.ownDelegate.destination = destination
+        return record.paths?.obstacle().map { TaskProblem(.fileError, FailureSentence($0)) }
+    }
+
     // MARK: - While bytes come
 
     func beginWriteBack(_ record: TaskRecord, _ tasks: inout SessionTasks) {

@@ -78,42 +78,49 @@ struct SessionState: ~Copyable {
         switch input {
         case .command(let command): self.take(command)
         case .attempt(let id, let report):
-            if let record = self.tasks.table.record(of: id) { self.attempt(record, reported: report) }
+            if let record = self.tasks.table.record(of: id) {
+                AttemptRules.attempt(record, reported: report, in: &self)
+            }
         case .notStarted(let id, let message):
-            if let record = self.tasks.table.record(of: id) { self.cannotStart(record, .invalidRequest, message) }
+            if let record = self.tasks.table.record(of: id) {
+                AttemptRules.cannotStart(record, .invalidRequest, message, in: &self)
+            }
         case .notPaused(let id):
-            if let record = self.tasks.table.record(of: id) { self.releaseConnection(record) }
+            if let record = self.tasks.table.record(of: id) { AttemptRules.releaseConnection(record, in: &self) }
         case .timer(let timer): self.fired(timer)
         case .batchEnded:
             self.showHeads()
             self.renewPoolIfStale()
-            self.finishIfEmpty()
-        case .stopping: self.abandonAll()
+            TaskCommands.finishIfEmpty(in: &self)
+        case .stopping: TaskCommands.abandonAll(in: &self)
         }
     }
 
     private mutating func take(_ command: SessionCommand) {
         switch command {
-        case .task(let task, let command): if let record = self.record(of: task) { self.obey(command, record) }
-        case .adopt(let task): if let record = self.record(of: task) { self.adopt(record) }
+        case .task(let task, let command):
+            if let record = TaskCommands.record(of: task, in: &self) { TaskCommands.obey(command, record, in: &self) }
+        case .adopt(let task):
+            if let record = TaskCommands.record(of: task, in: &self) { TaskCommands.adopt(record, in: &self) }
         case .setSuspensions(let task, let change, let done):
-            guard let record = self.record(of: task) else {
+            guard let record = TaskCommands.record(of: task, in: &self) else {
                 let error: JournalError? = self.end.isUnderWay ? .ending : nil
                 return self.tasks.add(.call { done(error) })
             }
-            self.setSuspensions(record, change, done: done)
+            TaskCommands.setSuspensions(record, change, done: done, in: &self)
         case .stream(let number, let event): if let record = self.tasks[number] { self.stream(event, record) }
         case .delegate(let number, let event):
-            if let record = self.tasks[number] { self.delegateReported(event, record) }
+            if let record = self.tasks[number] { HookRules.delegateReported(event, record, in: &self) }
         case .journal(let number, let event):
-            if let record = self.tasks[number] { self.journalAnswered(event, record) }
+            if let record = self.tasks[number] { TaskCommands.journalAnswered(event, record, in: &self) }
         case .gate(let number, let event):
-            if let target = self.gates.target(number) { self.gateReported(event, target) }
-        case .disk(let number, let event): if let record = self.tasks[number] { self.diskReported(event, record) }
+            if let target = self.gates.target(number) { GateRules.gateReported(event, target, in: &self) }
+        case .disk(let number, let event):
+            if let record = self.tasks[number] { EndRules.diskReported(event, record, in: &self) }
         case .count: break
-        case .holdAll: self.holdForShutdown()
-        case .reset(let done): self.reset(done)
-        case .drain(let cancelling, let done): self.begin(cancellingTasks: cancelling, done)
+        case .holdAll: TaskCommands.holdForShutdown(in: &self)
+        case .reset(let done): TaskCommands.reset(done, in: &self)
+        case .drain(let cancelling, let done): TaskCommands.begin(cancellingTasks: cancelling, done, in: &self)
         }
     }
 
@@ -121,15 +128,16 @@ struct SessionState: ~Copyable {
         switch event {
         case .sinkHasRoom: if let live = record.live { self.tasks.add(.sinkHasRoom(live.id)) }
         case .sourceHasBytes: if let live = record.live { self.tasks.add(.sourceHasBytes(live.id)) }
-        case .readerIsGone: self.cancel(record)
+        case .readerIsGone: TaskCommands.cancel(record, in: &self)
         }
     }
 
     private mutating func fired(_ timer: SessionTimer) {
         switch timer {
-        case .task(let number): if let record = self.tasks[number] { self.clocksDue(record) }
-        case .target(let number, let timer): if let target = self.gates.target(number) { self.fired(timer, target) }
-        case .disk: self.abandonDisk()
+        case .task(let number): if let record = self.tasks[number] { ClockRules.clocksDue(record, in: &self) }
+        case .target(let number, let timer):
+            if let target = self.gates.target(number) { GateRules.targetTimerFired(timer, target, in: &self) }
+        case .disk: TaskCommands.abandonDisk(in: &self)
         case .pendingTimers: self.tasks.setPendingTimers()
         }
     }
@@ -145,16 +153,16 @@ struct SessionState: ~Copyable {
         switch effect {
         case .report(let report): self.publish(report, record)
         // Another input may have come in between.
-        case .seek: if record.machine.phase == .seeking { self.seek(record) }
-        case .stopSeeking: if !record.machine.isOnWire { self.stopSeeking(record) }
-        case .start: self.start(record)
-        case .pause: self.pause(record)
-        case .unpause: self.unpause(record)
-        case .detach(let cause): self.detach(record, cause)
-        case .commit: if record.machine.phase == .finishing { self.commit(record) }
+        case .seek: if record.machine.phase == .seeking { GateRules.seek(record, in: &self) }
+        case .stopSeeking: if !record.machine.isOnWire { GateRules.stopSeeking(record, in: &self) }
+        case .start: AttemptRules.start(record, in: &self)
+        case .pause: AttemptRules.pause(record, in: &self)
+        case .unpause: AttemptRules.unpause(record, in: &self)
+        case .detach(let cause): AnswerRules.detach(record, cause, in: &self)
+        case .commit: if record.machine.phase == .finishing { EndRules.commit(record, in: &self) }
         // The disk's answer will find the task over.
         case .abandonCommit: break
-        case .end: self.end(record)
+        case .end: EndRules.end(record, in: &self)
         }
     }
 

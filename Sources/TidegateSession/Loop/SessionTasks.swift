@@ -64,15 +64,15 @@ struct SessionTasks: ~Copyable {
 
     /// The task's clocks and what is shown of it follow once everything is carried out.
     mutating func touch(_ record: TaskRecord) {
-        guard !record.isTouched else { return }
-        record.isTouched = true
+        guard !record.upkeep.isDue else { return }
+        record.upkeep.isDue = true
         self.touched.append(record)
     }
 
     /// Lets the clocks of the tasks that were touched follow, and shows what has changed.
     mutating func settle() {
         for record in self.touched {
-            record.isTouched = false
+            record.upkeep.isDue = false
             guard !record.machine.isOver else { continue }
             record.clocks.follow(record.clockInputs, at: self.now)
             self.timers.update(record, at: self.now)

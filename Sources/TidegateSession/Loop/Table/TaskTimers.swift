@@ -17,11 +17,11 @@ struct TaskTimers {
     mutating func update(_ record: TaskRecord, at now: MonotonicTime) {
         let due = record.machine.isOver ? nil : record.clocks.nextDue
         // A timer that fires too early only looks again; one that moves with every byte would cost more.
-        if let old = record.timer.due, let due, old <= due { return }
+        if let old = record.upkeep.timer.due, let due, old <= due { return }
         self.cancel(record)
         guard let due else { return }
         guard due - now > TaskTimers.interval else { return self.set(record, at: due) }
-        record.timer = .pending(due: due)
+        record.upkeep.timer = .pending(due: due)
         if self.pending.isEmpty {
             _ = self.timers.schedule(after: TaskTimers.interval, token: SessionTimer.pendingTimers.token)
         }
@@ -29,14 +29,14 @@ struct TaskTimers {
     }
 
     func cancel(_ record: TaskRecord) {
-        if case .set(let timer, _) = record.timer { self.timers.cancel(timer) }
-        record.timer = .off
+        if case .set(let timer, _) = record.upkeep.timer { self.timers.cancel(timer) }
+        record.upkeep.timer = .off
     }
 
     /// Sets the timers of the tasks that are still there.
     mutating func setPending(_ table: TaskTable) {
         for number in self.pending {
-            guard let record = table[number], case .pending(let due) = record.timer else { continue }
+            guard let record = table[number], case .pending(let due) = record.upkeep.timer else { continue }
             self.set(record, at: due)
         }
         self.pending.removeAll(keepingCapacity: self.pending.count <= 4096)
@@ -44,6 +44,6 @@ struct TaskTimers {
 
     private func set(_ record: TaskRecord, at due: MonotonicTime) {
         let timer = self.timers.schedule(at: due, token: SessionTimer.task(record.number).token)
-        record.timer = .set(timer, due: due)
+        record.upkeep.timer = .set(timer, due: due)
     }
 }

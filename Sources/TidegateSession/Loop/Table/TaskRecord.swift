@@ -9,9 +9,7 @@ final class TaskRecord {
 
     var machine = TaskMachine()
     var clocks: TaskClocks
-    var timer = TaskTimer.off
-    /// True while the driver has to write its shared state.
-    var isTouched = false
+    var upkeep = TaskUpkeep()
     var gate = GateState()
     var retry = RetryState()
     var attempt: AttemptState

@@ -1,0 +1,83 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What follows when a clock of a task's is due.
+enum ClockRules {
+    static func clocksDue(_ record: TaskRecord, in session: inout SessionState) {
+        record.upkeep.timer = .off
+        self.refreshIdleClock(record, in: &session)
+        for clock in record.clocks.takeDue(at: session.tasks.now) where !record.machine.isOver {
+            self.expired(clock, record, in: &session)
+            session.carryOutSteps()
+        }
+        session.tasks.touch(record)
+    }
+
+    // Bytes may have moved since the engine last reported.
+    private static func refreshIdleClock(_ record: TaskRecord, in session: inout SessionState) {
+        guard let live = record.live, live.isLaunched, let progress = session.engine.progress(of: live.id) else {
+            return
+        }
+        if progress.lastActivity > live.progress.lastActivity { record.clocks.bytesMoved(at: progress.lastActivity) }
+    }
+
+    private static func expired(_ clock: TaskClocks.Clock, _ record: TaskRecord, in session: inout SessionState) {
+        let url = record.request.address.textWithoutQuery
+        switch clock {
+        case .deadline:
+            let limit = record.request.deadline?.inSeconds ?? 0
+            EndRules.fail(
+                record, .deadlineExceeded, FailureSentence("not done within \(limit) s", of: url), in: &session)
+        case .patience: self.patienceOver(record, in: &session)
+        case .idle:
+            let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
+            AttemptRules.giveUpAttempt(
+                record, failure, "nothing moved for \(record.request.idleTimeout.inSeconds) s", in: &session)
+        case .attempt:
+            let limit = record.request.attemptTimeout?.inSeconds ?? 0
+            AttemptRules.giveUpAttempt(record, .timedOut, "the attempt took longer than \(limit) s", in: &session)
+        case .pause: AttemptRules.releaseConnection(record, in: &session)
+        case .backoff: session.tasks.feed(.release(.backoff), to: record)
+        case .schedule: session.tasks.feed(.release(.schedule), to: record)
+        case .grace: GateRules.graceOver(record, in: &session)
+        case .silence: GateRules.silenceOver(record, in: &session)
+        case .circuit: self.circuitDue(record, in: &session)
+        case .disk: session.tasks.feed(.release(.disk), to: record)
+        case .descriptors: session.bodies.descriptorsDue(record, &session.tasks)
+        case .budget: session.origins.budgetDue(record, &session.tasks)
+        case .expiry: self.expiryDue(record, in: &session)
+        // The active time only bounds retries.
+        case .active: break
+        }
+    }
+
+    private static func circuitDue(_ record: TaskRecord, in session: inout SessionState) {
+        guard let origin = record.retry.waitsForCircuit else { return }
+        session.origins.circuitDue(record, &session.tasks)
+        session.carryOutSteps()
+        session.origins.circuitTurnTaken(record, at: origin, &session.tasks)
+    }
+
+    private static func patienceOver(_ record: TaskRecord, in session: inout SessionState) {
+        guard let shut = record.gate.shut, record.waitsAtGate else { return }
+        GateRules.leaveGate(record, .timeout, in: &session)
+        record.result.requireUnmet = shut.requirement
+        EndRules.fail(record, .gateTimeout, shut.sentence, in: &session)
+    }
+
+    /// Schedules the task's expiry; looked at every minute, because the wall clock may jump.
+    static func scheduleExpiry(_ record: TaskRecord, in session: inout SessionState) {
+        guard let expiry = record.request.expires else { return }
+        let left = Duration.microseconds(expiry.microseconds - session.requests.wallTime.microseconds)
+        session.tasks.schedule(.expiry, of: record, after: min(.seconds(60), max(.zero, left)))
+    }
+
+    private static func expiryDue(_ record: TaskRecord, in session: inout SessionState) {
+        guard let expiry = record.request.expires, expiry <= session.requests.wallTime else {
+            return self.scheduleExpiry(record, in: &session)
+        }
+        let url = record.request.address.textWithoutQuery
+        EndRules.fail(
+            record, .deadlineExceeded, FailureSentence("not done before it was too late", of: url), in: &session)
+    }
+}

@@ -1,0 +1,190 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// Commits of files, and the ends of tasks: cleaned up after, and published once.
+enum EndRules {
+    // MARK: - Failures
+
+    /// Fails a task for a reason that is no attempt's.
+    static func fail(
+        _ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence, in session: inout SessionState
+    ) {
+        guard !record.machine.isOver, record.machine.phase != .finishing else { return }
+        if failure != .gateTimeout { GateRules.leaveGate(record, .cancelled, in: &session) }
+        if record.result.attribution == nil { session.failures.attribute(failure, record) }
+        self.close(record, failure, sentence, in: &session)
+    }
+
+    // The task's last attempt was published.
+    static func close(
+        _ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence, in session: inout SessionState
+    ) {
+        record.result.failure = failure
+        record.result.sentence = sentence
+        session.tasks.feed(.fail, to: record)
+    }
+
+    // MARK: - Commits
+
+    /// Every byte is here: commits the file or sums the body up, if either is needed, and stores the response.
+    static func commit(_ record: TaskRecord, in session: inout SessionState) {
+        if session.revalidator.restore(record, &session.tasks) { return }
+        if record.download.file == nil, !record.needsDigestOfMemory { return self.finish(record, in: &session) }
+        if record.download.file != nil, session.journal.recordCommit(record, &session.tasks) { return }
+        session.bodies.commit(record, &session.tasks)
+    }
+
+    /// What the disk's thread reports.
+    static func diskReported(_ event: DiskEvent, _ record: TaskRecord, in session: inout SessionState) {
+        switch event {
+        case .committed(let result): self.committed(record, result, in: &session)
+        case .cleaned: self.publishEnd(of: record, in: &session)
+        case .restored(let body):
+            session.revalidator.reportProblems(&session.tasks)
+            session.revalidator.restored(body, record, &session.tasks)
+        // Neither a response that was stored nor one that could not be is the task's fault.
+        case .stored:
+            session.revalidator.reportProblems(&session.tasks)
+            session.tasks.feed(.committed(isGood: true), to: record)
+        case .refused: session.tasks.feed(.committed(isGood: false), to: record)
+        }
+    }
+
+    // Everything is where it belongs.
+    private static func finish(_ record: TaskRecord, in session: inout SessionState) {
+        if !session.revalidator.store(record, &session.tasks) {
+            session.tasks.feed(.committed(isGood: true), to: record)
+        }
+    }
+
+    private static func committed(
+        _ record: TaskRecord, _ result: Result<Bool, FileError>, in session: inout SessionState
+    ) {
+        guard !record.machine.isOver else { return }
+        record.result.sha256 = record.download.commit?.digest?.description
+        guard let path = record.destination.path else {
+            return self.summedUp(record, isGood: (try? result.get()) == true, in: &session)
+        }
+        switch result {
+        case .success(false): self.summedUp(record, isGood: false, in: &session)
+        case .success(true):
+            record.download.hasTemporary = false
+            record.result.movedTo = path
+            session.tasks.publish(.moved(file: path), record)
+            self.finish(record, in: &session)
+        case .failure(let error) where error.failure == .diskFull && record.waitsForResources:
+            session.bodies.waitForRoom(record, error, &session.tasks)
+        case .failure(let error) where error.isDescriptorShortage && record.waitsForResources:
+            session.bodies.waitToCommit(record, &session.tasks)
+        case .failure(let error):
+            session.tasks.publish(.moveFailed(file: path, errorNumber: error.code), record)
+            record.result.failure = error.failure
+            record.result.sentence = FailureSentence(error.description)
+            session.failures.attribute(error.failure, record)
+            session.tasks.feed(.committed(isGood: false), to: record)
+        }
+    }
+
+    // A body was summed up before it is the task's.
+    private static func summedUp(_ record: TaskRecord, isGood: Bool, in session: inout SessionState) {
+        guard !isGood, let wanted = record.request.sha256, let found = record.download.commit?.digest else {
+            return isGood
+                ? self.finish(record, in: &session) : session.tasks.feed(.committed(isGood: false), to: record)
+        }
+        if session.bodies.mayFetchAgain(record) {
+            session.tasks.publish(.restarted(discarded: record.download.partial.restart()), record)
+            session.bodies.forgetBody(record)
+            return session.tasks.feed(.commitLeads, to: record)
+        }
+        // Nothing of it can be continued.
+        _ = record.download.partial.restart()
+        record.download.body = []
+        record.result.failure = .digestMismatch
+        let message = wanted.mismatch(found)
+        record.result.sentence = FailureSentence(message, of: record.request.address.textWithoutQuery)
+        session.failures.attribute(.digestMismatch, record)
+        session.tasks.feed(.committed(isGood: false), to: record)
+    }
+
+    // MARK: - Ends
+
+    /// The machine is done: takes the task out of everything, sees to what is left on the disk, and then publishes.
+    static func end(_ record: TaskRecord, in session: inout SessionState) {
+        record.clocks.follow(record.clockInputs, at: session.tasks.now)
+        record.clocks.stop()
+        session.tasks.cancelTimer(record)
+        session.admission.releaseConnection(record, &session.tasks)
+        session.admission.withdraw(record)
+        session.gates.detach(record.number, &record.gate)
+        session.origins.leaveCircuit(record, &session.tasks)
+        session.origins.leaveProbe(record, &session.tasks)
+        session.delegate.stopAsking(record, &session.tasks)
+        record.download.commit?.abandon()
+        if !session.bodies.clean(record, &session.tasks) { self.publishEnd(of: record, in: &session) }
+    }
+
+    /// Publishes the task's end, once the journal has it and its handler has returned; nothing follows.
+    static func publishEnd(of record: TaskRecord, in session: inout SessionState) {
+        guard !record.result.isPublished, case .ended(let outcome) = record.machine.phase else { return }
+        let now = session.tasks.now
+        guard session.journal.isEndWritten(record, { record.result(outcome, at: now) }, &session.tasks) else { return }
+        let result = record.result(outcome, at: now)
+        session.tasks.add(.show(record.task, record.finalView))
+        if record.task.handlers?.completion != nil {
+            let isAwaited = record.delegate?.didFinishHandler != true
+            session.tasks.add(.runHandler(record.task, result, isAwaited: isAwaited))
+            if isAwaited { return }
+        }
+        record.result.isPublished = true
+        session.tasks.add(
+            .end(
+                record.task, result,
+                EndOfTask(
+                    resumeData: session.bodies.resumeData(of: record), isPreserved: record.isPreserved,
+                    bodyBytes: record.download.body.count)))
+        record.download.file = nil
+        session.tasks.table.remove(record)
+        self.releaseDependents(record, in: &session)
+    }
+
+    /// A completion handler on another executor has returned, or is not waited for any more.
+    static func handlerReturned(_ record: TaskRecord, in session: inout SessionState) {
+        if record.task.handlers?.completion != nil { record.ownDelegate.didFinishHandler = true }
+        self.publishEnd(of: record, in: &session)
+    }
+
+    // Tasks that waited for this one begin, unless it goes on in the next process.
+    private static func releaseDependents(_ record: TaskRecord, in session: inout SessionState) {
+        guard let state = record.journal, !state.isPreserved else { return }
+        for number in state.dependents {
+            if let dependent = session.tasks[number] { session.tasks.feed(.release(.schedule), to: dependent) }
+        }
+    }
+}
+
+extension TaskRecord {
+    fileprivate func result(_ outcome: TaskOutcome, at now: MonotonicTime) -> TaskResult {
+        let (state, partial) = (self.result, self.download.partial)
+        let failure: TaskFailure? =
+            switch outcome {
+            case .success: nil
+            case .failure: state.failure ?? .internal
+            case .cancelled: .cancelled
+            }
+        let isGood = outcome == .success
+        let held = self.keepsBytes || self.isStream ? max(0, partial.offset - partial.start) : 0
+        return TaskResult(
+            id: self.task.id, name: self.request.name, key: self.task.journaled?.task.description.key,
+            kind: self.kind, method: self.request.method, url: self.request.url, outcome: outcome,
+            status: state.status, file: isGood ? state.movedTo : nil,
+            bytes: isGood ? state.delivered : held, wireBytes: state.wireBytes, sentBytes: state.sentBytes,
+            refetchedBytes: state.refetched,
+            attempts: self.retry.counter.charged, held: self.machine.heldTotals,
+            duration: state.firstResumed.map { now - $0 } ?? .zero, phases: state.phases,
+            failure: failure, attribution: outcome == .failure ? state.attribution : nil,
+            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : state.sentence?.text,
+            requireUnmet: outcome == .failure ? state.requireUnmet : nil, sha256: state.sha256,
+            clause: outcome == .failure ? state.sentence?.clause : nil,
+            activeTime: self.clocks.activeTime(at: now), isRevalidated: isGood && state.isRevalidated)
+    }
+}

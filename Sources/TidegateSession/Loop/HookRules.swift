@@ -1,0 +1,292 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What the session asks hooks, and what follows from their answers.
+enum HookRules {
+    /// What hooks, observers and handlers on other threads report.
+    static func delegateReported(
+        _ event: DelegateDispatcher.Event, _ record: TaskRecord, in session: inout SessionState
+    ) {
+        switch event {
+        case .answered(let question, let answer): self.answered(answer, question, record, in: &session)
+        case .bodyArrived: session.delegate.flushData(record, &session.tasks)
+        case .handlerReturned: EndRules.handlerReturned(record, in: &session)
+        }
+    }
+
+    private static func answered(
+        _ answer: HookAnswer, _ number: Int, _ record: TaskRecord, in session: inout SessionState
+    ) {
+        guard !record.machine.isOver, let question = session.delegate.takeQuestion(number, of: record)
+        else { return }
+        switch (question, answer) {
+        case (.redirect(let response, let hop), .redirect(let decision)):
+            self.redirectDecided(decision, record, response, hop, in: &session)
+        case (.authentication(let challenge, let status), .authentication(let answer)):
+            if self.authenticated(answer, record, challenge, status: status, in: &session) {
+                TaskCommands.cancel(record, in: &session)
+            }
+        case (.serverTrust(let trust), .serverTrust(let verdict)):
+            record.attempt.trust.verdicts[trust] = verdict
+            session.tasks.feed(.decided, to: record)
+        case (.disposition(let attempt, let end), .disposition(let decision)):
+            if let live = record.live, live.id == attempt { self.decided(decision, record, live, end, in: &session) }
+        case (.headers(let attempt, let addresses), .headers(let headers)):
+            if let live = record.live, live.id == attempt {
+                self.headersGiven(record, live, headers, on: addresses, in: &session)
+            }
+        case (.newBody(let attempt, let addresses), .newBody(let stream)):
+            if let live = record.live, live.id == attempt {
+                self.bodyGiven(record, live, stream, on: addresses, in: &session)
+            }
+        case (.redirect, _), (.authentication, _), (.serverTrust, _), (.disposition, _), (.headers, _), (.newBody, _):
+            break
+        }
+        session.tasks.touch(record)
+    }
+
+    // What becomes of a response whose head is here.
+    private static func decided(
+        _ decision: ResponseDisposition, _ record: TaskRecord, _ live: LiveAttempt, _ end: AttemptOutcome?,
+        in session: inout SessionState
+    ) {
+        live.hook = .none
+        record.clocks.bytesMoved(at: session.tasks.now)
+        do throws(FileError) {
+            var sink: BodySink?
+            switch decision {
+            case .continue: break
+            case .cancel: return TaskCommands.cancel(record, in: &session)
+            case .download(let path, let permissions):
+                record.ownDelegate.isDispositionKnown = true
+                if let problem = session.bodies.makeDownload(of: record, to: .file(path, permissions: permissions)) {
+                    return EndRules.fail(record, problem.failure, problem.sentence, in: &session)
+                }
+                sink = try session.bodies.fileSink(of: record)
+            }
+            if let end {
+                AttemptRules.finished(end, record, in: &session)
+            } else {
+                session.tasks.add(.proceed(live.id, into: sink))
+            }
+        } catch {
+            EndRules.fail(record, error.failure, FailureSentence(error.description), in: &session)
+        }
+    }
+
+    // MARK: - Redirects
+
+    /// Asks whether a redirect is followed; false if there is no hook for that.
+    static func askAboutRedirect(_ record: TaskRecord, _ end: AttemptEnd, to hop: Hop, in session: inout SessionState)
+        -> Bool
+    {
+        guard let hook = session.delegate.hook(record.task, \.redirect), let head = end.outcome.head else {
+            return false
+        }
+        let response = TaskResponse(head, url: record.hop.url.text)
+        let request = RedirectRequest(
+            method: hop.method, url: hop.url.text, headers: session.requests.headers(record, of: hop),
+            keepsBody: hop.keepsBody)
+        session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+        session.tasks.feed(.attemptAsks, to: record)
+        let task = record.task
+        session.delegate.ask(record, .redirect(response, hop), &session.tasks) {
+            .redirect(await hook(task, response, request))
+        }
+        return true
+    }
+
+    static func redirectDecided(
+        _ decision: RedirectDecision, _ record: TaskRecord, _ response: TaskResponse, _ hop: Hop,
+        in session: inout SessionState
+    ) {
+        switch decision {
+        case .follow: self.follow(hop, record, in: &session)
+        case .stop: self.endWithResponse(record, status: response.status, in: &session)
+        case .replace(let request):
+            do {
+                self.follow(try RedirectRule.replaced(hop, by: request), record, in: &session)
+            } catch {
+                record.retry.counter.charge(madeProgress: false)
+                EndRules.fail(record, .invalidRequest, "the redirect of a hook: \(error.underlying)", in: &session)
+            }
+        }
+    }
+
+    private static func follow(_ hop: Hop, _ record: TaskRecord, in session: inout SessionState) {
+        record.attempt.redirects += 1
+        record.attempt.hop = hop
+        record.attempt.followsRedirect = true
+        session.tasks.feed(.decided, to: record)
+    }
+
+    // The status that the hook was asked about is the task's result.
+    private static func endWithResponse(_ record: TaskRecord, status: Int, in session: inout SessionState) {
+        record.retry.counter.charge(madeProgress: false)
+        EndRules.fail(
+            record, .httpStatus, FailureSentence("the server answered \(status)", of: record.hop.url.textWithoutQuery),
+            in: &session)
+    }
+
+    // MARK: - Authentication
+
+    /// Sees to a response that asks for credentials; false if that is the task's result.
+    static func answersChallenge(_ record: TaskRecord, _ end: AttemptEnd, status: Int, in session: inout SessionState)
+        -> Bool
+    {
+        guard status == 401 || status == 407, let head = end.outcome.head, session.requests.canSendBody(record),
+            let hook = session.delegate.hook(record.task, \.authenticate)
+        else { return false }
+        let isProxy = status == 407
+        let fields = isProxy ? head.fields("proxy-authenticate") : head.fields("www-authenticate")
+        let challenge = AuthenticationChallenge(
+            origin: self.name(of: record, isProxy: isProxy, in: session), isProxy: isProxy,
+            schemes: AuthenticationChallenge.Scheme.parse(fields))
+        let state = record.attempt.authentication ?? AuthenticationState()
+        record.attempt.authentication = state
+        if state.renew(for: record.origin, by: challenge, nonce: self.nonce(in: session)) {
+            session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+            session.tasks.feed(.attemptLeads, to: record)
+            return true
+        }
+        guard state.isNew(challenge) else { return false }
+        session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+        session.tasks.feed(.attemptAsks, to: record)
+        let task = record.task
+        session.delegate.ask(record, .authentication(challenge, status: status), &session.tasks) {
+            .authentication(await hook(task, challenge))
+        }
+        return true
+    }
+
+    /// Goes on with the credentials that a hook gave; gives true if the task is to be cancelled instead.
+    static func authenticated(
+        _ answer: AuthenticationAnswer, _ record: TaskRecord, _ challenge: AuthenticationChallenge, status: Int,
+        in session: inout SessionState
+    ) -> Bool {
+        if answer == .cancel { return true }
+        let origin = record.origin
+        guard let authorization = Authorization(answer, to: challenge, of: origin, nonce: self.nonce(in: session))
+        else {
+            self.endWithResponse(record, status: status, in: &session)
+            return false
+        }
+        record.attempt.authentication?.set(authorization, for: origin)
+        session.tasks.feed(.decided, to: record)
+        return false
+    }
+
+    // MARK: - Trust
+
+    /// Asks whether a server is trusted that the attempt was refused for; false if there is nothing to ask.
+    static func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd, in session: inout SessionState) -> Bool {
+        // A server that shows other certificates every time is not asked about for ever.
+        guard record.attempt.trust.verdicts.count < 8, let trust = record.attempt.trust.question?.trust,
+            let hook = session.delegate.hook(record.task, \.askServerTrust)
+        else { return false }
+        session.tasks.publish(
+            .attemptFailed(end.summary(of: record.attempt), .cancelled, nil, isCharged: false), record)
+        session.tasks.feed(.attemptAsks, to: record)
+        let task = record.task
+        session.delegate.ask(record, .serverTrust(trust), &session.tasks) {
+            .serverTrust(await hook(task, trust))
+        }
+        return true
+    }
+
+    private static func nonce(in session: borrowing SessionState) -> String {
+        session.requests.random.draw { String($0.next(), radix: 16) }
+    }
+
+    private static func name(of record: TaskRecord, isProxy: Bool, in session: borrowing SessionState) -> String {
+        if isProxy, let proxy = record.attempt.proxy { return proxy.description }
+        return record.origin.description
+    }
+
+    // MARK: - What is sent and received
+
+    static func askForDisposition(
+        _ head: ResponseHead, _ record: TaskRecord, _ live: LiveAttempt, in session: inout SessionState
+    ) {
+        guard let hook = session.delegate.hook(record.task, \.disposition) else { return }
+        let (task, response) = (record.task, TaskResponse(head, url: record.hop.url.text))
+        live.hook = .asked
+        session.delegate.ask(record, .disposition(live.id, end: nil), &session.tasks) {
+            .disposition(await hook(task, response))
+        }
+        session.tasks.touch(record)
+    }
+
+    // False if the attempt can go on as it is.
+    static func asksForHeaders(
+        _ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress], in session: inout SessionState
+    ) -> Bool {
+        guard record.attempt.headers == nil, let hook = session.delegate.hook(record.task, \.requestHeaders) else {
+            return false
+        }
+        live.hook = .asked
+        let (task, headers) = (record.task, session.requests.headers(record, of: record.hop))
+        session.delegate.ask(record, .headers(live.id, addresses), &session.tasks) {
+            .headers(await hook(task, headers))
+        }
+        return true
+    }
+
+    /// A hook has given the fields that an attempt is to have.
+    static func headersGiven(
+        _ record: TaskRecord, _ live: LiveAttempt, _ headers: [HTTPField], on addresses: [IPAddress],
+        in session: inout SessionState
+    ) {
+        live.hook = .none
+        record.clocks.bytesMoved(at: session.tasks.now)
+        do throws(TaskError) {
+            try TaskRequest.check(headers)
+        } catch {
+            return AttemptRules.cannotStart(record, .invalidRequest, error.underlying, in: &session)
+        }
+        let hop = record.hop
+        let offered = hop.keepsCredentials ? [] : session.requests.headers(record, of: hop)
+        record.attempt.headers = headers.filter { field in
+            hop.keepsCredentials || PortableFields.mayCrossOrigins(field.name) || offered.contains(field)
+        }
+        AttemptRules.launch(record, on: addresses, in: &session)
+    }
+
+    // False if the attempt can go on as it is.
+    static func asksForNewBody(
+        _ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress], in session: inout SessionState
+    ) -> Bool {
+        guard record.hop.keepsBody, let stream = record.uploadStream, !stream.isUntouched else { return false }
+        guard let hook = session.delegate.hook(record.task, \.newBodyStream) else {
+            self.bodyGiven(record, live, nil, on: addresses, in: &session)
+            return true
+        }
+        live.hook = .asked
+        stream.stop(record.task.id)
+        let task = record.task
+        session.delegate.ask(record, .newBody(live.id, addresses), &session.tasks) {
+            .newBody(await hook(task))
+        }
+        return true
+    }
+
+    /// A hook has given another stream to send, or nil.
+    static func bodyGiven(
+        _ record: TaskRecord, _ live: LiveAttempt, _ stream: UploadStream?, on addresses: [IPAddress],
+        in session: inout SessionState
+    ) {
+        live.hook = .none
+        record.clocks.bytesMoved(at: session.tasks.now)
+        guard let stream, stream.isUntouched else {
+            let message = "the body's stream has been read and would have to be sent once more"
+            return AttemptRules.cannotStart(record, .bodyChanged, message, in: &session)
+        }
+        guard stream.claim(for: record.task.id) else {
+            return AttemptRules.cannotStart(
+                record, .invalidRequest, "the stream for the request's body is another task's", in: &session)
+        }
+        record.ownDelegate.bodyStream = stream
+        AttemptRules.launch(record, on: addresses, in: &session)
+    }
+}

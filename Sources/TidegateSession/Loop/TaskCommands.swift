@@ -1,0 +1,237 @@
+internal import TidegateCore
+internal import TidegateTransfer
+
+/// What users ask of tasks, for tasks of the journal once that has answered; and the session's own reset and end.
+enum TaskCommands {
+    // The session's end and a new task may pass each other on the way here.
+    static func record(of task: TransferTask, in session: inout SessionState) -> TaskRecord? {
+        guard let record = session.tasks.table.record(of: task) else { return nil }
+        guard session.end.isCancelling, !record.machine.isOver else { return record }
+        self.endHere(record, in: &session)
+        return nil
+    }
+
+    static func obey(_ command: TaskCommand, _ record: TaskRecord, in session: inout SessionState) {
+        switch command {
+        case .resume:
+            guard record.journal == nil else { return self.setSuspensions(record, { $0 - 1 }, in: &session) }
+            self.resume(record, in: &session)
+        case .suspend:
+            guard record.journal == nil else { return self.setSuspensions(record, { $0 + 1 }, in: &session) }
+            self.suspend(record, in: &session)
+        case .cancel(let keepsPartial):
+            if keepsPartial { record.ownDelegate.keepsPartial = true }
+            self.cancel(record, in: &session)
+        }
+    }
+
+    /// Suspends or resumes a task, an accepted one once the journal has that.
+    static func setSuspensions(
+        _ record: TaskRecord, _ change: @Sendable (Int) -> Int, done: (@Sendable (JournalError?) -> Void)? = nil,
+        in session: inout SessionState
+    ) {
+        if let state = record.journal, !record.machine.isOver {
+            return session.journal.setSuspensions(
+                record, state, to: change(state.suspensions), done: done, &session.tasks)
+        }
+        let isPreserved = record.isPreserved
+        if record.journal == nil {
+            let suspensions = record.machine.suspendCount
+            self.applySuspensions(from: suspensions, to: change(suspensions), record, in: &session)
+        }
+        if let done { session.tasks.add(.call { done(isPreserved ? .ending : nil) }) }
+    }
+
+    private static func applySuspensions(from: Int, to: Int, _ record: TaskRecord, in session: inout SessionState) {
+        for _ in from..<max(from, to) { self.suspend(record, in: &session) }
+        for _ in to..<max(from, to) { self.resume(record, in: &session) }
+    }
+
+    private static func resume(_ record: TaskRecord, in session: inout SessionState) {
+        if record.result.firstResumed == nil { record.result.firstResumed = session.tasks.now }
+        session.tasks.feed(.resume, to: record)
+    }
+
+    private static func suspend(_ record: TaskRecord, in session: inout SessionState) {
+        session.tasks.feed(.suspend(.user), to: record)
+        // What a suspended task would find out may be long in coming: another one tests the origin.
+        if record.live == nil { session.origins.leaveProbe(record, &session.tasks) }
+        if record.machine.isHeld(for: .concurrency) {
+            session.admission.withdraw(record)
+            session.tasks.feed(.release(.concurrency), to: record)
+        }
+    }
+
+    static func cancel(_ record: TaskRecord, in session: inout SessionState) {
+        guard !record.machine.isOver else { return }
+        GateRules.leaveGate(record, .cancelled, in: &session)
+        session.tasks.feed(.cancel, to: record)
+    }
+
+    /// Holds the tasks without an attempt, and any other one before its next attempt.
+    static func holdForShutdown(in session: inout SessionState) {
+        session.admission.isDraining = true
+        for record in session.tasks.table.all where !record.machine.isSuspended {
+            switch record.machine.phase {
+            case .idle, .seeking: session.tasks.feed(.hold(.drain, detail: nil), to: record)
+            case .running, .paused, .deciding, .finishing, .parked, .ended: break
+            }
+        }
+    }
+
+    // MARK: - Tasks of the journal
+
+    /// Begins a task that has to be watched before it is resumed; an accepted one goes on where an earlier process left
+    /// it.
+    static func adopt(_ record: TaskRecord, in session: inout SessionState) {
+        if record.request.expires != nil { ClockRules.scheduleExpiry(record, in: &session) }
+        session.tasks.touch(record)
+        guard let state = record.journal else { return }
+        let progress = state.task.life.effort
+        record.clocks.restore(
+            lived: session.journal.livedSoFar(state.task), active: progress?.active ?? .zero,
+            waited: progress?.waited ?? .zero)
+        record.retry.counter.restore(charged: progress?.charged ?? 0, inARow: progress?.inARow ?? 0)
+        if JournalWriter.isCommitted(state.task, at: record.paths) {
+            return self.finishCommitted(record, state, in: &session)
+        }
+        if state.isInDoubt, !record.request.isIdempotent {
+            let message = "the request may have been carried out before the process ended, and it may not be sent twice"
+            return EndRules.fail(record, .outcomeUnknown, FailureSentence(message), in: &session)
+        }
+        if let problem = JournalWriter.bodyProblem(state.task) {
+            return EndRules.fail(record, problem.failure, problem.sentence, in: &session)
+        }
+        if let predecessor = state.task.predecessor,
+            let other = session.tasks.table.record(accepted: predecessor)
+        {
+            other.journal?.dependents.append(record.number)
+            session.tasks.feed(.hold(.schedule, detail: "begins after the task \(predecessor)"), to: record)
+        }
+        // The machine begins with one suspension.
+        self.applySuspensions(from: 1, to: state.suspensions, record, in: &session)
+    }
+
+    // An earlier process had committed the file and could not say so any more.
+    private static func finishCommitted(_ record: TaskRecord, _ state: JournalState, in session: inout SessionState) {
+        record.result.movedTo = record.paths?.destination.path
+        record.result.delivered = state.task.placing?.size ?? 0
+        if let file = record.result.movedTo { session.tasks.publish(.moved(file: file), record) }
+        session.tasks.feed(.foundDone, to: record)
+    }
+
+    /// What follows from an answer of the journal's.
+    static func journalAnswered(_ event: JournalWriter.Event, _ record: TaskRecord, in session: inout SessionState) {
+        guard let state = record.journal else { return }
+        switch event.write {
+        case .suspensions(let from, let to, let done):
+            if event.error == nil {
+                self.applySuspensions(from: from, to: to, record, in: &session)
+            } else {
+                state.suspensions += from - to
+            }
+            if let done { session.tasks.add(.call { done(event.error) }) }
+        case .sending(let attempt): self.sendingAnswered(attempt, record, state, event.error, in: &session)
+        // Without the entry the file is only fetched again after a crash.
+        case .committing: if record.machine.phase == .finishing { session.bodies.commit(record, &session.tasks) }
+        case .ended: self.endAnswered(record, state, event.error, in: &session)
+        case .writable:
+            if record.machine.isOver { return EndRules.publishEnd(of: record, in: &session) }
+            session.tasks.feed(.release(.disk), to: record)
+        }
+    }
+
+    private static func sendingAnswered(
+        _ attempt: AttemptID, _ record: TaskRecord, _ state: JournalState, _ error: JournalError?,
+        in session: inout SessionState
+    ) {
+        switch session.journal.sendingAnswered(attempt, error, record, state, &session.tasks) {
+        case .nothing: break
+        case .launch(let addresses): AttemptRules.launch(record, on: addresses, in: &session)
+        case .waitForDisk(let error):
+            let end = AttemptRules.abort(record, .diskFull, error.description, in: &session)
+            session.failures.publishFailure(record, end, .diskFull, isCharged: false, &session.tasks)
+            session.tasks.feed(.hold(.disk, detail: error.description), to: record)
+            session.tasks.add(.awaitJournal(task: record.number))
+        }
+    }
+
+    private static func endAnswered(
+        _ record: TaskRecord, _ state: JournalState, _ error: JournalError?, in session: inout SessionState
+    ) {
+        guard let error = session.journal.endAnswered(record, state, error, &session.tasks) else {
+            return EndRules.publishEnd(of: record, in: &session)
+        }
+        var view = record.finalView
+        view.state = .waiting(.disk, detail: error.description)
+        view.held = [.disk]
+        session.tasks.add(.show(record.task, view))
+    }
+
+    // MARK: - The session
+
+    static func reset(_ done: @escaping @Sendable () -> Void, in session: inout SessionState) {
+        session.configuration.cookies?.removeAll()
+        session.pool.reset()
+        session.beginPool(.reset)
+        guard let store = session.configuration.validators else { return session.tasks.add(.call(done)) }
+        session.tasks.add(.forget(store, done))
+    }
+
+    static func begin(cancellingTasks: Bool, _ done: @escaping @Sendable () -> Void, in session: inout SessionState) {
+        session.end.isUnderWay = true
+        session.end.done.append(done)
+        guard cancellingTasks else { return }
+        session.end.isCancelling = true
+        for record in session.tasks.table.inOrderOfCancellation() { self.endHere(record, in: &session) }
+        // A disk that does not answer is not waited for without end.
+        _ = session.engine.schedule(after: SessionEnd.diskPatience, token: SessionTimer.disk.token)
+    }
+
+    // Cancels a task; an accepted one ends in this process only, and the next one goes on with it.
+    private static func endHere(_ record: TaskRecord, in session: inout SessionState) {
+        if let state = record.journal, !record.machine.isOver {
+            state.isPreserved = true
+            if !record.machine.isSuspended { session.journal.noteAttempt(record, &session.tasks) }
+        }
+        self.cancel(record, in: &session)
+    }
+
+    /// Calls who waits for the session's end, if no task is left.
+    static func finishIfEmpty(in session: inout SessionState) {
+        guard session.end.isUnderWay, !session.end.done.isEmpty, session.tasks.table.isEmpty else { return }
+        for call in session.end.done { session.tasks.add(.call(call)) }
+        session.end.done = []
+    }
+
+    /// The disk has had its time.
+    static func abandonDisk(in session: inout SessionState) {
+        if !session.tasks.table.hasNoRecords { session.tasks.table.registry.noteStuckDisk() }
+        for record in session.tasks.table.all { self.abandon(record, in: &session) }
+    }
+
+    static func abandonAll(in session: inout SessionState) {
+        for record in session.tasks.table.inOrderOfCancellation() { self.endHere(record, in: &session) }
+        session.carryOutSteps()
+        for record in session.tasks.table.all { self.abandon(record, in: &session) }
+        session.gates.stop()
+    }
+
+    // The disk or a handler is not waited for any more.
+    private static func abandon(_ record: TaskRecord, in session: inout SessionState) {
+        record.journal?.isPreserved = true
+        EndRules.handlerReturned(record, in: &session)
+    }
+}
+
+/// How far a session's end has come: tasks are let finish or are cancelled.
+struct SessionEnd {
+    /// How long the disk may take to finish when the tasks are cancelled.
+    static let diskPatience = Duration.seconds(5)
+
+    var isUnderWay = false
+    /// True if tasks are cancelled, including those that are still on their way to the thread.
+    var isCancelling = false
+    /// Called once no task is left.
+    var done: [@Sendable () -> Void] = []
+}
