@@ -79,27 +79,36 @@ final class SessionStateFixture {
         self.engine.progress[id] = AttemptProgress(received: bytes, lastActivity: self.now)
     }
 
-    /// Handles an input; what follows from it, without what is shown of tasks.
-    func handle(_ input: SessionInput) -> [String] {
-        var effects: [SessionEffect] = []
-        self.state.handle(input, at: self.now, into: &effects)
-        for effect in effects {
+    /// Handles an input; the events that follow from it, and what is to be done, without what is shown of tasks.
+    func handle(_ input: SessionInput) -> (events: [String], effects: [String]) {
+        var queue = EffectQueue()
+        var effects: [String] = []
+        self.state.handle(input, at: self.now, into: &queue)
+        while let effect = queue.takeEffect() {
             switch effect {
             case .beginPool: self.engine.poolGeneration += 1
             case .end(let task, _, _): _ = self.dependencies.registry.end(task)
             default: break
             }
+            if let text = self.shown(effect) { effects.append(text) }
         }
-        return effects.compactMap(self.shown)
+        return (queue.events.compactMap(self.shown), effects)
+    }
+
+    private func shown(_ event: Event.Payload) -> String? {
+        guard case .task(let event) = event, let task = self.tasks.first(where: { $0.id == event.id }) else {
+            return nil
+        }
+        return "\(task.number): \(event.kind.eventName)"
     }
 
     private func shown(_ effect: SessionEffect) -> String? {
         switch effect {
-        case .publish(let change, let task): "\(task.number): \(change.eventName)"
         case .announce(let event): "session: \("\(event)".prefix { $0 != "(" })"
-        case .show, .showProgress: nil
+        case .none, .trace, .show, .showProgress: nil
+        case .showWaiting(let task, _, let reason): "showWaiting \(task.number) \(reason.rawValue)"
         case .end(let task, let result, let end):
-            "\(task.number): end(\(result.outcome.rawValue)\(end.isPreserved ? ", preserved" : ""))"
+            "end \(task.number) (\(result.outcome.rawValue)\(end.isPreserved ? ", preserved" : ""))"
         case .launch(let request):
             "launch \(request.id.shown) \(request.method) \(request.url.text)\(request.resume.map { " from \($0.offset)" } ?? "")"
         case .discard(let id): "discard \(id.shown)"
@@ -115,8 +124,8 @@ final class SessionStateFixture {
         case .awaitJournal: "awaitJournal"
         case .disk(let job): "disk\(job.task == nil ? "" : ", answered")"
         case .forget: "forget"
-        case .ask(let task, let question, _): "\(task): ask \(question)"
-        case .stopAsking(let task): "\(task): stopAsking"
+        case .ask(let task, let question, _): "ask \(task).\(question)"
+        case .stopAsking(let task): "stopAsking \(task)"
         case .showResponse, .showData, .reportProgress, .runHandler, .call: "app"
         }
     }

@@ -45,7 +45,7 @@ extension SessionStateTests {
 
     // MARK: - What follows from an attempt
 
-    private static let succeeded = ["1: attemptSucceeded", "1: end(success)"]
+    private static let succeeded = ["1: attemptSucceeded", "end 1 (success)"]
 
     static let answers: [Row] = [
         Row(
@@ -72,14 +72,14 @@ extension SessionStateTests {
                 var hooks = SessionHooks(); hooks.redirect = { _, _, _ in .stop }; return hooks
             }(),
             given: [get, .resume, .wire(1)], when: .answered(1, "HTTP/1.1 302 Found\r\nLocation: /b\r\n"),
-            then: ["1: attemptSucceeded", "1: ask 1"]),
+            then: ["1: attemptSucceeded", "ask 1.1"]),
         Row(
             rule: "its answer ends the task with the redirect's response",
             hooks: {
                 var hooks = SessionHooks(); hooks.redirect = { _, _, _ in .stop }; return hooks
             }(),
             given: [get, .resume, .wire(1), .answered(1, "HTTP/1.1 302 Found\r\nLocation: /b\r\n")],
-            when: .hook(.redirect(.stop)), then: ["1: end(failure)"]),
+            when: .hook(.redirect(.stop)), then: ["end 1 (failure)"]),
         Row(
             rule: "an answer of a hook after the task's end does nothing",
             hooks: {
@@ -94,11 +94,11 @@ extension SessionStateTests {
         Row(
             rule: "a POST that got no answer is not sent again",
             given: [post, .resume, .wire(1)], when: .failed(1, .reset),
-            then: ["1: attemptFailed(outcomeUnknown)", "1: retriesExhausted(notIdempotent)", "1: end(failure)"]),
+            then: ["1: attemptFailed(outcomeUnknown)", "1: retriesExhausted(notIdempotent)", "end 1 (failure)"]),
         Row(
             rule: "a client's error is final",
             given: [get, .resume, .wire(1)], when: .answered(1, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"),
-            then: ["1: attemptFailed(httpStatus)", "1: end(failure)"]),
+            then: ["1: attemptFailed(httpStatus)", "end 1 (failure)"]),
         Row(
             rule: "the fifth failure of a server opens its circuit",
             configuration: circuit, given: [get, .resume, .wire(1)], when: .failed(1, .timedOut),
@@ -123,7 +123,7 @@ extension SessionStateTests {
     static let ends: [Row] = [
         Row(
             rule: "a task that was only made ends without an attempt", given: [get], when: .cancel,
-            then: ["1: end(cancelled)"]),
+            then: ["end 1 (cancelled)"]),
         Row(rule: "a task ends once", given: [get, .cancel], when: .cancel, then: []),
         Row(
             rule: "a wanted digest is computed on the disk's thread",
@@ -132,20 +132,20 @@ extension SessionStateTests {
         Row(
             rule: "a body with another digest is the task's failure",
             given: [digested, .resume, .wire(1), .answered(1, ok)], when: .disk(.committed(.success(false))),
-            then: ["1: end(failure)"]),
+            then: ["end 1 (failure)"]),
         Row(
             rule: "a disk that stops is, too",
-            given: [digested, .resume, .wire(1), .answered(1, ok)], when: .disk(.refused), then: ["1: end(failure)"]),
+            given: [digested, .resume, .wire(1), .answered(1, ok)], when: .disk(.refused), then: ["end 1 (failure)"]),
         Row(
             rule: "a reset begins a pool and forgets names",
             given: [get, .resume], when: .reset, then: ["beginPool", "forgetNames", "session: reset", "app"]),
         Row(
             rule: "the end of the session cancels tasks, and those without a connection first",
             configuration: .init(), given: [get, get, .resume], when: .drain,
-            then: ["2: end(cancelled)", "discard 1.1", "1: attemptFailed(cancelled, free)", "1: end(cancelled)"]),
+            then: ["end 2 (cancelled)", "discard 1.1", "1: attemptFailed(cancelled, free)", "end 1 (cancelled)"]),
         Row(
             rule: "a task that comes after that is cancelled",
-            given: [.drain, get], when: .resume, then: ["1: end(cancelled)"]),
+            given: [.drain, get], when: .resume, then: ["end 1 (cancelled)"]),
     ]
 
     private static let digested = Step.make("http://192.0.2.1/a") { $0.sha256 = ContentDigest(of: [1]) }

@@ -189,8 +189,7 @@ enum AttemptRules {
         session.bodies.noteOffset(record, &session.tasks)
         session.bodies.beginWriteBack(record, &session.tasks)
         // Bytes only put the task's clocks off: a timer that fires too early looks again.
-        session.tasks.add(
-            .showProgress(record.task, record.progress, lastByte: record.live?.progress.lastActivity))
+        session.tasks.add(.showProgress(record))
     }
 
     /// The engine has ended the attempt.

@@ -31,18 +31,31 @@ final class EffectRunner {
     func takeInput() -> SessionInput? { self.inputs.isEmpty ? nil : self.inputs.removeFirst() }
 
     /// Publishes what is pending.
-    func flush() { self.publisher.flush() }
-
-    func run(_ effects: [SessionEffect]) {
-        for effect in effects { self.run(effect) }
+    func flush(_ queue: inout EffectQueue) {
+        queue.flush { self.publisher.publish($0) }
+        self.publisher.finishTasks()
     }
 
-    private func run(_ effect: SessionEffect) {
+    func run(_ effect: SessionEffect, _ queue: inout EffectQueue) {
         switch effect {
-        case .publish(let change, let task): self.publisher.publish(change, of: task)
-        case .announce(let event): self.publisher.publish(event)
-        case .show, .showProgress: self.show(effect)
-        case .end(let task, let result, let end): self.end(task, result, end)
+        case .none: break
+        case .announce(let event):
+            self.flush(&queue)
+            self.publisher.publish(event)
+        case .trace(let span, let change): span.record(change)
+        case .show(let record):
+            // What the shared state shows has been published.
+            self.flush(&queue)
+            record.show()
+        case .showProgress(let record): record.showProgress()
+        case .showWaiting(let task, let state, let reason):
+            task.shared.update { shared in
+                shared.snapshot.state = state
+                shared.held = [reason]
+            }
+        case .end(let task, let result, let end):
+            self.flush(&queue)
+            self.end(task, result, end, &queue)
         case .launch(let request): self.launch(request)
         case .discard(let id): self.engine.discard(id)
         case .pause(let id): if !self.engine.pause(id) { self.inputs.append(.notPaused(id)) }
@@ -62,7 +75,7 @@ final class EffectRunner {
         case .stopAsking(let task): self.questions.removeValue(forKey: task)?.cancel()
         case .showResponse, .showData, .reportProgress, .runHandler, .call:
             // Code of the app's may block: whatever was published before is seen before.
-            self.publisher.flush()
+            self.flush(&queue)
             self.callApp(effect)
         }
     }
@@ -77,37 +90,18 @@ final class EffectRunner {
         }
     }
 
-    // MARK: - Published state
-
-    // What the shared state shows has been published.
-    private func show(_ effect: SessionEffect) {
-        switch effect {
-        case .show(let task, let view):
-            self.publisher.flush()
-            task.shared.update { $0.take(view) }
-        case .showProgress(let task, let progress, let lastByte):
-            task.shared.update { shared in
-                shared.snapshot.progress = progress
-                shared.lastByte = lastByte
-            }
-        default: break
-        }
-    }
-
-    private func end(_ task: TransferTask, _ result: TaskResult, _ end: EndOfTask) {
-        self.publisher.flush()
+    private func end(_ task: TransferTask, _ result: TaskResult, _ end: EndOfTask, _ queue: inout EffectQueue) {
         // The session's end did not wait for this thread and has published it already.
         guard let entry = self.registry.end(task, holding: end.bodyBytes) else { return }
         self.delegate.didComplete(task, result)
         entry.onCompletion?(task, result)
         // One that the next process goes on with is not over.
-        if end.isPreserved {
-            self.publisher.publish(.suspended(.shutdown), of: task)
-        } else {
-            self.publisher.publish(.completed(result.redacted(for: task)), of: task)
-            if entry.isRestored, let count = self.registry.restoredTaskEnded() {
-                self.publisher.publish(.restoredTasksEnded(count: count))
-            }
+        let change: TaskEvent.Kind =
+            end.isPreserved ? .suspended(.shutdown) : .completed(result.redacted(for: task))
+        task.handlers?.span?.record(change)
+        queue.publish(change, of: task, isTraced: true)
+        if !end.isPreserved, entry.isRestored, let count = self.registry.restoredTaskEnded() {
+            queue.add(.announce(.restoredTasksEnded(count: count)))
         }
         self.publisher.finish(task, result, resumeData: end.resumeData)
     }
@@ -164,20 +158,5 @@ final class EffectRunner {
         case .call(let function): function()
         default: break
         }
-    }
-}
-
-extension PublishedTaskState.State {
-    fileprivate mutating func take(_ view: TaskView) {
-        if let state = view.state {
-            self.snapshot.state = state
-            self.held = view.held
-            self.lastByte = view.lastByte
-        }
-        self.snapshot.progress = view.progress
-        self.snapshot.started = view.started
-        self.snapshot.stall = view.stall
-        if let response = view.response { self.response = response }
-        if let body = view.body { self.body = body }
     }
 }

@@ -129,7 +129,7 @@ enum EndRules {
         let now = session.tasks.now
         guard session.journal.isEndWritten(record, { record.result(outcome, at: now) }, &session.tasks) else { return }
         let result = record.result(outcome, at: now)
-        session.tasks.add(.show(record.task, record.finalView))
+        session.tasks.add(.show(record))
         if record.task.handlers?.completion != nil {
             let isAwaited = record.delegate?.didFinishHandler != true
             session.tasks.add(.runHandler(record.task, result, isAwaited: isAwaited))

@@ -1,24 +1,64 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What the session's thread does once a change of state is complete.
+/// What follows from inputs, in order: events to publish, and what is to be done outside.
 ///
-/// Nothing here calls back: what it brings comes in again as an input.
+/// Nothing that is done here calls back: what it brings comes in again as an input.
+struct EffectQueue: ~Copyable {
+    /// What is published with the next ``flush(to:)``.
+    private(set) var events: [Event.Payload] = []
+    private var effects: [SessionEffect] = []
+    private var next = 0
+
+    /// Adds an event; a span of the task's records it, unless it has.
+    mutating func publish(_ change: consuming TaskEvent.Kind, of task: TransferTask, isTraced: Bool = false) {
+        if let span = task.handlers?.span, !isTraced { self.effects.append(.trace(span, copy change)) }
+        self.events.append(.task(TaskEvent(id: task.id, taskKind: task.request.kind, trace: task.trace, kind: change)))
+    }
+
+    mutating func add(_ effect: consuming SessionEffect) { self.effects.append(effect) }
+
+    /// The next thing to be done; nil once everything is.
+    mutating func takeEffect() -> SessionEffect? {
+        guard self.next < self.effects.count else {
+            self.effects.removeAll(keepingCapacity: self.next <= 4096)
+            self.next = 0
+            return nil
+        }
+        var effect = SessionEffect.none
+        swap(&effect, &self.effects[self.next])
+        self.next += 1
+        return effect
+    }
+
+    /// Gives the events to a publisher.
+    mutating func flush(to publish: ([Event.Payload]) -> Void) {
+        guard !self.events.isEmpty else { return }
+        publish(self.events)
+        self.events.removeAll(keepingCapacity: self.events.count <= 4096)
+    }
+}
+
+/// What the session's thread does once a change of state is complete.
 enum SessionEffect {
+    case none
+
     // MARK: Events and published state
 
-    case publish(TaskEvent.Kind, TransferTask)
     /// Published at once, after every task's event before it.
-    case announce(SessionEvent)
-    case show(TransferTask, TaskView)
+    indirect case announce(SessionEvent)
+    indirect case trace(any TaskSpan, TaskEvent.Kind)
+    case show(TaskRecord)
     /// Bytes have moved, and nothing else has changed.
-    case showProgress(TransferTask, TransferProgress, lastByte: MonotonicTime?)
+    case showProgress(TaskRecord)
+    /// The task is over, and waits for something before that is published.
+    indirect case showWaiting(TransferTask, TaskState, HoldReason)
     /// The task is over: its handlers are called, and its last event is published.
     indirect case end(TransferTask, TaskResult, EndOfTask)
 
     // MARK: The engine
 
-    indirect case launch(AttemptRequest)
+    case launch(AttemptRequest)
     case discard(AttemptID)
     case pause(AttemptID)
     case unpause(AttemptID)
@@ -33,10 +73,10 @@ enum SessionEffect {
     case resolve(String, target: UInt64, lookup: Int)
     case forgetNames
     /// Writes an entry; the answer comes back if a task waits for it.
-    case record(JournalEntry, answer: (task: UInt64, as: JournalWriter.Write)?)
+    indirect case record(JournalEntry, answer: (task: UInt64, as: JournalWriter.Write)?)
     /// Reports to the task once entries can be written again.
     case awaitJournal(task: UInt64)
-    case disk(DiskJob)
+    indirect case disk(DiskJob)
     /// Forgets every stored response; the function is called in any case.
     case forget(ValidatorStore, @Sendable () -> Void)
 
@@ -44,11 +84,11 @@ enum SessionEffect {
 
     case ask(task: UInt64, question: Int, @Sendable () async -> HookAnswer)
     case stopAsking(task: UInt64)
-    case showResponse(TransferTask, ResponseHead, url: String)
+    indirect case showResponse(TransferTask, ResponseHead, url: String)
     case showData(TransferTask, offset: Int64, [UInt8])
-    case reportProgress(TransferTask, TransferProgress)
+    indirect case reportProgress(TransferTask, TransferProgress)
     /// Calls a completion handler on its executor; its return is reported unless nothing waits for it.
-    case runHandler(TransferTask, TaskResult, isAwaited: Bool)
+    indirect case runHandler(TransferTask, TaskResult, isAwaited: Bool)
     case call(@Sendable () -> Void)
 }
 
@@ -78,20 +118,6 @@ struct DiskJob: Sendable {
             return nil
         }
     }
-}
-
-/// What other threads see of a task.
-struct TaskView {
-    /// Nil for a task that is over: its end is published later.
-    var state: TaskState?
-    var progress: TransferProgress
-    var started: WallTime?
-    var stall: String?
-    var held: [HoldReason] = []
-    var lastByte: MonotonicTime?
-    var response: (head: ResponseHead, url: String?, isRevalidated: Bool)?
-    /// The response's body, once the task is over.
-    var body: [UInt8]?
 }
 
 /// What is left of a task at its end, besides its result.

@@ -7,8 +7,7 @@ final class SessionLoop: TransferClient {
     private let registry: TaskRegistry
     private var state: SessionState
     private let effects: EffectRunner
-    /// Kept for the next input.
-    private var pending: [SessionEffect] = []
+    private var pending = EffectQueue()
 
     init(engine: TransferEngine, dependencies: SessionDependencies) {
         self.engine = engine
@@ -29,20 +28,19 @@ final class SessionLoop: TransferClient {
 
     func batchEnded() {
         self.handle(.batchEnded)
-        self.effects.flush()
+        self.effects.flush(&self.pending)
     }
 
     func stopping() {
         self.handle(.stopping)
-        self.effects.flush()
+        self.effects.flush(&self.pending)
     }
 
     private func handle(_ input: consuming SessionInput) {
         var next: SessionInput? = input
         while let input = next.take() {
             self.state.handle(input, at: self.engine.now, into: &self.pending)
-            self.effects.run(self.pending)
-            self.pending.removeAll(keepingCapacity: self.pending.count <= 4096)
+            while let effect = self.pending.takeEffect() { self.effects.run(effect, &self.pending) }
             next = self.effects.takeInput()
         }
     }

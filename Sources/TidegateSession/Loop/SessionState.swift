@@ -63,7 +63,7 @@ struct SessionState: ~Copyable {
 
     /// Takes an input, and adds what follows from it to `effects`, in order.
     mutating func handle(
-        _ input: SessionInput, at now: MonotonicTime, into effects: inout [SessionEffect]
+        _ input: SessionInput, at now: MonotonicTime, into effects: inout EffectQueue
     ) {
         self.tasks.begin(at: now, &effects)
         self.take(input)

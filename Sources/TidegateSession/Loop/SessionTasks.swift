@@ -9,7 +9,7 @@ struct SessionTasks: ~Copyable {
     var table: TaskTable
     /// The moment at which the current batch began.
     private(set) var now = MonotonicTime(nanoseconds: 0)
-    private var effects: [SessionEffect] = []
+    private var effects = EffectQueue()
     /// What machines have decided and is still to be carried out, in order.
     private var steps: [(TaskRecord, TaskMachine.Effect)] = []
     private var nextStep = 0
@@ -27,13 +27,13 @@ struct SessionTasks: ~Copyable {
     // MARK: - Inputs
 
     /// An input begins: its effects join those in `effects`.
-    mutating func begin(at now: MonotonicTime, _ effects: inout [SessionEffect]) {
+    mutating func begin(at now: MonotonicTime, _ effects: inout EffectQueue) {
         self.now = now
         swap(&effects, &self.effects)
     }
 
     /// The input's effects are complete.
-    mutating func end(_ effects: inout [SessionEffect]) { swap(&effects, &self.effects) }
+    mutating func end(_ effects: inout EffectQueue) { swap(&effects, &self.effects) }
 
     /// Gives a task's machine an input.
     mutating func feed(_ input: TaskMachine.Input, to record: TaskRecord) {
@@ -56,10 +56,10 @@ struct SessionTasks: ~Copyable {
 
     // MARK: - What follows
 
-    mutating func add(_ effect: consuming SessionEffect) { self.effects.append(effect) }
+    mutating func add(_ effect: consuming SessionEffect) { self.effects.add(effect) }
 
     mutating func publish(_ change: consuming TaskEvent.Kind, _ record: TaskRecord) {
-        self.effects.append(.publish(change, record.task))
+        self.effects.publish(change, of: record.task)
     }
 
     /// The task's clocks and what is shown of it follow once everything is carried out.
@@ -76,7 +76,7 @@ struct SessionTasks: ~Copyable {
             guard !record.machine.isOver else { continue }
             record.clocks.follow(record.clockInputs, at: self.now)
             self.timers.update(record, at: self.now)
-            self.effects.append(.show(record.task, record.view))
+            self.effects.add(.show(record))
         }
         self.touched.removeAll(keepingCapacity: self.touched.count <= 4096)
     }

@@ -162,10 +162,7 @@ enum TaskCommands {
         guard let error = session.journal.endAnswered(record, state, error, &session.tasks) else {
             return EndRules.publishEnd(of: record, in: &session)
         }
-        var view = record.finalView
-        view.state = .waiting(.disk, detail: error.description)
-        view.held = [.disk]
-        session.tasks.add(.show(record.task, view))
+        session.tasks.add(.showWaiting(record.task, .waiting(.disk, detail: error.description), .disk))
     }
 
     // MARK: - The session

@@ -135,20 +135,31 @@ final class TaskRecord {
             isOver: self.machine.isOver || self.machine.phase == .finishing)
     }
 
-    /// What other threads see of it.
-    var view: TaskView {
-        TaskView(
-            state: self.machine.state, progress: self.progress, started: self.result.started,
-            stall: self.live?.path.stall, held: self.machine.heldReasons,
-            lastByte: self.live?.progress.lastActivity, response: self.live?.head.map { ($0, self.finalURL, false) })
+    /// Shows other threads how far it is.
+    func show() {
+        let (state, progress, held) = (self.machine.state, self.progress, self.machine.heldReasons)
+        let (live, url, isOver) = (self.live, self.finalURL, self.machine.isOver)
+        let head = isOver ? self.result.head : live?.head
+        self.task.shared.update { shared in
+            shared.snapshot.progress = progress
+            shared.snapshot.started = self.result.started
+            shared.snapshot.stall = live?.path.stall
+            if let head { shared.response = (head, url, self.result.isRevalidated) }
+            // The state of one that is over comes with its last event.
+            guard !isOver else { return shared.body = self.download.body }
+            shared.snapshot.state = state
+            shared.held = held
+            shared.lastByte = live?.progress.lastActivity
+        }
     }
 
-    /// What is left to be seen of it once it is over.
-    var finalView: TaskView {
-        let head = self.result.head ?? self.live?.head
-        return TaskView(
-            progress: self.progress, started: self.result.started,
-            response: head.map { ($0, self.finalURL, self.result.isRevalidated) }, body: self.download.body)
+    /// Shows other threads how far the bodies have come.
+    func showProgress() {
+        let (progress, lastByte) = (self.progress, self.live?.progress.lastActivity)
+        self.task.shared.update { shared in
+            shared.snapshot.progress = progress
+            shared.lastByte = lastByte
+        }
     }
 
     /// How far the bodies have come.
