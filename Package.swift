@@ -241,7 +241,8 @@ let package = Package(
             dependencies: [
                 "TidegateDaemon", "Tidegate", "TidegateProbes", "TidegateRegex", "TidegateServer", "TidegateMetrics",
                 "TidegateCore", "TidegateTestKit", httpTypes, logging,
-            ], swiftSettings: base),
+            ],
+            exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateCLITests",
             dependencies: [

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import Tidegate
 import TidegateServer
@@ -19,6 +20,13 @@ import TidegateStore
     }
 
     private static let all = keys(ConfigurationSchema.root.compactMap(\.text))
+
+    @Test("The file is the one in Golden, byte for byte")
+    func golden() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Golden/tidegate.yml")
+        #expect(ConfigurationTemplate.text == (try String(contentsOf: file, encoding: .utf8)))
+    }
 
     @Test("Every key that has a value has a sentence, and stands in the file with its default")
     func complete() {
