@@ -45,7 +45,7 @@ import TidegateTestKit
         for _ in 1...2 { #expect(try await reloader.answer() == ["events"]) }
         try self.write(Self.good)
         #expect(try await reloader.answer().isEmpty)
-        #expect(self.applied.all.map(\.events.history) == [7, 7, nil])
+        #expect(self.applied.all.map(\.events.history) == [7, 7, EndpointConfiguration().eventHistory])
         #expect(self.reported == [true, true, true])
     }
 

@@ -33,23 +33,24 @@ import Tidegate
         let configuration = try Configuration.parse(Self.full, file: "t.yml")
         let reachability = configuration.reachability
         #expect(reachability.excludedInterfaces == ["lo", "veth.*"])
-        #expect(reachability.ipv4Sentinels == [IPAddress("192.0.2.1"), IPAddress("198.51.100.1")].compactMap(\.self))
-        #expect(reachability.ipv6Sentinels?.count == 1)
+        #expect(
+            reachability.sentinels[.ipv4] == [IPAddress("192.0.2.1"), IPAddress("198.51.100.1")].compactMap(\.self))
+        #expect(reachability.sentinels[.ipv6]?.count == 1)
         #expect(reachability.targets.map(\.target?.description) == ["api.example.com:443", "::1"])
         #expect(reachability.meteredInterfaces == ["wwan.*"])
         #expect(reachability.internetCheck.isEnabled && reachability.internetCheck.interval == .seconds(60))
-        #expect(reachability.internetCheck.urls == ["http://a.example/generate_204", "https://b.example/"])
+        #expect(reachability.internetCheck.urls.map(\.text) == ["http://a.example/generate_204", "https://b.example/"])
         #expect(reachability.mark == 51_820 && reachability.uid == 1000)
         let transfers = configuration.transfers
-        #expect(transfers.connectionsPerHost == 2 && transfers.connections == 10)
+        #expect(transfers.session.maxConnectionsPerHost == 2 && transfers.session.maxConnections == 10)
         #expect(
-            transfers.proxy == ProxyPolicy("http://proxy.example:3128")
-                && transfers.tls.caFile == "/etc/ssl/own.pem")
+            transfers.session.proxy == ProxyPolicy("http://proxy.example:3128")
+                && transfers.session.tls.caFile == "/etc/ssl/own.pem")
         #expect(transfers.retry.attempts == 7 && transfers.retry.base == .milliseconds(250))
         #expect(transfers.retry.maxElapsed == DurationText(nil) && transfers.retry.statuses == [503])
-        #expect(transfers.budget.refillPerSecond == 0.5)
-        #expect(transfers.gate.require == [.routed, .unmetered])
-        #expect(transfers.gate.patience?.duration == .seconds(300))
+        #expect(transfers.session.budget.refillPerSecond == 0.5)
+        #expect(transfers.session.gate.require == [.routed, .unmetered])
+        #expect(transfers.session.gate.patience == .seconds(300))
         let task = try #require(configuration.tasks.first)
         #expect(
             task.name == "config-sync" && task.submission.url == "https://u.example/c" && task.every == .seconds(300))
@@ -95,7 +96,7 @@ import Tidegate
             reachability: {internet_check: {enabled: true, urls: [http://a.example/generate_204]}}
             transfers: {gate: {require: [online]}}
             """
-        #expect(try Configuration.parse(text, file: "t.yml").transfers.gate.require == [.online])
+        #expect(try Configuration.parse(text, file: "t.yml").transfers.session.gate.require == [.online])
     }
 
     // Every kind of mistake, each with the whole message.

@@ -1,5 +1,6 @@
 import Testing
 import Tidegate
+import TidegateStore
 
 @testable import TidegateDaemon
 
@@ -22,8 +23,8 @@ import Tidegate
     @Test("The journal's keys are read, and scheduled requests wait out a full disk")
     func journal() throws {
         let configuration = try Configuration.parse("journal: {keep_completed: 12h, path_events: 3h}", file: "t.yml")
-        #expect(configuration.journal.keepCompleted == .seconds(43_200))
-        #expect(configuration.journal.pathEvents == .seconds(10_800))
+        #expect(configuration.journal.retention.completed == .seconds(43_200))
+        #expect(configuration.journal.retention.pathEvents == .seconds(10_800))
         #expect(try configuration.monitorConfiguration(version: "1").session.waitsOut)
     }
 

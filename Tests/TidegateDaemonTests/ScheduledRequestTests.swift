@@ -37,7 +37,7 @@ import Tidegate
         var transfers = Configuration.Transfers()
         transfers.retry.attempts = 9
         transfers.retry.base = .seconds(2)
-        transfers.gate.patience = DurationText(.seconds(30))
+        transfers.session.gate.patience = .seconds(30)
         let request = try self.task(", require: [unmetered], retry: {attempts: 2}").request(under: transfers)
         #expect(request.retry?.attempts == 2 && request.retry?.base == .seconds(2))
         #expect(request.gate?.require == [.unmetered] && request.gate?.patience == .seconds(30))

@@ -21,7 +21,7 @@ import TidegateCore
             """
         ).transfers
         #expect(
-            transfers.tls
+            transfers.session.tls
                 == ServerTrustPolicy(
                     caFile: "/ca.pem", pins: ["*": [Self.pin]], validatesHostName: false, clientCertificate: "/c.pem",
                     clientKey: "/c.key", hosts: ["a.example": ServerTrustPolicy(isInsecure: true)]))
@@ -32,7 +32,8 @@ import TidegateCore
         let transfers = try Self.parse("{proxy: \"socks5h://p.example:1080\", no_proxy: [.example, 192.0.2.0/24]}")
             .transfers
         #expect(
-            transfers.proxy == ProxyPolicy("socks5h://p.example:1080", exceptions: [".example", "192.0.2.0/24"]))
+            transfers.session.proxy
+                == ProxyPolicy("socks5h://p.example:1080", exceptions: [".example", "192.0.2.0/24"]))
     }
 
     @Test(

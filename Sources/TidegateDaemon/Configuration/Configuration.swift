@@ -1,58 +1,50 @@
-package import HTTPTypes
+internal import HTTPTypes
 package import Tidegate
-package import TidegateCore
+internal import TidegateCore
 package import TidegateProbes
+internal import TidegateServer
+internal import TidegateStore
 
-/// The configuration file; nil and empty values mean the default.
+/// The configuration file, whose keys that are absent have their defaults.
 package struct Configuration: Sendable, Hashable {
-    package var reachability = Reachability()
-    package var transfers = Transfers()
-    package var tasks: [ScheduledTask] = []
+    var reachability = Reachability()
+    var transfers = Transfers()
+    var tasks: [ScheduledTask] = []
     package var probes = ProbeRunner.Configuration()
-    package var scheduledProbes: [ScheduledProbe] = []
-    package var journal = Journal()
-    package var control = Control()
-    package var remoteWrite = RemoteWrite()
-    package var events = Events()
-    package var metrics = Metrics()
-    package var observation = Observation()
-
-    /// The built-in defaults.
-    package init() {}
+    var scheduledProbes: [ScheduledProbe] = []
+    var journal = Journal()
+    var control = Control()
+    var remoteWrite = RemoteWrite()
+    var events = Events()
+    var metrics = Metrics()
+    /// The `observation` section: how the connections of other programs are observed.
+    var observation = ConnectionsConfiguration()
 
     /// The `reachability` section.
-    package struct Reachability: Sendable, Hashable {
-        package var excludedInterfaces: [String]?
-        package var ipv4Sentinels: [IPAddress]?
-        package var ipv6Sentinels: [IPAddress]?
-        package var targets: [NamedTarget] = []
-        package var meteredInterfaces: [String]?
-        package var internetCheck = InternetCheck()
+    struct Reachability: Sendable, Hashable {
+        var excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
+        var sentinels = ReachabilityConfiguration.defaultSentinels
+        var targets: [NamedTarget] = []
+        var meteredInterfaces: [String] = []
+        var internetCheck = InternetCheckPolicy.off
         /// The firewall mark of route lookups.
-        package var mark: UInt32?
+        var mark: UInt32?
         /// The user id of route lookups.
-        package var uid: UInt32?
-    }
-
-    /// The `internet_check` section.
-    package struct InternetCheck: Sendable, Hashable {
-        package var isEnabled = false
-        package var urls: [String] = []
-        package var interval: Duration?
+        var uid: UInt32?
     }
 
     /// A target that is monitored permanently.
-    package struct NamedTarget: Sendable, Hashable {
-        package var name = ""
-        package var host = ""
-        package var port: UInt16?
+    struct NamedTarget: Sendable, Hashable {
+        var name = ""
+        var host = ""
+        var port: UInt16?
         /// The URL to request, which has the host and the port.
-        package var url: String?
-        package var check: TargetCheck.Kind?
-        package var interval: Duration?
-        package var timeout: Duration?
+        var url: String?
+        var check: TargetCheck.Kind?
+        var interval = TargetCheck(.tcp).interval
+        var timeout = TargetCheck(.tcp).timeout
         /// The host and port, parsed; nil if they are invalid.
-        package var target: Target? {
+        var target: Target? {
             if let url = self.url { return try? HTTPURL(url).target }
             guard let host = try? Target(self.host), host.port == nil else { return nil }
             guard let port = self.port else { return host }
@@ -60,125 +52,92 @@ package struct Configuration: Sendable, Hashable {
         }
     }
 
-    /// The `transfers` section.
-    package struct Transfers: Sendable, Hashable {
-        package var connectionsPerHost: Int?
-        package var connections: Int?
-        package var maxFilesize: ByteText?
-        package var proxy = ProxyPolicy.direct
-        package var tls = ServerTrustPolicy()
-        package var redirects: RedirectPolicy?
-        package var tracing: Bool?
-        package var retry = Retry()
-        package var budget = Budget()
-        package var gate = Gate()
+    /// The `transfers` section: the session's configuration, and its retry policy.
+    struct Transfers: Sendable, Hashable {
+        var session = SessionConfiguration()
+        var retry = Retry()
     }
 
     /// A retry policy's differences from the default.
-    package struct Retry: Sendable, Hashable {
-        package var attempts: Int?
-        package var base: Duration?
-        package var cap: Duration?
-        package var maxElapsed: DurationText?
-        package var statuses: [Int]?
+    struct Retry: Sendable, Hashable {
+        var attempts: Int?
+        var base: Duration?
+        var cap: Duration?
+        var maxElapsed: DurationText?
+        var statuses: [Int]?
 
         /// This policy, with the values of `defaults` for those that are nil.
-        package func merged(withDefaults defaults: Retry) -> Retry {
-            var merged = defaults
-            merged.attempts = self.attempts ?? defaults.attempts
-            merged.base = self.base ?? defaults.base
-            merged.cap = self.cap ?? defaults.cap
-            merged.maxElapsed = self.maxElapsed ?? defaults.maxElapsed
-            merged.statuses = self.statuses ?? defaults.statuses
-            return merged
+        func merged(withDefaults defaults: Retry) -> Retry {
+            Retry(
+                attempts: self.attempts ?? defaults.attempts, base: self.base ?? defaults.base,
+                cap: self.cap ?? defaults.cap, maxElapsed: self.maxElapsed ?? defaults.maxElapsed,
+                statuses: self.statuses ?? defaults.statuses)
+        }
+
+        /// The whole policy; a bound that is given alone moves the default of the other one.
+        func policy() -> RetryPolicy {
+            let standard = RetryPolicy()
+            let base = self.base ?? min(standard.base, self.cap ?? standard.base)
+            return RetryPolicy(
+                attempts: self.attempts ?? standard.attempts, base: base, cap: self.cap ?? max(standard.cap, base),
+                maxElapsed: self.maxElapsed.map(\.duration) ?? standard.maxElapsed,
+                statuses: self.statuses.map(Set.init) ?? standard.statuses)
         }
     }
 
-    /// The `budget` section: the retry budget of an origin.
-    package struct Budget: Sendable, Hashable {
-        package var tokens: Double?
-        package var retryCost: Double?
-        package var connectCost: Double?
-        package var refillPerSecond: Double?
-    }
-
     /// The `journal` section: retention times, and how many tasks there may be.
-    package struct Journal: Sendable, Hashable {
-        package var keepCompleted: Duration?
-        package var pathEvents: Duration?
+    struct Journal: Sendable, Hashable {
+        var retention = TidegateStore.Journal.Retention()
         /// How many tasks may be open at a time; more submissions are refused.
-        package var maxOpenTasks = 100_000
+        var maxOpenTasks = 100_000
     }
 
     /// The `control` section: what members of the control socket's group may do.
-    package struct Control: Sendable, Hashable {
+    struct Control: Sendable, Hashable {
         /// The directories below which their tasks may read and write files.
-        package var directories: [String] = []
-    }
-
-    /// The `gate` section: the default gate of tasks.
-    package struct Gate: Sendable, Hashable {
-        package var require: [Requirement]?
-        package var patience: DurationText?
+        var directories: [String] = []
     }
 
     /// The `remote_write` section: the receiver of samples.
-    package struct RemoteWrite: Sendable, Hashable {
+    struct RemoteWrite: Sendable, Hashable {
         /// The receiver; nil disables remote write.
-        package var url: String?
-        package var buffer: ByteText?
-        package var interval: Duration?
-        package var labels: [Label] = []
-        package var headers: [HTTPField] = []
-        package var user: String?
-        package var passwordFile: String?
-        package var tokenFile: String?
-        package var certificateFile: String?
+        var url: String?
+        var buffer: ByteText?
+        var interval: Duration?
+        var labels: [Label] = []
+        var headers: [HTTPField] = []
+        var user: String?
+        var passwordFile: String?
+        var tokenFile: String?
+        var certificateFile: String?
 
         /// A label added to every series.
-        package struct Label: Sendable, Hashable {
-            package var name: String
-            package var value: String
+        struct Label: Sendable, Hashable {
+            var name: String
+            var value: String
         }
     }
 
     /// The `events` section: the size of the history, and what is redacted from URLs.
-    package struct Events: Sendable, Hashable {
-        package var history: Int?
-        package var redaction = URLRedaction()
-    }
-
-    /// The `observation` section: how the connections of other programs are observed.
-    package struct Observation: Sendable, Hashable {
-        package var connections = true
-        package var connectingInterval: Duration?
-        package var establishedInterval: Duration?
-        package var loopback = false
-        package var exclude = Exclusions()
-        package var maxTracked: Int?
-        package var receiveBuffer: ByteText?
-    }
-
-    /// The `exclude` section of ``Observation``: connections that do not count.
-    package struct Exclusions: Sendable, Hashable {
-        package var remotes: [IPPrefix] = []
-        package var ports: [UInt16] = []
+    struct Events: Sendable, Hashable {
+        var history = EndpointConfiguration().eventHistory
+        var redaction = URLRedaction()
     }
 
     /// The `metrics` section: whether series have a host label.
-    package struct Metrics: Sendable, Hashable {
-        package var mode = Mode.off
+    struct Metrics: Sendable, Hashable {
+        var mode = Mode.off
         /// The hosts as in URLs: in lower case, or the canonical text of an address.
-        package var hosts: [String] = []
-        package var maxHosts = 50
+        var hosts: [String] = []
+        var maxHosts = 50
 
         /// The values of `host_label`.
-        package enum Mode: String, Sendable, CaseIterable {
+        enum Mode: String, Sendable, CaseIterable {
             case off, allowlist, top
         }
 
         /// The host label of the monitor's metrics.
-        package var hostLabel: HostLabel {
+        var hostLabel: HostLabel {
             switch self.mode {
             case .off: .off
             case .allowlist: .allowlist(Set(self.hosts))
@@ -259,14 +218,12 @@ package struct ScheduledTask: Sendable, Hashable {
     /// The maximum random delay of a run, as a fraction of ``every``.
     package var jitter = 0.1
     package var timeout: DurationText?
-    package var retry = Configuration.Retry()
+    var retry = Configuration.Retry()
 
     package var name: String {
         get { self.submission.name ?? "" }
         set { self.submission.name = newValue }
     }
-
-    package init() {}
 }
 
 extension Configuration {

@@ -1,3 +1,4 @@
+internal import Tidegate
 internal import TidegateCore
 internal import TidegateServer
 
@@ -22,8 +23,8 @@ extension ConfigurationSchema {
             "How many they are at most.", default: "\(Configuration.Metrics().maxHosts)"),
     ]
 
-    static let observation: [Field<Configuration.Observation>] = [
-        .value("connections", \.connections, .boolean).documented(
+    static let observation: [Field<ConnectionsConfiguration>] = [
+        .value("connections", \.isEnabled, .boolean).documented(
             "False does not even open the kernel's sockets for it.", default: "true"),
         .value(
             "connecting_interval", \.connectingInterval, ValueParser<Duration>.duration(atLeast: .milliseconds(100))
@@ -32,20 +33,20 @@ extension ConfigurationSchema {
             .documented(
                 "From one list of all connections to the next; stretched so that lists take 1 % of a processor at most.",
                 default: "5s"),
-        .value("loopback", \.loopback, .boolean).documented(
+        .value("loopback", \.includesLoopback, .boolean).documented(
             "True counts connections of this machine to itself, too.", default: "false"),
         .section(
-            "exclude", \.exclude,
+            "exclude", \.self,
             [
-                .list("remotes", \.remotes, .network).documented(
+                .list("remotes", \.excludedRemotes, .network).documented(
                     "Networks whose connections do not count, such as 10.0.0.0/8.", default: "[]"),
-                .list("ports", \.ports, .port).documented(
+                .list("ports", .port) { $0.excludedPorts = Set($1) }.documented(
                     "Ports, of this host or of the remote, whose connections do not count.", default: "[]"),
             ]),
         .value("max_tracked", \.maxTracked, .number(in: 1...10_000_000)).documented(
             "How many connections are kept in mind; those beyond are counted at their end only.",
             default: "50000"),
-        .value("receive_buffer", \.receiveBuffer, ValueParser<ByteText>.size(in: 4096...1 << 30)).documented(
+        .value("receive_buffer", \.receiveBufferBytes, ValueParser<Int>.size(in: 4096...1 << 30)).documented(
             "For the kernel's messages; without CAP_NET_ADMIN net.core.rmem_max is the limit.", default: "8MiB"),
         .notAvailable("udp"),
     ]

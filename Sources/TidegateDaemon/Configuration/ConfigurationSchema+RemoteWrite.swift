@@ -60,13 +60,7 @@ extension ConfigurationSchema {
 extension Configuration.RemoteWrite.Label {
     // Names that begin with two underscores are reserved by Prometheus.
     fileprivate init(checking name: String, value: String) throws(TextError) {
-        let isPlain = name.utf8.allSatisfy {
-            switch $0 {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
-            default: false
-            }
-        }
-        guard isPlain, let first = name.utf8.first, !(0x30...0x39).contains(first), !name.hasPrefix("__") else {
+        guard name.isLabelName else {
             throw TextError("\"\(name)\" is not a valid label name")
         }
         self.init(name: name, value: value)

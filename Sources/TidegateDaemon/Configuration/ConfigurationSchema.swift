@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Tidegate
 internal import TidegateCore
+internal import TidegateStore
 
 /// The keys of the configuration file, section by section.
 enum ConfigurationSchema {
@@ -41,10 +42,10 @@ enum ConfigurationSchema {
         .section(
             "sentinels", \.self,
             [
-                .list("ipv4", \.ipv4Sentinels, .sentinel(.ipv4)).documented(
+                .list("ipv4", \.sentinels[.ipv4], .sentinel(.ipv4)).documented(
                     "IPv4 addresses that stand for the internet in route lookups; no packet is sent to them.",
                     default: Self.sentinels(.ipv4)),
-                .list("ipv6", \.ipv6Sentinels, .sentinel(.ipv6)).documented(
+                .list("ipv6", \.sentinels[.ipv6], .sentinel(.ipv6)).documented(
                     "The same for IPv6.", default: Self.sentinels(.ipv6)),
             ],
             check: Self.checkSentinels),
@@ -62,11 +63,11 @@ enum ConfigurationSchema {
         .value("uid", \.uid, .userID).documented("The user id to look up routes for; null is the sidecar's own."),
     ]
 
-    static let internetCheck: [Field<Configuration.InternetCheck>] = [
+    static let internetCheck: [Field<InternetCheckPolicy>] = [
         .value("enabled", \.isEnabled, .boolean).documented(
             "True requests the URLs from time to time; without it no packet shows whether the internet answers.",
             default: "false"),
-        .list("urls", \.urls, .checkURL).documented(
+        .list("urls", \.urls, ValueParser<InternetCheckURL>.checkURL).documented(
             "Best two operators, over http and https. Over http a URL has to answer 204, or 200 without a body.",
             default: "[]"),
         .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(10))).documented(
@@ -78,7 +79,7 @@ enum ConfigurationSchema {
             "Required: the target's name in metrics and on the page.", default: "api"),
         .value("host", \.host, .host).documented("A name or an address; or url instead.", default: "api.example.com"),
         .value("port", \.port, .port).documented("The TCP port.", default: "443"),
-        .value("url", \.url, .checkURL).documented("What is requested, instead of host and port."),
+        .value("url", \.url, ValueParser<String>.checkURL).documented("What is requested, instead of host and port."),
         .value("check", \.check, ValueParser<TargetCheck.Kind>.name).documented(
             "none, tcp, tls or http; null is http with a url, tcp with a port, and none otherwise."),
         .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))).documented(
@@ -90,30 +91,30 @@ enum ConfigurationSchema {
     // MARK: transfers
 
     static let transfers: [Field<Configuration.Transfers>] = [
-        .value("max_connections_per_host", \.connectionsPerHost, .number(in: 1...1000)).documented(
+        .value("max_connections_per_host", \.session.maxConnectionsPerHost, .number(in: 1...1000)).documented(
             "How many connections one origin has at most.", default: "\(SessionConfiguration().maxConnectionsPerHost)"),
-        .value("max_connections", \.connections, .number(in: 1...100_000)).documented(
+        .value("max_connections", \.session.maxConnections, .number(in: 1...100_000)).documented(
             "How many there are at most in all.", default: "\(SessionConfiguration().maxConnections)"),
-        .value("max_filesize", \.maxFilesize, .size(in: 1...(1 << 60))).documented(
+        .value("max_filesize", \.session.maxBodyBytes, ValueParser<Int>.size(in: 1...(1 << 60))).documented(
             "How large a response's body may be, decoded, such as 500MiB; null is no limit."),
-        .value("proxy", \.proxy.both, ValueParser<String>.proxy).documented(
+        .value("proxy", \.session.proxy.both, ValueParser<String>.proxy).documented(
             "A proxy of http, https, socks4a, socks5 or socks5h: SCHEME://USER:PASSWORD@HOST:PORT. The environment is not read."
         ),
-        .list("no_proxy", \.proxy.exceptions, ValueParser<String>.text).documented(
+        .list("no_proxy", \.session.proxy.exceptions, ValueParser<String>.text).documented(
             "Hosts, domains, networks, each perhaps with a port, or \"*\": what is connected to directly.",
             default: "[]"),
-        .section("tls", \.tls, TLSSchema.fields, check: TLSSchema.check).documented(
+        .section("tls", \.session.tls, TLSSchema.fields, check: TLSSchema.check).documented(
             "Which servers are trusted, and what is shown to them."),
-        .value("redirects", \.redirects, ValueParser<RedirectPolicy>.name).documented(
+        .value("redirects", \.session.redirects, ValueParser<RedirectPolicy>.name).documented(
             "Which redirects are followed: same-origin, no-downgrade (not from https to http) or free, which also takes "
                 + "credentials along.", default: SessionConfiguration().redirects.rawValue),
-        .value("tracing", \.tracing, .boolean).documented(
+        .value("tracing", \.session.startsTraces, .boolean).documented(
             "True gives every request the field traceparent (W3C Trace Context) and its events the trace's id.",
             default: "false"),
         .section("retry", \.retry, Self.retry).documented("When a failed request is tried again."),
-        .section("budget", \.budget, Self.budget).documented(
+        .section("budget", \.session.budget, Self.budget).documented(
             "What retries cost, for each origin: while its tokens are used up, tasks wait."),
-        .section("gate", \.gate, Self.gate).documented("What a task waits for before it is sent."),
+        .section("gate", \.session.gate, Self.gate).documented("What a task waits for before it is sent."),
     ]
 
     static let retry: [Field<Configuration.Retry>] = [
@@ -131,7 +132,7 @@ enum ConfigurationSchema {
             default: "\(RetryPolicy().statuses.sorted())"),
     ]
 
-    static let budget: [Field<Configuration.Budget>] = [
+    static let budget: [Field<RetryBudgetPolicy>] = [
         .value("tokens", \.tokens, .number(in: 0...1e9)).documented(
             "How many there are at most.", default: "\(RetryBudgetPolicy().tokens)"),
         .value("retry_cost", \.retryCost, .number(in: 0...1e9)).documented(
@@ -142,7 +143,7 @@ enum ConfigurationSchema {
             "How many come back in a second.", default: "\(RetryBudgetPolicy().refillPerSecond)"),
     ]
 
-    static let gate: [Field<Configuration.Gate>] = [
+    static let gate: [Field<GatePolicy>] = [
         .list("require", \.require, .requirement).documented(
             "none, routed, online, unmetered or interface:NAME; all have to hold.", default: "[routed]"),
         .value("patience", \.patience, .limit).documented("How long a task waits before it fails.", default: "inf"),
@@ -151,9 +152,9 @@ enum ConfigurationSchema {
     // MARK: journal
 
     static let journal: [Field<Configuration.Journal>] = [
-        .value("keep_completed", \.keepCompleted, .duration(atLeast: .seconds(1))).documented(
+        .value("keep_completed", \.retention.completed, .duration(atLeast: .seconds(1))).documented(
             "How long finished tasks are kept.", default: "1d"),
-        .value("path_events", \.pathEvents, .duration(atLeast: .seconds(1))).documented(
+        .value("path_events", \.retention.pathEvents, .duration(atLeast: .seconds(1))).documented(
             "How long changes of paths are kept.", default: "7d"),
         .value("max_open_tasks", \.maxOpenTasks, .number(in: 1...1_000_000)).documented(
             "How many tasks may be open at a time; more submissions are refused.",
@@ -223,15 +224,17 @@ enum ConfigurationSchema {
     private static func checkSentinels(
         _ reachability: Configuration.Reachability, node: ConfigurationNode, problems: inout ProblemList
     ) {
-        for (key, addresses) in [("ipv4", reachability.ipv4Sentinels), ("ipv6", reachability.ipv6Sentinels)] {
-            guard let list = node.value(of: key), addresses?.isEmpty == true, list.elements.isEmpty else { continue }
+        for (key, family) in [("ipv4", AddressFamily.ipv4), ("ipv6", .ipv6)] {
+            guard let list = node.value(of: key), reachability.sentinels[family]?.isEmpty == true,
+                list.elements.isEmpty
+            else { continue }
             problems.add("expected at least one address; omit the key for the defaults", at: list)
         }
     }
 
     @Sendable
     private static func checkInternetCheck(
-        _ check: Configuration.InternetCheck, node: ConfigurationNode, problems: inout ProblemList
+        _ check: InternetCheckPolicy, node: ConfigurationNode, problems: inout ProblemList
     ) {
         guard check.isEnabled, node.value(of: "urls")?.elements.isEmpty ?? true else { return }
         problems.add("\"enabled\" requires \"urls\"", at: node)

@@ -14,47 +14,54 @@ struct Field<Section>: Sendable {
 
     /// A key with one value; `null` leaves the default.
     static func value<Value: Sendable>(
-        _ key: String, _ path: SectionPath<Section, Value>, _ parser: ValueParser<Value>,
-        isRequired: Bool = false
+        _ key: String, _ parser: ValueParser<Value>, isRequired: Bool = false,
+        set: @escaping @Sendable (inout Section, Value) -> Void
     ) -> Field {
         Field(key: key, isRequired: isRequired, text: FieldText(key)) { section, node, problems in
             if case .null = node.content, !isRequired { return }
             guard let value = problems.trying(at: node, { () throws(TextError) in try parser.parse(node) }) else {
                 return
             }
-            section[keyPath: path] = value
+            set(&section, value)
         }
+    }
+
+    /// A key with one value, at a path.
+    static func value<Value: Sendable>(
+        _ key: String, _ path: SectionPath<Section, Value>, _ parser: ValueParser<Value>, isRequired: Bool = false
+    ) -> Field {
+        .value(key, parser, isRequired: isRequired) { $0[keyPath: path] = $1 }
     }
 
     /// A key with one value, kept as an optional.
     static func value<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, Value?>, _ parser: ValueParser<Value>
     ) -> Field {
-        .value(key, path, parser.optional)
+        .value(key, parser) { $0[keyPath: path] = $1 }
     }
 
-    /// A key with a list of values.
+    /// A key with a list of values; `null` leaves the default.
     static func list<Value: Sendable>(
-        _ key: String, _ path: SectionPath<Section, [Value]>, _ parser: ValueParser<Value>
+        _ key: String, _ parser: ValueParser<Value>, set: @escaping @Sendable (inout Section, [Value]) -> Void
     ) -> Field {
         Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
             guard let nodes = problems.list(node) else { return }
-            section[keyPath: path] = nodes.compactMap { element in
-                problems.trying(at: element) { () throws(TextError) in try parser.parse(element) }
-            }
+            set(&section, problems.values(nodes, parser))
         }
+    }
+
+    /// A key with a list of values, at a path.
+    static func list<Value: Sendable>(
+        _ key: String, _ path: SectionPath<Section, [Value]>, _ parser: ValueParser<Value>
+    ) -> Field {
+        .list(key, parser) { $0[keyPath: path] = $1 }
     }
 
     /// A key with a list of values, kept as an optional.
     static func list<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]?>, _ parser: ValueParser<Value>
     ) -> Field {
-        Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
-            guard let nodes = problems.list(node) else { return }
-            section[keyPath: path] = nodes.compactMap { element in
-                problems.trying(at: element) { () throws(TextError) in try parser.parse(element) }
-            }
-        }
+        .list(key, parser) { $0[keyPath: path] = $1 }
     }
 
     /// A key with a mapping whose keys are names; `read` takes one entry.
@@ -97,6 +104,21 @@ struct Field<Section>: Sendable {
             section, node, problems in
             problems.read(fields, from: node, into: &section[keyPath: path])
             check(section[keyPath: path], node, &problems)
+        }
+    }
+
+    /// A key with a section that starts from `blank`, and what is done with it.
+    static func section<Inner: Sendable>(
+        _ key: String, blank: Inner, _ fields: [Field<Inner>],
+        check: @escaping @Sendable (Inner, ConfigurationNode, inout ProblemList) -> Void = { _, _, _ in },
+        set: @escaping @Sendable (inout Section, Inner) -> Void
+    ) -> Field {
+        Field(key: key, isRequired: false, text: FieldText(key, .section(fields.compactMap(\.text)))) {
+            section, node, problems in
+            var inner = blank
+            problems.read(fields, from: node, into: &inner)
+            set(&section, inner)
+            check(inner, node, &problems)
         }
     }
 

@@ -36,6 +36,13 @@ struct ProblemList {
         }
     }
 
+    /// The values of nodes; each that is wrong adds a problem.
+    mutating func values<Value>(_ nodes: [ConfigurationNode], _ parser: ValueParser<Value>) -> [Value] {
+        nodes.compactMap { node in
+            self.trying(at: node) { () throws(TextError) in try parser.parse(node) }
+        }
+    }
+
     /// Reads a section into `value`; unknown and missing keys are problems.
     mutating func read<Section>(_ fields: [Field<Section>], from node: ConfigurationNode, into value: inout Section) {
         switch node.content {

@@ -12,9 +12,15 @@ enum TLSSchema {
             "A PEM file with the certificate that is shown to servers that ask for one."),
         .value("key_file", \.clientKey, .absolutePath).documented(
             "A PEM file with its key, without a passphrase; null if the key is in cert_file."),
-        .lists("pins", ValueParser<String>.pin) { policy, host, pins throws(TextError) in
-            guard host == "*" || (try? Target(host)) != nil else { throw TextError("\"\(host)\" is not a host") }
-            policy.pins[host] = pins
+        .mapping("pins") { policy, entry throws(TextError) in
+            guard case .list(let nodes) = entry.value.content else {
+                throw TextError("expected a list, found \(entry.value.summary)")
+            }
+            let pins = try nodes.map { node throws(TextError) in try ValueParser<String>.pin.parse(node) }
+            guard entry.key == "*" || (try? Target(entry.key)) != nil else {
+                throw TextError("\"\(entry.key)\" is not a host")
+            }
+            policy.pins[entry.key] = pins
         }.documented(
             "Lists of pins by host (\"*\" for all others), of which a certificate of the chain has to match one: "
                 + "sha256//BASE64 of a public key, or a certificate's SHA-256 fingerprint.", default: "{}"),
@@ -24,8 +30,10 @@ enum TLSSchema {
             "True verifies no certificate: anybody on the way can read and change everything.", default: "false"),
     ]
 
-    private static let hosts = Field<ServerTrustPolicy>.mapping("hosts", Self.own) { policy, host, own in
-        policy.hosts[host] = own
+    private static let hosts = Field<ServerTrustPolicy>.entries("hosts") { policy, entry, problems in
+        var own = ServerTrustPolicy()
+        problems.read(Self.own, from: entry.value, into: &own)
+        policy.hosts[entry.key] = own
     }.documented("The same keys for single hosts, whose policies take this one's place.", default: "{}")
 
     @Sendable
@@ -34,41 +42,6 @@ enum TLSSchema {
             try policy.validate()
         } catch {
             problems.add(error.problem, at: node)
-        }
-    }
-}
-
-extension Field {
-    /// A key with a mapping from names to lists of values.
-    static func lists<Value: Sendable>(
-        _ key: String, _ parser: ValueParser<Value>,
-        _ set: @escaping @Sendable (inout Section, String, [Value]) throws(TextError) -> Void
-    ) -> Field {
-        .mapping(key) { section, entry throws(TextError) in
-            guard case .list(let nodes) = entry.value.content else {
-                throw TextError("expected a list, found \(entry.value.summary)")
-            }
-            var values: [Value] = []
-            for node in nodes { values.append(try parser.parse(node)) }
-            try set(&section, entry.key, values)
-        }
-    }
-
-    /// A key with a mapping from names to sections.
-    static func mapping(
-        _ key: String, _ fields: [Field], _ set: @escaping @Sendable (inout Section, String, Section) -> Void
-    ) -> Field where Section == ServerTrustPolicy {
-        Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
-            switch node.content {
-            case .null: break
-            case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
-            case .section(let entries):
-                for entry in entries {
-                    var own = ServerTrustPolicy()
-                    problems.read(fields, from: entry.value, into: &own)
-                    set(&section, entry.key, own)
-                }
-            }
         }
     }
 }

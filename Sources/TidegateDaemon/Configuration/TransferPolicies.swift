@@ -23,6 +23,7 @@ final class TransferPolicies: Sendable {
     func apply(to request: inout TaskRequest) {
         let transfers = self.transfers
         if request.retry == nil, transfers.retry != self.started.retry { request.retry = transfers.retry.policy() }
-        if request.gate == nil, transfers.gate != self.started.gate { request.gate = transfers.gate.policy() }
+        let (gate, former) = (transfers.session.gate, self.started.session.gate)
+        if request.gate == nil, gate != former { request.gate = gate }
     }
 }

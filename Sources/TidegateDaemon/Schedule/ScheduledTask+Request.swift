@@ -16,7 +16,7 @@ extension ScheduledTask {
         }
         request.attemptTimeout = self.timeout?.duration
         let retry = self.retryPolicy(under: transfers)
-        var gate = transfers.gate.policy()
+        var gate = transfers.session.gate
         gate.require = request.gate?.require ?? gate.require
         do throws(ConfigurationValueError) {
             try retry.validate()
@@ -49,22 +49,5 @@ extension ScheduledTask {
             retry.maxElapsed = DurationText(min(timeout, retry.maxElapsed.map { $0.duration ?? timeout } ?? timeout))
         }
         return retry.policy()
-    }
-}
-
-extension Configuration.Gate {
-    /// The policy, with the session's defaults for values that are nil.
-    func policy() -> GatePolicy { GatePolicy(require: self.require ?? [.routed], patience: self.patience?.duration) }
-}
-
-extension Configuration.Retry {
-    /// The policy, with the session's defaults for values that are nil.
-    func policy() -> RetryPolicy {
-        let standard = RetryPolicy()
-        let base = self.base ?? min(standard.base, self.cap ?? standard.base)
-        return RetryPolicy(
-            attempts: self.attempts ?? standard.attempts, base: base, cap: self.cap ?? max(standard.cap, base),
-            maxElapsed: self.maxElapsed.map(\.duration) ?? standard.maxElapsed,
-            statuses: self.statuses.map(Set.init) ?? standard.statuses)
     }
 }

@@ -25,12 +25,9 @@ extension Daemon {
         _ settings: DaemonSettings, _ configuration: Configuration.Journal, time: any TimeSource, bus: EventBus,
         unavailable: (String) -> Void
     ) throws(DaemonError) -> Journal? {
-        var retention = Journal.Retention()
-        if let kept = configuration.keepCompleted { retention.completed = kept }
-        if let kept = configuration.pathEvents { retention.pathEvents = kept }
         do {
             return try Journal(
-                directory: settings.stateDirectory, retention: retention,
+                directory: settings.stateDirectory, retention: configuration.retention,
                 dependencies: Journal.Dependencies(
                     time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
         } catch .unusable(let path, let message)

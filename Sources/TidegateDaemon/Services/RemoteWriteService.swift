@@ -54,8 +54,8 @@ extension Configuration {
         if let interval = section.interval { configuration.interval = interval }
         for label in section.allLabels { configuration.label(label.name, label.value) }
         configuration.userAgent = "tidegate/\(settings.version)"
-        configuration.proxy = self.transfers.proxy
-        configuration.tls = ServerTrustPolicy(caFile: section.certificateFile ?? self.transfers.tls.caFile)
+        configuration.proxy = self.transfers.session.proxy
+        configuration.tls = ServerTrustPolicy(caFile: section.certificateFile ?? self.transfers.session.tls.caFile)
         configuration.secrets = { section.secrets }
         return configuration
     }

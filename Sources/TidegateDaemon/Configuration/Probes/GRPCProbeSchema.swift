@@ -20,7 +20,7 @@ enum GRPCProbeSchema {
 
     // The key `metadata`: a value or a list of them by each name.
     private static let metadata = Field<GRPCProbeOptions>.mapping("metadata") { options, entry throws(TextError) in
-        guard let name = HTTPField.Name(entry.key), entry.key.utf8.allSatisfy(Self.mayBeInName) else {
+        guard let name = HTTPField.Name(entry.key), entry.key.isWord(with: "-._") else {
             throw TextError("\"\(entry.key)\" is not the name of metadata")
         }
         guard !Self.reserved.contains(name.canonicalName), !name.canonicalName.hasPrefix("grpc-") else {
@@ -36,13 +36,6 @@ enum GRPCProbeSchema {
                 throw TextError("the value of \(entry.key) has a character that metadata cannot carry")
             }
             options.metadata.append(HTTPField(name: name, value: value))
-        }
-    }
-
-    private static func mayBeInName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
-        default: false
         }
     }
 }

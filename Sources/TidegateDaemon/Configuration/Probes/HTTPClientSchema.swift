@@ -16,10 +16,17 @@ extension WebSocketProbeOptions: HTTPClientOptions {}
 enum HTTPClientSchema {
     static func authorization<Options: HTTPClientOptions>() -> [Field<Options>] {
         [
-            .section("basic_auth", \.basicAuthorization, SecretKeys.basic),
-            .section("authorization", \.tokenAuthorization, SecretKeys.token, check: SecretKeys.checkScheme),
-            .value("bearer_token", \.bearerToken, .text), .value("bearer_token_file", \.bearerTokenFile, .path),
-            .section("oauth2", \.oauth2OrNew, OAuth2Schema.fields, check: OAuth2Schema.check),
+            .section("basic_auth", blank: SecretKeys(), SecretKeys.basic) {
+                $0.authorization = .basic(user: $1.user, password: $1.secret)
+            },
+            .section("authorization", blank: SecretKeys(), SecretKeys.token, check: SecretKeys.checkScheme) {
+                $0.authorization = .token(scheme: $1.scheme, $1.secret)
+            },
+            .value("bearer_token", .text) { $0.authorization = .token(scheme: "Bearer", .text($1)) },
+            .value("bearer_token_file", .path) { $0.authorization = .token(scheme: "Bearer", .file($1)) },
+            .section("oauth2", blank: OAuth2Options(), OAuth2Schema.fields, check: OAuth2Schema.check) {
+                $0.oauth2 = $1
+            },
             SecretHeaderSchema.field("http_headers", isReserved: SecretHeaderSchema.reserved.contains),
         ]
     }
@@ -31,29 +38,5 @@ enum HTTPClientSchema {
     static func refuse(together keys: [String], at node: ConfigurationNode, problems: inout ProblemList) {
         let given = keys.filter { node.value(of: $0)?.isGiven ?? false }
         if given.count > 1 { problems.add("\(given.joined(separator: " and ")) are mutually exclusive", at: node) }
-    }
-}
-
-extension HTTPClientOptions {
-    // The keys as the file has them.
-    fileprivate var oauth2OrNew: OAuth2Options {
-        get { self.oauth2 ?? OAuth2Options() }
-        set { self.oauth2 = newValue }
-    }
-    fileprivate var bearerToken: String? {
-        get { nil }
-        set { self.authorization = newValue.map { .token(scheme: "Bearer", .text($0)) } }
-    }
-    fileprivate var bearerTokenFile: String? {
-        get { nil }
-        set { self.authorization = newValue.map { .token(scheme: "Bearer", .file($0)) } }
-    }
-    fileprivate var basicAuthorization: SecretKeys {
-        get { SecretKeys() }
-        set { self.authorization = .basic(user: newValue.user, password: newValue.secret) }
-    }
-    fileprivate var tokenAuthorization: SecretKeys {
-        get { SecretKeys() }
-        set { self.authorization = .token(scheme: newValue.scheme, newValue.secret) }
     }
 }

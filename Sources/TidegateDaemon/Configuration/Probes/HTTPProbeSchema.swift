@@ -14,12 +14,12 @@ enum HTTPProbeSchema {
         .value("source_ip_address", \.source.address, .sourceAddress),
         .value("source_interface", \.source.interface, .interface),
         .value("skip_resolve_phase_with_proxy", \.skipsResolveWithProxy, .boolean),
-        .value("no_follow_redirects", \.doesNotFollowRedirects, .boolean),
+        .value("no_follow_redirects", .boolean) { $0.followsRedirects = !$1 },
         .value("follow_redirects", \.followsRedirects, .boolean),
         .value("enable_http2", \.allowsHTTP2, .boolean),
         .value("method", \.method, .method),
         .headers("headers") { options, field in options.headers.append(field) },
-        .value("body", \.bodyText, .text), .value("body_file", \.bodyFile, .path),
+        .value("body", .text) { $0.body = .text($1) }, .value("body_file", .path) { $0.body = .file($1) },
         .value("compression", \.coding, .bodyCoding),
         .value("body_size_limit", \.maxBodyBytes, .base2Bytes),
     ]
@@ -41,8 +41,11 @@ enum HTTPProbeSchema {
         HTTPClientSchema.authorization() + [
             .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
             .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
-            .value("no_proxy", \.proxyExceptions, .text),
-            .value("proxy_from_environment", \.takesProxyFromEnvironment, .boolean),
+            .value("no_proxy", .text) { $0.proxy.exceptions = ProxyPolicy.exceptions($1) },
+            // Read with the file: a later reload sees the environment that the process has.
+            .value("proxy_from_environment", .boolean) { options, isWanted in
+                if isWanted { options.proxy = ProxyPolicy(environment: ProcessInfo.processInfo.environment) }
+            },
             SecretHeaderSchema.proxyField, .notAvailable("enable_http3"),
         ]
 
@@ -79,29 +82,4 @@ struct AcceptedCodings {
 
     /// True if a coding is accepted: by its name, or by `*`.
     func contains(_ name: String) -> Bool { (self.weights[name] ?? self.weights["*"] ?? 0) > 0 }
-}
-
-extension HTTPProbeOptions {
-    // The keys as the file has them.
-    fileprivate var doesNotFollowRedirects: Bool {
-        get { !self.followsRedirects }
-        set { self.followsRedirects = !newValue }
-    }
-    fileprivate var bodyText: String? {
-        get { if case .text(let text) = self.body { text } else { nil } }
-        set { self.body = newValue.map(ProbeBody.text) }
-    }
-    fileprivate var bodyFile: String? {
-        get { if case .file(let path) = self.body { path } else { nil } }
-        set { self.body = newValue.map(ProbeBody.file) }
-    }
-    fileprivate var proxyExceptions: String {
-        get { self.proxy.exceptions.joined(separator: ",") }
-        set { self.proxy.exceptions = newValue.split { $0 == "," || $0 == " " }.map(String.init) }
-    }
-    // Read with the file: a later reload sees the environment that the process has.
-    fileprivate var takesProxyFromEnvironment: Bool {
-        get { false }
-        set { if newValue { self.proxy = ProxyPolicy(environment: ProcessInfo.processInfo.environment) } }
-    }
 }

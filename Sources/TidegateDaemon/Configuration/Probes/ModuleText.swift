@@ -57,12 +57,6 @@ enum ModuleText {
 
     // Quoted as JSON does it, unless nothing in it means anything to YAML.
     private static func scalar(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy {
-            switch $0 {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2E, 0x2F, 0x5F: true
-            default: false
-            }
-        }
-        return isPlain && !text.isEmpty ? text : JSONValue.string(text).description
+        text.isWord(with: "./_") && !text.isEmpty ? text : JSONValue.string(text).description
     }
 }

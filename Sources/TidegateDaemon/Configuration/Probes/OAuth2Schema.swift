@@ -7,7 +7,8 @@ internal import TidegateProbes
 enum OAuth2Schema {
     static let fields: [Field<OAuth2Options>] = [
         .value("client_id", \.clientID, .text, isRequired: true),
-        .value("client_secret", \.secretText, .text), .value("client_secret_file", \.secretFile, .path),
+        .value("client_secret", .text) { $0.clientSecret = .text($1) },
+        .value("client_secret_file", .path) { $0.clientSecret = .file($1) },
         .value("token_url", \.tokenURL, .tokenURL),
         .list("scopes", \.scopes, .text),
         .mapping("endpoint_params") { options, entry throws(TextError) in
@@ -15,7 +16,7 @@ enum OAuth2Schema {
         },
         .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
         .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
-        .value("no_proxy", \.proxyExceptions, .text),
+        .value("no_proxy", .text) { $0.proxy.exceptions = ProxyPolicy.exceptions($1) },
         .notAvailable("client_secret_ref"), .notAvailable("proxy_from_environment"),
         .notAvailable("proxy_connect_header"), .notAvailable("grant_type"),
     ]
@@ -29,22 +30,6 @@ enum OAuth2Schema {
         if secrets.count > 1 {
             problems.add("\(secrets.joined(separator: " and ")) are mutually exclusive", at: node)
         }
-    }
-}
-
-extension OAuth2Options {
-    // The keys as the file has them.
-    fileprivate var secretText: String {
-        get { "" }
-        set { self.clientSecret = .text(newValue) }
-    }
-    fileprivate var secretFile: String {
-        get { "" }
-        set { self.clientSecret = .file(newValue) }
-    }
-    fileprivate var proxyExceptions: String {
-        get { self.proxy.exceptions.joined(separator: ",") }
-        set { self.proxy.exceptions = ProxyPolicy.exceptions(newValue) }
     }
 }
 

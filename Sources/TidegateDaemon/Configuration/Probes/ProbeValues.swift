@@ -7,17 +7,11 @@ internal import TidegateRegex
 // How modules write their values.
 
 extension ValueParser<RegularExpression> {
-    static let pattern = ValueParser.text("a regular expression") { text throws(TextError) in
-        do throws(RegularExpressionError) {
-            return try RegularExpression(text)
-        } catch {
-            throw TextError(error.description)
-        }
-    }
+    static let pattern = ValueParser.text("a regular expression") { try RegularExpression($0) }
 }
 
 extension ValueParser<CELExpression> {
-    static let expression = ValueParser.text("an expression") { text throws(TextError) in
+    static let expression = ValueParser.text("an expression") { text in
         do throws(CELError) {
             return try CELExpression(text, variable: "body")
         } catch {
@@ -27,35 +21,27 @@ extension ValueParser<CELExpression> {
 }
 
 extension ValueParser<HTTPURL> {
-    static let tokenURL = ValueParser.text("a URL") { text throws(TextError) in
-        do throws(HTTPURLError) { return try HTTPURL(text) } catch { throw TextError("\(error)") }
-    }
+    static let tokenURL = ValueParser.text("a URL") { try HTTPURL($0) }
 }
 
 extension ValueParser<AddressFamily> {
-    static let ipProtocol = ValueParser.text("ip4 or ip6") { text throws(TextError) in
-        switch text {
-        case "ip4": .ipv4
-        // blackbox_exporter takes an empty text for its default.
-        case "ip6", "": .ipv6
-        default: throw TextError("\"\(text)\" is not ip4 or ip6")
-        }
+    /// blackbox_exporter takes an empty text for its default.
+    static let ipProtocol = ValueParser.text("ip4 or ip6", or: "is not ip4 or ip6") {
+        ["ip4": AddressFamily.ipv4, "ip6": .ipv6, "": .ipv6][$0]
     }
 }
 
 extension ValueParser<BodyCoding> {
-    static let bodyCoding = ValueParser.text("a compression") { text throws(TextError) in
-        guard let coding = BodyCoding(rawValue: text.lowercased()) else {
-            let names = BodyCoding.allCases.map(\.rawValue).joined(separator: ", ")
-            throw TextError("\"\(text)\" is not one of \(names)")
-        }
-        return coding
+    static let bodyCoding = ValueParser<BodyCoding>.text(
+        "a compression", or: "is not one of \(BodyCoding.allCases.map(\.rawValue).joined(separator: ", "))"
+    ) {
+        BodyCoding(rawValue: $0.lowercased())
     }
 }
 
 extension ValueParser<Int?> {
     /// A size whose units are powers of 1024, with or without an i: `10MB`; 0 is no limit.
-    static let base2Bytes = ValueParser.text("a size") { text throws(TextError) in
+    static let base2Bytes = ValueParser.text("a size") { text in
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units = ["": 0, "B": 0, "KB": 1, "MB": 2, "GB": 3, "TB": 4, "KIB": 1, "MIB": 2, "GIB": 3, "TIB": 4]
         guard let number = Int(digits), let power = units[text.dropFirst(digits.count).uppercased()] else {
@@ -92,14 +78,15 @@ extension ValueParser<HeaderCondition> {
 }
 
 extension ValueParser<HTTPField.Name> {
-    fileprivate static let headerName = ValueParser.text("the name of a header field") { text throws(TextError) in
-        guard let name = HTTPField.Name(text) else { throw TextError("\"\(text)\" is not the name of a header field") }
-        return name
+    fileprivate static let headerName = ValueParser.text(
+        "the name of a header field", or: "is not the name of a header field"
+    ) {
+        HTTPField.Name($0)
     }
 }
 
 extension ValueParser<ProbeModule.Prober> {
-    static let prober = ValueParser.text("a prober") { text throws(TextError) in
+    static let prober = ValueParser.text("a prober") { text in
         guard let prober = ProbeModule.Prober(rawValue: text) else {
             throw TextError("there is no prober \"\(text)\"")
         }
@@ -108,33 +95,26 @@ extension ValueParser<ProbeModule.Prober> {
 }
 
 extension ValueParser<ProbeTargetPolicy.Entry> {
-    static let probeTarget = ValueParser.text("a network or a host name") { text throws(TextError) in
+    static let probeTarget = ValueParser.text("a network or a host name", or: "is neither a network nor a host name") {
+        text in
         if IPAddress(String(text.prefix { $0 != "/" })) != nil { return .network(try IPPrefix(parsing: text)) }
-        let isName = text.utf8.allSatisfy {
-            switch $0 {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2A, 0x2D, 0x2E, 0x5F: true
-            default: false
-            }
-        }
-        guard isName, !text.isEmpty else { throw TextError("\"\(text)\" is neither a network nor a host name") }
+        guard text.isWord(with: "*-._"), !text.isEmpty else { return nil }
         // Hosts are compared without the dot of the root.
         return .host((text.hasSuffix(".") && text.count > 1 ? text.dropLast() : text[...]).lowercased())
     }
 }
 
 extension ValueParser<TLSVersion> {
-    static let tlsVersion = ValueParser.text("a TLS version") { text throws(TextError) in
-        let names = ["TLS10": TLSVersion.v1_0, "TLS11": .v1_1, "TLS12": .v1_2, "TLS13": .v1_3]
-        guard let version = names[text] else {
-            throw TextError("\"\(text)\" is not a TLS version (TLS10, TLS11, TLS12 or TLS13)")
-        }
-        return version
+    static let tlsVersion = ValueParser.text(
+        "a TLS version", or: "is not a TLS version (TLS10, TLS11, TLS12 or TLS13)"
+    ) {
+        ["TLS10": TLSVersion.v1_0, "TLS11": .v1_1, "TLS12": .v1_2, "TLS13": .v1_3][$0]
     }
 }
 
 extension ValueParser<IPAddress?> {
     /// An address of this host; blackbox_exporter takes an empty text for none.
-    static let sourceAddress = ValueParser.text("an address") { text throws(TextError) in
+    static let sourceAddress = ValueParser.text("an address") { text in
         guard !text.isEmpty else { return nil }
         guard let address = IPAddress(text) else { throw TextError("\"\(text)\" is not an IP address") }
         return address
@@ -142,19 +122,10 @@ extension ValueParser<IPAddress?> {
 }
 
 extension ValueParser<String?> {
-    /// The name of an interface, as Linux allows it: IFNAMSIZ less one bytes.
-    static let interface = ValueParser.text("the name of an interface") { text throws(TextError) in
-        guard (1...15).contains(text.utf8.count), !text.contains(where: { $0 == "/" || $0.isWhitespace }) else {
-            throw TextError("\"\(text)\" is not the name of an interface")
-        }
-        return text
-    }
-
     /// The name or the address that a certificate has to be for; an empty text is none.
-    static let serverName = ValueParser.text("a host") { text throws(TextError) in
+    static let serverName = ValueParser.text("a host") { text in
         guard !text.isEmpty else { return nil }
-        let target: Target
-        do throws(TargetError) { target = try Target(text) } catch { throw TextError("\(error)") }
+        let target = try Target(text)
         guard target.port == nil else { throw TextError("\"\(text)\" has a port, which certificates are not for") }
         // Without the dot of the root, which neither handshakes nor certificates have.
         return target.host
@@ -162,60 +133,45 @@ extension ValueParser<String?> {
 }
 
 extension ValueParser<DNSProbeOptions.Transport> {
-    static let dnsTransport = ValueParser.text("udp or tcp") { text throws(TextError) in
-        // blackbox_exporter takes an empty text for its default.
-        guard let transport = DNSProbeOptions.Transport(rawValue: text.isEmpty ? "udp" : text) else {
-            throw TextError("\"\(text)\" is not udp or tcp")
-        }
-        return transport
+    /// blackbox_exporter takes an empty text for its default.
+    static let dnsTransport = ValueParser.text("udp or tcp", or: "is not udp or tcp") {
+        DNSProbeOptions.Transport(rawValue: $0.isEmpty ? "udp" : $0)
     }
 }
 
 extension ValueParser<String> {
-    static let queryName = ValueParser.text("a name") { text throws(TextError) in
+    /// The name of an interface, as Linux allows it: IFNAMSIZ less one bytes.
+    static let interface = ValueParser.matching("the name of an interface", or: "is not the name of an interface") {
+        (1...15).contains($0.utf8.count) && !$0.contains { $0 == "/" || $0.isWhitespace }
+    }
+
+    static let queryName = ValueParser.text("a name", or: "cannot be a name in the DNS") { text in
         guard !text.isEmpty else {
             throw TextError("the name that is asked about must not be empty; the root is \".\"")
         }
-        guard DNSProbeOptions.isName(text) else { throw TextError("\"\(text)\" cannot be a name in the DNS") }
-        return text
+        return DNSProbeOptions.isName(text) ? text : nil
     }
 
-    static let recordType = ValueParser.text("a type of records") { text throws(TextError) in
-        guard !text.isEmpty else { return "ANY" }
-        guard DNSProbeOptions.isRecordType(text) else {
-            throw TextError("\"\(text)\" is not a type of records such as A or MX")
-        }
-        return text
+    static let recordType = ValueParser.text("a type of records", or: "is not a type of records such as A or MX") {
+        $0.isEmpty ? "ANY" : DNSProbeOptions.isRecordType($0) ? $0 : nil
     }
 
-    static let recordClass = ValueParser.text("a class of records") { text throws(TextError) in
-        guard !text.isEmpty else { return "IN" }
-        guard DNSProbeOptions.isRecordClass(text) else {
-            throw TextError("\"\(text)\" is not a class of records such as IN or CH")
-        }
-        return text
+    static let recordClass = ValueParser.text("a class of records", or: "is not a class of records such as IN or CH") {
+        $0.isEmpty ? "IN" : DNSProbeOptions.isRecordClass($0) ? $0 : nil
     }
 }
 
 extension ValueParser<Int> {
-    static let responseCode = ValueParser.text("a response code") { text throws(TextError) in
-        guard let code = DNSProbeOptions.code(of: text) else {
-            throw TextError("\"\(text)\" is not a response code such as NOERROR or NXDOMAIN")
-        }
-        return code
+    static let responseCode = ValueParser.text(
+        "a response code", or: "is not a response code such as NOERROR or NXDOMAIN"
+    ) {
+        DNSProbeOptions.code(of: $0)
     }
 }
 
 extension ValueParser<RegularExpression?> {
     /// A regular expression; an empty one expects nothing.
-    static let expectation = ValueParser.text("a regular expression") { text throws(TextError) in
-        guard !text.isEmpty else { return nil }
-        do throws(RegularExpressionError) {
-            return try RegularExpression(text)
-        } catch {
-            throw TextError(error.description)
-        }
-    }
+    static let expectation = ValueParser.text("a regular expression") { $0.isEmpty ? nil : try RegularExpression($0) }
 }
 
 extension ValueParser<Bool> {

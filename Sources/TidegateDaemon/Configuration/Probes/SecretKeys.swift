@@ -8,14 +8,14 @@ struct SecretKeys: Sendable {
     var secret = Secret.text("")
 
     static let basic: [Field<SecretKeys>] = [
-        .value("username", \.userText, .text), .value("username_file", \.userFile, .path),
-        .value("password", \.text, .text), .value("password_file", \.file, .path),
+        .value("username", .text) { $0.user = .text($1) }, .value("username_file", .path) { $0.user = .file($1) },
+        .value("password", .text) { $0.secret = .text($1) }, .value("password_file", .path) { $0.secret = .file($1) },
         .notAvailable("username_ref"), .notAvailable("password_ref"),
     ]
 
     static let token: [Field<SecretKeys>] = [
-        .value("type", \.scheme, .text), .value("credentials", \.text, .text),
-        .value("credentials_file", \.file, .path), .notAvailable("credentials_ref"),
+        .value("type", \.scheme, .text), .value("credentials", .text) { $0.secret = .text($1) },
+        .value("credentials_file", .path) { $0.secret = .file($1) }, .notAvailable("credentials_ref"),
     ]
 
     /// Basic has keys of its own.
@@ -25,22 +25,5 @@ struct SecretKeys: Sendable {
             text.lowercased() == "basic"
         else { return }
         problems.add("authorization type \"basic\" has to be written as basic_auth", at: type)
-    }
-
-    private var userText: String {
-        get { "" }
-        set { self.user = .text(newValue) }
-    }
-    private var userFile: String {
-        get { "" }
-        set { self.user = .file(newValue) }
-    }
-    private var text: String {
-        get { "" }
-        set { self.secret = .text(newValue) }
-    }
-    private var file: String {
-        get { "" }
-        set { self.secret = .file(newValue) }
     }
 }

@@ -19,7 +19,7 @@ enum StreamProbeSchema {
     ]
 
     private static let step: [Field<StreamProbeOptions.Step>] = [
-        .value("expect", \.expect, .expectation), .value("expect_bytes", \.expectedText, .text),
+        .value("expect", \.expect, .expectation), .value("expect_bytes", .text) { $0.expectedBytes = Array($1.utf8) },
         .value("send", \.send, .text), .value("starttls", \.startsTLS, .boolean),
         Self.labels,
     ]
@@ -50,27 +50,9 @@ enum StreamProbeSchema {
             if step.expect == nil { problems.add("labels need an expect in the same entry", at: node) }
             let names = step.labels.map(\.name)
             if Set(names).count < names.count { problems.add("labels have a name twice", at: node) }
-            for name in names where !self.isLabelName(name) {
+            for name in names where !name.isLabelName {
                 problems.add("\"\(name)\" is not the name of a label", at: node)
             }
         }
-    }
-
-    // `[a-zA-Z_][a-zA-Z0-9_]*`, and two underscores are Prometheus' own.
-    private static func isLabelName(_ name: String) -> Bool {
-        guard let first = name.utf8.first, !(0x30...0x39).contains(first), !name.hasPrefix("__") else { return false }
-        return name.utf8.allSatisfy {
-            switch $0 {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
-            default: false
-            }
-        }
-    }
-}
-
-extension StreamProbeOptions.Step {
-    fileprivate var expectedText: String {
-        get { String(decoding: self.expectedBytes, as: UTF8.self) }
-        set { self.expectedBytes = Array(newValue.utf8) }
     }
 }

@@ -7,7 +7,7 @@ enum WebSocketProbeSchema {
     static let fields: [Field<WebSocketProbeOptions>] = [
         .value("preferred_ip_protocol", \.family.family, .ipProtocol),
         .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
-        .section("http_config", \.client, Self.client, check: Self.checkClient),
+        .section("http_config", \.self, Self.client, check: Self.checkClient),
         SecretHeaderSchema.field("headers", isReserved: Self.reserved.contains),
         .sections(
             "query_response", \.dialogue, blank: StreamProbeOptions.Step(), Self.step,
@@ -18,8 +18,8 @@ enum WebSocketProbeSchema {
     private static let client: [Field<WebSocketProbeOptions>] =
         HTTPClientSchema.authorization() + [
             .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
-            .value("follow_redirects", \.isOff, .off), .value("enable_http2", \.isOff, .off),
-            .value("enable_http3", \.isOff, .off), .value("proxy_from_environment", \.isOff, .off),
+            .value("follow_redirects", .off) { _, _ in }, .value("enable_http2", .off) { _, _ in },
+            .value("enable_http3", .off) { _, _ in }, .value("proxy_from_environment", .off) { _, _ in },
             .notAvailable("proxy_url"), .notAvailable("no_proxy"), .notAvailable("proxy_connect_header"),
         ]
 
@@ -48,17 +48,5 @@ enum WebSocketProbeSchema {
             problems.add("the token is empty", at: node)
         case .token(_, .file)?, nil: break
         }
-    }
-}
-
-extension WebSocketProbeOptions {
-    // The keys of a section of their own.
-    fileprivate var client: WebSocketProbeOptions {
-        get { self }
-        set { self = newValue }
-    }
-    fileprivate var isOff: Bool {
-        get { false }
-        set {}
     }
 }

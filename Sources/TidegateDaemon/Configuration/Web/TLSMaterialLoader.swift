@@ -12,15 +12,10 @@ struct TLSMaterialLoader {
         guard let certificate = self.text(tls.certificate, tls.certificateFile, "cert_file", &files),
             let key = self.text(tls.key, tls.keyFile, "key_file", &files)
         else { return nil }
-        var serving = TLSServerConfiguration(certificate: certificate, key: key)
+        var serving = tls.serving
+        (serving.certificate, serving.key) = (certificate, key)
         serving.clientAuthorities = self.text(
             tls.clientAuthorities, tls.clientAuthoritiesFile, "client_ca_file", &files)
-        serving.clientCertificate = tls.client ?? serving.clientCertificate
-        serving.allowedClientNames = tls.clientNames.map(Set.init)
-        serving.minimumVersion = tls.oldest ?? serving.minimumVersion
-        serving.maximumVersion = tls.newest ?? serving.maximumVersion
-        serving.cipherSuites = tls.suites ?? serving.cipherSuites
-        serving.curves = tls.curves ?? serving.curves
         return serving
     }
 

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import TidegateServer
 
-/// The file of `--web.config.file`; nil and empty values mean the default.
+/// The file of `--web.config.file`; absent keys have their defaults.
 struct WebConfiguration: Sendable, Hashable {
     var tls = TLS()
     var http = HTTP()
@@ -16,12 +16,8 @@ struct WebConfiguration: Sendable, Hashable {
         var keyFile: String?
         var clientAuthorities: String?
         var clientAuthoritiesFile: String?
-        var client: TLSServerConfiguration.ClientCertificate?
-        var clientNames: [String]?
-        var oldest: TLSServerConfiguration.Version?
-        var newest: TLSServerConfiguration.Version?
-        var suites: [CipherSuite]?
-        var curves: [TLSServerConfiguration.Curve]?
+        /// What is left of the settings without certificates and keys.
+        var serving = TLSServerConfiguration(certificate: "", key: "")
         /// Ignored, as in Go: suites of equal strength are in the server's order.
         var prefersOwnSuites: Bool?
     }
@@ -57,7 +53,7 @@ extension WebConfiguration {
             sentences.append(
                 "tls_server_config.prefer_server_cipher_suites has no effect: suites are in the server's order")
         }
-        let fixed = (self.tls.suites ?? []).filter(\.isOfTLS13).map(\.rawValue)
+        let fixed = self.tls.serving.cipherSuites.filter(\.isOfTLS13).map(\.rawValue)
         if !fixed.isEmpty {
             sentences.append(
                 "tls_server_config.cipher_suites: \(fixed.joined(separator: ", ")) has no effect: the suites of TLS 1.3 "

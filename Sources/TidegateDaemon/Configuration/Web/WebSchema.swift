@@ -21,9 +21,10 @@ enum WebSchema {
         .value("cert", \.certificate, .text), .value("cert_file", \.certificateFile, .path),
         .value("key", \.key, .text), .value("key_file", \.keyFile, .path),
         .value("client_ca", \.clientAuthorities, .text), .value("client_ca_file", \.clientAuthoritiesFile, .path),
-        .value("client_auth_type", \.client, .clientCertificate), .list("client_allowed_sans", \.clientNames, .text),
-        .value("min_version", \.oldest, .name), .value("max_version", \.newest, .name),
-        .list("cipher_suites", \.suites, .name), .list("curve_preferences", \.curves, .name),
+        .value("client_auth_type", \.serving.clientCertificate, .clientCertificate),
+        .list("client_allowed_sans", .text) { $0.serving.allowedClientNames = Set($1) },
+        .value("min_version", \.serving.minimumVersion, .name), .value("max_version", \.serving.maximumVersion, .name),
+        .list("cipher_suites", \.serving.cipherSuites, .name), .list("curve_preferences", \.serving.curves, .name),
         .value("prefer_server_cipher_suites", \.prefersOwnSuites, .boolean),
     ]
 
@@ -44,7 +45,7 @@ enum WebSchema {
             }
         }
         self.checkClients(tls, node: node, problems: &problems)
-        if (tls.oldest ?? .tls12) > (tls.newest ?? .tls13) {
+        if tls.serving.minimumVersion > tls.serving.maximumVersion {
             problems.add("\"min_version\" is newer than \"max_version\"", at: node)
         }
     }
@@ -52,13 +53,13 @@ enum WebSchema {
     private static func checkClients(
         _ tls: WebConfiguration.TLS, node: ConfigurationNode, problems: inout ProblemList
     ) {
-        let client = tls.client ?? .none
+        let client = tls.serving.clientCertificate
         for key in ["client_ca", "client_ca_file"] {
             guard client == .none, let value = node.value(of: key), value.isGiven else { continue }
             problems.add("requires a \"client_auth_type\" that requests certificates", at: value)
         }
         guard let names = node.value(of: "client_allowed_sans"), names.isGiven else { return }
-        if names.elements.isEmpty, tls.clientNames != nil {
+        if names.elements.isEmpty, tls.serving.allowedClientNames != nil {
             problems.add("expected at least one name; omit the key to allow all", at: names)
         }
         if !client.isRequired {
