@@ -7,7 +7,9 @@ struct ProgramExit: Hashable {
     var output: String?
     /// For standard error.
     var errorMessage: String?
+}
 
+extension ProgramExit {
     /// ArgumentParser's own errors become one line, and its status 64 becomes 2.
     init(_ error: any Error, parsedBy root: any ParsableCommand.Type) {
         if let error = error as? CommandError {
@@ -23,12 +25,6 @@ struct ProgramExit: Hashable {
         self.init(
             status: code == .validationFailure || code == .failure ? ExitStatus.usage.number : code.rawValue,
             errorMessage: message.isEmpty ? nil : "tidegate: \(ProgramExit.lowercased(message))")
-    }
-
-    private init(status: Int32, output: String? = nil, errorMessage: String? = nil) {
-        self.status = status
-        self.output = output
-        self.errorMessage = errorMessage
     }
 
     // The message continues the line after "tidegate:"; acronyms keep their capitals.

@@ -6,14 +6,11 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     package let host: String
     /// The port; with 0 the kernel chooses a free one.
     package let port: Int
+}
 
+extension ListenAddress {
     /// The default: port 9843 of the loopback address.
     package static let standard = ListenAddress(host: "127.0.0.1", port: 9843)
-
-    init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
 
     /// Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, which means every local address.
     ///

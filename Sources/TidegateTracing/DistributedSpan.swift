@@ -67,9 +67,7 @@ final class DistributedSpan: TaskSpan {
             self.endAttempt(summary, failure, attribution)
         case .completed(let result): self.end { $0.describe(result) }
         case .suspended(.shutdown): self.end { _ in }
-        case .created, .resumed, .suspended, .gate, .responseHead, .progress, .retryScheduled, .retriesExhausted,
-            .continued, .restarted, .refetched, .moved, .moveFailed:
-            break
+        default: break
         }
     }
 

@@ -63,7 +63,7 @@ import TidegateTestKit
         let record = try #require(EventRecord(event))
         let lines = LineBox()
         let logger = Logger(label: "test") { _ in
-            LineLogHandler(level: .debug, format: .logfmt, time: ManualTime(), write: { lines.add($0) })
+            LineLogHandler(logLevel: .debug, format: .logfmt, time: ManualTime(), write: { lines.add($0) })
         }
         logger.log(level: record.level, "\(record.message)", metadata: record.fields)
         #expect(lines.all == ["time=2026-09-21T14:13:20.000Z \(line)\n"])

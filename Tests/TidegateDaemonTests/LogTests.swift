@@ -15,7 +15,7 @@ import TidegateTestKit
     private func logger(_ format: LogFormat, level: LogLevel = .info) -> Logger {
         let lines = self.lines
         return Logger(label: "test") { _ in
-            LineLogHandler(level: level.level, format: format, time: ManualTime(), write: { lines.add($0) })
+            LineLogHandler(logLevel: level.level, format: format, time: ManualTime(), write: { lines.add($0) })
         }
     }
 

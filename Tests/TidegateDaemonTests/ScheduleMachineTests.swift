@@ -1,5 +1,5 @@
 import Testing
-import TidegateDaemon
+@testable import TidegateDaemon
 import TidegateCore
 import TidegateTestKit
 

@@ -13,7 +13,7 @@ struct ShutdownWatchdogTests {
         let leaves = Atomic<Int>(0)
 
         var logger: Logger {
-            let handler = LineLogHandler(level: .info, format: .logfmt, time: ManualTime()) { text in
+            let handler = LineLogHandler(logLevel: .info, format: .logfmt, time: ManualTime()) { text in
                 self.texts.withLock { $0.append(text) }
             }
             return Logger(label: "test") { _ in handler }

@@ -67,9 +67,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
     func validate() throws {
         _ = try self.filter()
         if self.json, self.by != .remote { throw ValidationError("--by is for text: it does not go with --json") }
-        if self.owner, self.by != .remote {
-            throw ValidationError("--owner and --by \(self.by.rawValue) are mutually exclusive")
-        }
+        try OptionParsing.exclude(("--owner", self.owner), ("--by \(self.by.rawValue)", self.by != .remote))
     }
 
     func run() async throws {
@@ -92,11 +90,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
     /// The remotes that the options choose.
     func filter() throws -> ConnectionFilter {
         var filter = ConnectionFilter()
-        if let text = self.remote {
-            filter.network = try OptionParsing.naming("--remote") { () throws(TextError) in
-                try IPPrefix(parsing: text)
-            }
-        }
+        filter.network = try self.remote.map { try OptionParsing.naming("--remote", IPPrefix(parsing: $0)) }
         if let port = self.port {
             guard let number = UInt16(exactly: port), number > 0 else {
                 throw ValidationError("--port: \(port) is not a port from 1 to 65535")

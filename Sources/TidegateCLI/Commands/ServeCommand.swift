@@ -123,28 +123,17 @@ struct ServeCommand: AsyncParsableCommand {
         settings.logLevel = self.logLevel
         settings.logFormat = self.logFormat
         settings.version = TidegateVersion.version
-        try OptionParsing.naming("--web.listen-address") { () throws(TextError) in
-            try settings.setListenAddresses(self.listenAddresses)
-        }
-        try OptionParsing.naming("--web.allowed-host") { () throws(TextError) in
-            try settings.setAllowedHosts(self.allowedHosts)
-        }
-        try OptionParsing.naming("--web.telemetry-path") { () throws(TextError) in
-            try settings.setTelemetryPath(self.telemetryPath)
-        }
-        try OptionParsing.naming("--web.max-requests") { () throws(TextError) in
-            try settings.setMaxRequests(self.maxRequests)
-        }
+        try OptionParsing.naming("--web.listen-address", settings.setListenAddresses(self.listenAddresses))
+        try OptionParsing.naming("--web.allowed-host", settings.setAllowedHosts(self.allowedHosts))
+        try OptionParsing.naming("--web.telemetry-path", settings.setTelemetryPath(self.telemetryPath))
+        try OptionParsing.naming("--web.max-requests", settings.setMaxRequests(self.maxRequests))
         settings.probes.timeoutOffset = try OptionParsing.seconds(self.timeoutOffset, of: "--timeout-offset")
-        try OptionParsing.naming("--history.limit") { () throws(TextError) in
-            try settings.setHistoryLimit(self.historyLimit)
-        }
+        try OptionParsing.naming("--history.limit", settings.setHistoryLimit(self.historyLimit))
         if let path = self.controlSocket {
-            try OptionParsing.naming("--control.socket") { () throws(TextError) in try settings.setControlSocket(path) }
+            try OptionParsing.naming("--control.socket", settings.setControlSocket(path))
         }
         if let directory = self.stateDirectory {
-            try OptionParsing.naming("--state.dir") { () throws(TextError) in try settings.setStateDirectory(directory)
-            }
+            try OptionParsing.naming("--state.dir", settings.setStateDirectory(directory))
         }
         return settings
     }

@@ -27,7 +27,7 @@ struct WatchCommand: AsyncParsableCommand {
         let changes = monitor.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .path, .link, .netlink(.overrun), .netlink(.lost): true
-            case .targetCheck, .netlink, .task, .session, .probe, .connection, .daemon: false
+            default: false
             }
         }
         let (first, moment) = await monitor.firstStatus()
@@ -54,7 +54,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
         switch event.payload {
         case .path, .link: terminal.print(event.json().description)
-        case .targetCheck, .netlink, .task, .session, .probe, .connection, .daemon: break
+        default: break
         }
     }
 }

@@ -4,18 +4,13 @@ internal import TidegateServer
 /// What a running daemon adds to an explanation: the configured targets, and since when something fails.
 struct DaemonKnowledge: Sendable {
     /// The daemon's report; nil if there is none.
-    let report: DaemonReport?
+    var report: DaemonReport?
     /// Why there is none; empty if there is one.
-    let missing: String
+    var missing = ""
     let now: WallTime
 
     /// How long a daemon may take: it only says what it knows already.
     static let limit = Duration.milliseconds(500)
-
-    /// Knowledge from its parts.
-    init(_ report: DaemonReport?, missing: String = "", now: WallTime) {
-        (self.report, self.missing, self.now) = (report, missing, now)
-    }
 
     /// Asks a daemon; that there is none, or that this user may not ask it, is no failure.
     static func ask(_ client: ControlClient, time: any TimeSource) async -> DaemonKnowledge {
@@ -23,17 +18,17 @@ struct DaemonKnowledge: Sendable {
             group.addTask {
                 do throws(ControlClientError) {
                     let report = try await client.report()
-                    return DaemonKnowledge(report, now: time.wall())
+                    return DaemonKnowledge(report: report, now: time.wall())
                 } catch {
-                    return DaemonKnowledge(nil, missing: error.description, now: time.wall())
+                    return DaemonKnowledge(report: nil, missing: error.description, now: time.wall())
                 }
             }
             group.addTask {
                 try? await Task.sleep(for: self.limit)
-                return DaemonKnowledge(nil, missing: "no answer on \(client.socket)", now: time.wall())
+                return DaemonKnowledge(report: nil, missing: "no answer on \(client.socket)", now: time.wall())
             }
             defer { group.cancelAll() }
-            return await group.next() ?? DaemonKnowledge(nil, now: time.wall())
+            return await group.next() ?? DaemonKnowledge(report: nil, now: time.wall())
         }
     }
 
@@ -47,9 +42,9 @@ struct DaemonKnowledge: Sendable {
 
     /// The same without the configured targets.
     var withoutTargets: DaemonKnowledge {
-        DaemonKnowledge(
-            self.report.map { DaemonReport(targets: [], diagnosis: $0.diagnosis) }, missing: self.missing, now: self.now
-        )
+        var knowledge = self
+        knowledge.report?.targets = []
+        return knowledge
     }
 
     /// One clause for each configured target: its name, its level, and what its last check found.

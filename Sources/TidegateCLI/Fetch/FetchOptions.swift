@@ -71,16 +71,14 @@ struct FetchOptions: ParsableArguments {
         if self.inputFile == "-", try self.http.formFields().contains(where: \.readsStandardInput) {
             throw ValidationError("--input-file and --form cannot both read standard input")
         }
-        if self.quiet, self.verbose { throw ValidationError("--quiet and --verbose are mutually exclusive") }
+        try OptionParsing.exclude(("--quiet", self.quiet), ("--verbose", self.verbose))
         if self.showSecrets, !self.verbose, self.har == nil {
             throw ValidationError("--show-secrets requires --verbose or --har")
         }
         if let har, har.isEmpty || har.hasSuffix("/") { throw ValidationError("--har: \"\(har)\" is not a file name") }
-        if self.quiet, self.progress == .bar || self.progress == .plain {
-            throw ValidationError("--quiet and --progress \(self.progress.rawValue) are mutually exclusive")
-        }
-        if self.continues, self.destination.discard {
-            throw ValidationError("--continue and --discard are mutually exclusive")
-        }
+        try OptionParsing.exclude(
+            ("--quiet", self.quiet),
+            ("--progress \(self.progress.rawValue)", self.progress == .bar || self.progress == .plain))
+        try OptionParsing.exclude(("--continue", self.continues), ("--discard", self.destination.discard))
     }
 }

@@ -55,13 +55,9 @@ struct FetchPlan: Sendable {
         let timeouts = try options.timeouts.parsed()
         self.output = try FetchPlan.output(options)
         self.continues = options.continues
-        do throws(TextError) { self.netrc = try options.http.passwords() } catch {
-            throw ValidationError("--netrc: \(error)")
-        }
+        self.netrc = try options.http.passwords()
         let fields = try options.http.formFields()
-        self.form = try OptionParsing.naming("--form") { () throws(TextError) in
-            fields.isEmpty ? nil : try MultipartForm(fields)
-        }
+        self.form = fields.isEmpty ? nil : try OptionParsing.naming("--form", MultipartForm(fields))
         self.session = try FetchPlan.session(options, timeouts)
         self.internetCheck = timeouts.internetCheck
         self.template = try FetchPlan.template(options, timeouts)

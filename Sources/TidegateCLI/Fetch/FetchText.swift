@@ -17,9 +17,7 @@ enum FetchText {
             return nil
         case .held, .attemptFailed, .retryScheduled, .restarted: return event.sentence
         case .progress(let progress, _): return self.resumed(progress)
-        case .created, .resumed, .suspended, .released, .gate, .responseHead, .attemptSucceeded, .retriesExhausted,
-            .continued, .refetched, .moved, .moveFailed, .completed:
-            return nil
+        default: return nil
         }
     }
 

@@ -72,10 +72,7 @@ struct TransferDisplay {
         case .attemptStarted:
             defer { self.waited = nil }
             return self.waited
-        case .created, .resumed, .suspended, .held, .released, .gate, .responseHead, .progress, .attemptFailed,
-            .attemptSucceeded, .retriesExhausted, .continued, .restarted, .refetched, .moved, .moveFailed,
-            .completed:
-            break
+        default: break
         }
         return nil
     }

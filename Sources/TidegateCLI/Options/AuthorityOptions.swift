@@ -20,13 +20,7 @@ struct AuthorityOptions: ParsableArguments {
     /// - Throws: a usage error that names the option and the file.
     func check() throws {
         guard let file = self.cacert else { return }
-        let text = try OptionParsing.naming("--cacert") { () throws(TextError) in
-            do {
-                return try TextFile.read(try PipedFile.readable(file), atMost: AuthorityOptions.maxBytes)
-            } catch {
-                throw TextError("\(file) \(error)")
-            }
-        }
+        let text = try OptionParsing.naming("--cacert", PipedFile.text(of: file, atMost: AuthorityOptions.maxBytes))
         guard AuthorityOptions.hasCertificate(text) else {
             throw ValidationError("--cacert: \(file) contains no PEM certificate")
         }

@@ -24,10 +24,6 @@ enum ConditionText {
         """
 
     static func parse(_ text: String) throws -> WaitCondition {
-        do {
-            return try WaitCondition(text, zone: TargetText.zone)
-        } catch {
-            throw ValidationError("--for: \(error)")
-        }
+        try OptionParsing.naming("--for", WaitCondition(text, zone: TargetText.zone))
     }
 }

@@ -24,13 +24,7 @@ enum CookieFile {
     }
 
     private static func text(_ path: String, of option: String) throws -> String {
-        try OptionParsing.naming(option) { () throws(TextError) in
-            do throws(TextError) {
-                return try TextFile.read(try PipedFile.readable(path), atMost: self.maxBytes)
-            } catch {
-                throw TextError("\(path) \(error)")
-            }
-        }
+        try OptionParsing.naming(option, PipedFile.text(of: path, atMost: self.maxBytes))
     }
 
     /// Writes a new file, for its owner only, and puts it in the old one's place.

@@ -59,36 +59,26 @@ struct HTTPOptions: ParsableArguments {
 
     /// The maximum size of a body; nil without a limit.
     func maxBodyBytes() throws -> Int? {
-        guard let text = self.maxFilesize else { return nil }
-        let size = try OptionParsing.naming("--max-filesize") { () throws(TextError) in try ByteText(parsing: text) }
-        guard size.bytes > 0 else { throw ValidationError("--max-filesize: must be greater than 0") }
-        return Int(size.bytes)
+        try self.maxFilesize.map { try OptionParsing.bytes($0, of: "--max-filesize") }
     }
 
     /// The file with users and passwords; nil if none is wanted.
     var secretFile: String? { self.netrcFile ?? (self.netrc ? Netrc.ownFile : nil) }
 
     /// Its entries; nil if none are wanted, or if `-u` goes before them.
-    func passwords() throws(TextError) -> Netrc? {
+    func passwords() throws -> Netrc? {
         guard self.user == nil, let file = self.secretFile else { return nil }
-        return try Netrc(file, isRequired: self.netrcFile != nil)
+        return try OptionParsing.naming("--netrc", Netrc(file, isRequired: self.netrcFile != nil))
     }
 
     /// The parts of `--form`.
     func formFields() throws -> [FormField] {
-        try self.form.map { text in
-            try OptionParsing.naming("--form") { () throws(TextError) in try FormField(parsing: text) }
-        }
+        try self.form.map { try OptionParsing.naming("--form", FormField(parsing: $0)) }
     }
 
     /// The store with validators; nil if none is wanted.
     func validatorStore() throws -> ValidatorStore? {
-        guard let directory = self.validators else { return nil }
-        do throws(ValidatorStoreError) {
-            return try ValidatorStore(directory: directory)
-        } catch {
-            throw ValidationError("--validators: \(error)")
-        }
+        try self.validators.map { try OptionParsing.naming("--validators", ValidatorStore(directory: $0)) }
     }
 
     func validate() throws {

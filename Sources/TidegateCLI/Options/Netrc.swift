@@ -24,12 +24,7 @@ struct Netrc {
     /// - Throws: ``TextError`` with the file, and for what is not understood the line.
     init(_ file: String, isRequired: Bool) throws(TextError) {
         if !isRequired, access(file, F_OK) != 0, errno == ENOENT { return }
-        let text: String
-        do {
-            text = try TextFile.read(try PipedFile.readable(file), atMost: 1 << 20)
-        } catch {
-            throw TextError("\(file) \(error)")
-        }
+        let text = try PipedFile.text(of: file, atMost: 1 << 20)
         do {
             try self.parse(text)
         } catch {

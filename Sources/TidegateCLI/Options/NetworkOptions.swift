@@ -16,10 +16,7 @@ struct NetworkOptions: ParsableArguments {
 
     /// Bytes per second; nil without a limit.
     func bytesPerSecond() throws -> Int? {
-        guard let text = self.limitRate else { return nil }
-        let rate = try OptionParsing.naming("--limit-rate") { () throws(TextError) in try ByteText(parsing: text) }
-        guard rate.bytes > 0 else { throw ValidationError("--limit-rate: must be greater than 0") }
-        return Int(rate.bytes)
+        try self.limitRate.map { try OptionParsing.bytes($0, of: "--limit-rate") }
     }
 
     func validate() throws {

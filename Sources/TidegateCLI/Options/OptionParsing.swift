@@ -8,8 +8,7 @@ enum OptionParsing {
     /// A duration; on the command line a whole number without a unit is in seconds, as for timeout(1) and curl(1).
     static func duration(_ text: String, of option: String) throws -> DurationText {
         let isNumber = text.count <= 9 && text.allSatisfy { $0.isASCII && $0.isNumber } && !text.isEmpty
-        return try self.naming(option) { () throws(TextError) in try DurationText(parsing: isNumber ? "\(text)s" : text)
-        }
+        return try self.naming(option, DurationText(parsing: isNumber ? "\(text)s" : text))
     }
 
     /// A finite duration from 0; a number without a unit, with or without a fraction, is in seconds.
@@ -38,9 +37,7 @@ enum OptionParsing {
 
     /// The requirements of `--require`.
     static func requirements(_ texts: [String]) throws -> [Requirement] {
-        try texts.map { text in
-            try self.naming("--require") { () throws(TextError) in try RequirementText.parse(text) }
-        }
+        try texts.map { try self.naming("--require", RequirementText.parse($0)) }
     }
 
     static func checkRetries(_ retries: Int) throws {
@@ -49,14 +46,23 @@ enum OptionParsing {
         }
     }
 
-    static func target(_ text: String, of option: String) throws -> Target {
-        try TargetText.parse(text, of: option)
+    /// A number of bytes above zero.
+    static func bytes(_ text: String, of option: String) throws -> Int {
+        let size = try self.naming(option, ByteText(parsing: text))
+        guard size.bytes > 0 else { throw ValidationError("\(option): must be greater than 0") }
+        return Int(size.bytes)
     }
 
-    /// The value that `parse` returns; its error is prefixed with the option.
-    static func naming<Value>(_ option: String, _ parse: () throws(TextError) -> Value) throws -> Value {
+    /// Refuses two flags or options that are both given.
+    static func exclude(_ first: (name: String, isGiven: Bool), _ second: (name: String, isGiven: Bool)) throws {
+        guard first.isGiven, second.isGiven else { return }
+        throw ValidationError("\(first.name) and \(second.name) are mutually exclusive")
+    }
+
+    /// The value of an expression; its error is prefixed with the option.
+    static func naming<Value>(_ option: String, _ value: @autoclosure () throws -> Value) throws -> Value {
         do {
-            return try parse()
+            return try value()
         } catch {
             throw ValidationError("\(option): \(error)")
         }

@@ -22,6 +22,17 @@ enum PipedFile {
         return copy
     }
 
+    /// The text of a file or a pipe.
+    ///
+    /// - Throws: ``TextError`` that begins with the file's name.
+    static func text(of path: String, atMost limit: Int) throws(TextError) -> String {
+        do {
+            return try TextFile.read(try self.readable(path), atMost: limit)
+        } catch {
+            throw TextError("\(path) \(error)")
+        }
+    }
+
     /// The file of an earlier ``readable(_:)``.
     static func known(_ path: String) -> String { self.copies.withLock { $0[path] } ?? path }
 

@@ -22,10 +22,9 @@ struct ProxyOptions: ParsableArguments {
     private var exceptions: [String]? { self.noproxy.map(ProxyPolicy.exceptions) }
 
     func validate() throws {
-        if self.proxy != nil, self.proxyFromEnvironment {
-            throw ValidationError("--proxy and --proxy-from-environment are mutually exclusive")
-        }
-        _ = try self.proxy.map { try Self.parse($0, of: "--proxy") }
+        try OptionParsing.exclude(
+            ("--proxy", self.proxy != nil), ("--proxy-from-environment", self.proxyFromEnvironment))
+        _ = try self.proxy.map { try OptionParsing.naming("--proxy", Proxy($0)) }
     }
 
     /// The proxies of transfers.
@@ -34,7 +33,7 @@ struct ProxyOptions: ParsableArguments {
         let policy = self.environmentPolicy(environment)
         for (scheme, text) in [(HTTPURL.Scheme.http, policy.http), (.https, policy.https)] {
             guard let text, let name = ProxyPolicy.variable(for: scheme, in: environment) else { continue }
-            _ = try Self.parse(text, of: name)
+            _ = try OptionParsing.naming(name, Proxy(text))
         }
         return policy
     }
@@ -43,7 +42,7 @@ struct ProxyOptions: ParsableArguments {
     func apply(to target: ExplainTarget, environment: [String: String]) throws -> ExplainTarget {
         if let proxy = self.proxy {
             let isException = ProxyPolicy(proxy, exceptions: self.exceptions ?? []).isException(target.target)
-            return isException ? target : target.through(try Self.parse(proxy, of: "--proxy"))
+            return isException ? target : target.through(try OptionParsing.naming("--proxy", Proxy(proxy)))
         }
         let policy = self.environmentPolicy(environment)
         guard let url = target.givenURL, let name = ProxyPolicy.variable(for: url.scheme, in: environment),
@@ -54,20 +53,12 @@ struct ProxyOptions: ParsableArguments {
             target.unusedProxy = (try? Proxy(text)).map { "\($0)" } ?? name
             return target
         }
-        return target.through(try Self.parse(text, of: name))
+        return target.through(try OptionParsing.naming(name, Proxy(text)))
     }
 
     private func environmentPolicy(_ environment: [String: String]) -> ProxyPolicy {
         var policy = ProxyPolicy(environment: environment)
         if let exceptions { policy.exceptions = exceptions }
         return policy
-    }
-
-    private static func parse(_ text: String, of name: String) throws -> Proxy {
-        do throws(ProxyError) {
-            return try Proxy(text)
-        } catch {
-            throw ValidationError("\(name): \(error)")
-        }
     }
 }

@@ -82,9 +82,8 @@ struct RequestOptions: ParsableArguments {
     private func json() throws -> String? {
         guard let text = self.jsonBody, text.hasPrefix("@") else { return self.jsonBody }
         let file = String(text.dropFirst())
-        return try OptionParsing.naming("--json-body: \(file)") { () throws(TextError) in
-            try TextFile.read(try PipedFile.readable(file), atMost: RequestOptions.maxBytes)
-        }
+        return try OptionParsing.naming(
+            "--json-body: \(file)", TextFile.read(try PipedFile.readable(file), atMost: RequestOptions.maxBytes))
     }
 
     /// The files of `-H @FILE`.
@@ -92,9 +91,7 @@ struct RequestOptions: ParsableArguments {
 
     /// The header fields of `-H`, then those that the body implies and `-H` does not set.
     private func fields() throws -> [HTTPField] {
-        let given = try self.headers.flatMap(self.lines).map { text in
-            try OptionParsing.naming("-H") { () throws(TextError) in try HTTPField(line: text) }
-        }
+        let given = try self.headers.flatMap(self.lines).map { try OptionParsing.naming("-H", HTTPField(line: $0)) }
         var implied: [HTTPField] = []
         if self.data != nil {
             implied = [HTTPField(name: .contentType, value: "application/x-www-form-urlencoded")]
@@ -109,9 +106,8 @@ struct RequestOptions: ParsableArguments {
     private func lines(of header: String) throws -> [String] {
         guard header.hasPrefix("@") else { return [header] }
         let file = String(header.dropFirst())
-        let text = try OptionParsing.naming("-H: \(file)") { () throws(TextError) in
-            try TextFile.read(try PipedFile.readable(file), atMost: 65_536)
-        }
+        let text = try OptionParsing.naming(
+            "-H: \(file)", TextFile.read(try PipedFile.readable(file), atMost: 65_536))
         return text.split(whereSeparator: \.isNewline).map(String.init)
     }
 }

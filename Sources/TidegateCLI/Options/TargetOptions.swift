@@ -10,7 +10,7 @@ struct TargetOptions: ParsableArguments {
 
     /// The targets in the order given.
     func targets() throws -> [Target] {
-        try self.texts.map { try OptionParsing.target($0, of: "--target") }
+        try self.texts.map { try OptionParsing.naming("--target", Target($0, zone: TargetText.zone)) }
     }
 
     func validate() throws { _ = try self.targets() }

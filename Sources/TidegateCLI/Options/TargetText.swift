@@ -5,15 +5,6 @@ internal import TidegateCore
 
 /// Parses targets; an IPv6 zone may be the name of an interface.
 enum TargetText {
-    /// The target; an error begins with `option` unless it is nil.
-    static func parse(_ text: String, of option: String?) throws -> Target {
-        do {
-            return try Target(text, zone: self.zone)
-        } catch {
-            throw ValidationError(option.map { "\($0): \(error)" } ?? error.description)
-        }
-    }
-
     /// A host, a host with a port, or a URL.
     static func parseSubject(_ text: String) throws -> ExplainTarget {
         do {

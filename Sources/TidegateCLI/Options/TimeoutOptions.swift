@@ -47,9 +47,7 @@ struct TimeoutOptions: ParsableArguments {
     func parsed() throws -> Parsed {
         try OptionParsing.checkRetries(self.retry)
         let require = try OptionParsing.requirements(self.require)
-        if self.noGate, !require.isEmpty {
-            throw ValidationError("--no-gate and --require are mutually exclusive")
-        }
+        try OptionParsing.exclude(("--no-gate", self.noGate), ("--require", !require.isEmpty))
         return Parsed(
             attempts: self.retry + 1, retryMaxTime: try self.limit(self.retryMaxTime, "--retry-max-time"),
             deadline: try self.limit(self.maxTime, "--max-time"),

@@ -24,13 +24,9 @@ struct TrustOptions: ParsableArguments {
     var insecure = false
 
     func validate() throws {
-        if self.authority.cacert != nil, self.insecure {
-            throw ValidationError("--cacert and --insecure are mutually exclusive")
-        }
+        try OptionParsing.exclude(("--cacert", self.authority.cacert != nil), ("--insecure", self.insecure))
         if self.key != nil, self.cert == nil { throw ValidationError("--key requires --cert") }
-        for pin in self.pins {
-            _ = try OptionParsing.naming("--pin") { () throws(TextError) in try CertificatePin(pin) }
-        }
+        for pin in self.pins { _ = try OptionParsing.naming("--pin", CertificatePin(pin)) }
     }
 
     /// Checks that the files can be read.
@@ -40,13 +36,7 @@ struct TrustOptions: ParsableArguments {
         try self.authority.check()
         for (option, file) in [("--cert", self.cert), ("--key", self.key)] {
             guard let file else { continue }
-            try OptionParsing.naming(option) { () throws(TextError) in
-                do {
-                    _ = try TextFile.read(try PipedFile.readable(file), atMost: TrustOptions.maxBytes)
-                } catch {
-                    throw TextError("\(file) \(error)")
-                }
-            }
+            _ = try OptionParsing.naming(option, PipedFile.text(of: file, atMost: TrustOptions.maxBytes))
         }
     }
 

@@ -12,7 +12,7 @@ enum ChangeText {
         case .link(let link): return self.text(link).map { "\(time)  \($0)" }
         case .netlink(.overrun): return "\(time)  the kernel dropped messages; resynchronizing"
         case .netlink(.lost(let text)): return "\(time)  lost the connection to the kernel: \(text)"
-        case .targetCheck, .netlink, .task, .session, .probe, .connection, .daemon: return nil
+        default: return nil
         }
     }
 

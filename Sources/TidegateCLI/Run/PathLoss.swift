@@ -2,14 +2,10 @@ internal import Tidegate
 
 /// Recognizes events in which a path was lost or replaced by another one.
 struct PathLoss: Sendable {
-    private let family: AddressFamily?
-    private let targets: Set<Target>
-
-    /// Losses of the paths to `targets`, and of the default paths: of `family` only, unless it is nil.
-    init(family: AddressFamily?, targets: [Target]) {
-        self.family = family
-        self.targets = Set(targets)
-    }
+    /// The family whose default path counts; nil for both.
+    let family: AddressFamily?
+    /// The targets whose paths count, too.
+    let targets: [Target]
 
     /// What was lost; nil if the event is not a loss.
     func description(of event: Event, among links: [Link]) -> String? {

@@ -101,9 +101,8 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     private func submissions() throws -> [TaskSubmission] {
         try self.check()
-        let names = try OptionParsing.naming("--output-dir") { () throws(TextError) in
-            self.outputDir == nil ? [] : try FileNaming.names(for: self.urls)
-        }
+        let names =
+            self.outputDir == nil ? [] : try OptionParsing.naming("--output-dir", FileNaming.names(for: self.urls))
         return try self.urls.enumerated().map { position, url in
             var submission = try self.request.submission(for: url)
             submission.bodyFile = try submission.bodyFile.map(self.absolute)
@@ -129,9 +128,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             guard self.output == nil else { throw ValidationError("several URLs require --output-dir") }
             guard self.key == nil else { throw ValidationError("--key requires a single URL") }
         }
-        if self.output != nil, self.outputDir != nil {
-            throw ValidationError("-o and --output-dir are mutually exclusive")
-        }
+        try OptionParsing.exclude(("-o", self.output != nil), ("--output-dir", self.outputDir != nil))
         if let output, output.isEmpty || output.hasSuffix("/") {
             throw ValidationError("-o: \"\(output)\" is not a file name")
         }

@@ -55,7 +55,7 @@ struct WatchText {
         case .created, .resumed, .suspended, .held, .attemptFailed, .retryScheduled, .retriesExhausted, .continued,
             .restarted, .moveFailed:
             return event.kind.sentence
-        case .released, .gate, .responseHead, .refetched, .moved: return nil
+        default: return nil
         }
     }
 

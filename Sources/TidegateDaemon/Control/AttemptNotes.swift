@@ -28,9 +28,7 @@ final class AttemptNotes: EventSink {
         case .retryScheduled(_, let delay): self.notes.withLock { $0[task.id]?.retryAt = event.time + delay }
         case .attemptStarted(let number) where number > 1: self.notes.withLock { $0[task.id]?.retryAt = nil }
         case .completed: self.notes.withLock { $0[task.id] = nil }
-        case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead, .progress,
-            .attemptSucceeded, .retriesExhausted, .continued, .restarted, .refetched, .moved, .moveFailed:
-            break
+        default: break
         }
     }
 }

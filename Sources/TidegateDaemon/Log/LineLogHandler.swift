@@ -1,32 +1,22 @@
-package import Logging
-package import TidegateCore
+internal import Logging
+internal import TidegateCore
 
 /// Writes log records as lines of logfmt or JSON.
-package struct LineLogHandler: LogHandler {
-    package var logLevel: Logger.Level
-    package var metadata: Logger.Metadata = [:]
-    package var metadataProvider: Logger.MetadataProvider?
-    private let format: LogFormat
-    private let time: any TimeSource
-    private let write: @Sendable (String) -> Void
+struct LineLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+    let format: LogFormat
+    let time: any TimeSource
+    /// Takes whole lines, line ends included.
+    let write: @Sendable (String) -> Void
 
-    /// A handler that passes whole lines, line ends included, to `write`.
-    package init(
-        level: Logger.Level, format: LogFormat, time: any TimeSource,
-        write: @escaping @Sendable (String) -> Void
-    ) {
-        self.logLevel = level
-        self.format = format
-        self.time = time
-        self.write = write
-    }
-
-    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { self.metadata[key] }
         set { self.metadata[key] = newValue }
     }
 
-    package func log(event: LogEvent) {
+    func log(event: LogEvent) {
         var merged = self.metadata.merging(self.metadataProvider?.get() ?? [:]) { _, new in new }
         merged.merge(event.metadata ?? [:]) { _, new in new }
         if let error = event.error { merged["error"] = "\(error)" }

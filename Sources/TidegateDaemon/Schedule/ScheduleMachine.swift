@@ -1,24 +1,18 @@
-package import TidegateCore
+internal import TidegateCore
 
 /// The state machine of the scheduler: when tasks run; a run is skipped if the previous one is still active.
 ///
 /// Runs are due at multiples of `every` after the first one, so that neither jitter nor a slow run makes them drift.
-package struct ScheduleMachine: Sendable {
+struct ScheduleMachine: Sendable {
     /// The schedule of a task.
-    package struct Entry: Sendable, Hashable {
-        package var name: String
-        package var every: Duration
+    struct Entry: Sendable, Hashable {
+        var name: String
+        var every: Duration
         /// The maximum random delay of runs after the first, as a fraction of ``every``.
-        package var jitter: Double
-
-        package init(name: String, every: Duration, jitter: Double) {
-            self.name = name
-            self.every = every
-            self.jitter = jitter
-        }
+        var jitter: Double
     }
 
-    package enum Input: Sendable {
+    enum Input: Sendable {
         /// The tasks from now on; a new one runs at once.
         case loaded([Entry])
         /// A run may be due.
@@ -27,7 +21,7 @@ package struct ScheduleMachine: Sendable {
         case ended(String)
     }
 
-    package enum Effect: Sendable, Hashable {
+    enum Effect: Sendable, Hashable {
         case run(String)
         case skip(String)
         /// Cancel the run of a removed task.
@@ -45,18 +39,16 @@ package struct ScheduleMachine: Sendable {
 
     private var plans: [Plan] = []
 
-    package init() {}
-
     /// When the next run of each task is due, by its name.
-    package var dueTimes: [String: MonotonicTime] {
+    var dueTimes: [String: MonotonicTime] {
         Dictionary(self.plans.map { ($0.entry.name, $0.due) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// When the next run is due; nil without tasks.
-    package var nextDue: MonotonicTime? { self.plans.map(\.due).min() }
+    var nextDue: MonotonicTime? { self.plans.map(\.due).min() }
 
     /// Handles an input at `now`; returns effects in the order of the configuration file.
-    package mutating func handle(
+    mutating func handle(
         _ input: Input, at now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) -> [Effect] {
         switch input {

@@ -1,9 +1,9 @@
-package import TidegateCore
+internal import TidegateCore
 
 /// Runs scheduled tasks: the shell around ``ScheduleMachine``.
-package actor Scheduler {
+actor Scheduler {
     /// Performs one run of a task; returns when it has ended, soon after its Swift task is cancelled.
-    package typealias Run = @Sendable (ScheduledTask) async -> Void
+    typealias Run = @Sendable (ScheduledTask) async -> Void
 
     private let time: any TimeSource
     private let run: Run
@@ -16,7 +16,7 @@ package actor Scheduler {
     private var isStopped = false
 
     /// A scheduler without tasks; `onSkip` is called with the name of a task whose run is skipped.
-    package init(time: any TimeSource, onSkip: @escaping @Sendable (String) -> Void, run: @escaping Run) {
+    init(time: any TimeSource, onSkip: @escaping @Sendable (String) -> Void, run: @escaping Run) {
         self.time = time
         self.onSkip = onSkip
         self.run = run
@@ -25,7 +25,7 @@ package actor Scheduler {
     /// Replaces the tasks.
     ///
     /// Active runs of removed tasks are cancelled; other runs continue unchanged.
-    package func load(_ tasks: [ScheduledTask]) {
+    func load(_ tasks: [ScheduledTask]) {
         guard !self.isStopped else { return }
         self.tasks = Dictionary(tasks.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.handle(.loaded(tasks.map { .init(name: $0.name, every: $0.every, jitter: $0.jitter) }))
@@ -33,13 +33,13 @@ package actor Scheduler {
     }
 
     /// When the next run of each task starts, by its name.
-    package var nextRuns: [String: WallTime] {
+    var nextRuns: [String: WallTime] {
         let (now, wall) = (self.time.monotonic(), self.time.wall())
         return self.machine.dueTimes.mapValues { wall + max(.zero, $0 - now) }
     }
 
     /// Cancels all runs and waits until they have ended.
-    package func stop() async {
+    func stop() async {
         self.isStopped = true
         self.timer?.cancel()
         let runs = self.runs.values

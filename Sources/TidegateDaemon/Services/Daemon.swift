@@ -44,7 +44,7 @@ package struct Daemon: Sendable {
         // The last lines, if anybody reads them.
         defer { output.finish(within: .seconds(1)) }
         let handler = LineLogHandler(
-            level: self.settings.logLevel.level, format: self.settings.logFormat, time: time, write: output.put)
+            logLevel: self.settings.logLevel.level, format: self.settings.logFormat, time: time, write: output.put)
         let logger = Logger(label: "tidegate") { _ in handler }
         logger.info("starting", metadata: self.startMetadata)
         for warning in self.startWarnings { logger.warning("\(warning)") }
@@ -86,7 +86,7 @@ package struct Daemon: Sendable {
     private func logOutput(_ time: any TimeSource) throws(DaemonError) -> LogOutput {
         let (level, format) = (self.settings.logLevel.level, self.settings.logFormat)
         let output = LogOutput(descriptor: STDERR_FILENO, time: time) { count in
-            LineLogHandler(level: level, format: format, time: time, write: { _ in })
+            LineLogHandler(logLevel: level, format: format, time: time, write: { _ in })
                 .line(.warning, "log lines dropped", [("count", .integer(Int64(count)))])
         }
         do {

@@ -141,7 +141,7 @@ struct ControlRoutes: Sendable {
         let events = self.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .task, .daemon(.stopping): true
-            case .path, .targetCheck, .link, .netlink, .session, .probe, .connection, .daemon: false
+            default: false
             }
         }
         context.channel.closeFuture.whenComplete { _ in events.cancel() }

@@ -14,19 +14,6 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
         package var reached: Bool?
         /// What the last check that failed found; nil if none did.
         package var lastFailure: Failure?
-
-        /// A target from its parts.
-        package init(
-            name: String, target: String, level: String, reason: String? = nil, reached: Bool? = nil,
-            lastFailure: Failure? = nil
-        ) {
-            self.name = name
-            self.target = target
-            self.level = level
-            self.reason = reason
-            self.reached = reached
-            self.lastFailure = lastFailure
-        }
     }
 
     /// A check that failed.
@@ -35,12 +22,6 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
         package var party: String
         /// What went wrong.
         package var text: String
-
-        /// A failure from its parts.
-        package init(party: String, text: String) {
-            self.party = party
-            self.text = text
-        }
     }
 
     /// The latest diagnosis of the host.
@@ -51,23 +32,10 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
         package var cause: String?
         /// Since when; nil if that is not known.
         package var since: String?
-
-        /// A diagnosis from its parts.
-        package init(firstFailure: String?, cause: String?, since: String?) {
-            self.firstFailure = firstFailure
-            self.cause = cause
-            self.since = since
-        }
     }
 
     /// The configured targets.
     package var targets: [Target]
     /// Nil before the first diagnosis.
     package var diagnosis: Diagnosis?
-
-    /// A report from its parts.
-    package init(targets: [Target], diagnosis: Diagnosis? = nil) {
-        self.targets = targets
-        self.diagnosis = diagnosis
-    }
 }

@@ -8,15 +8,12 @@ struct SQLitePragmas: Hashable, CustomStringConvertible {
     /// WAL mode, and an fsync(2) of the log at every commit.
     static let durable = SQLitePragmas(journalMode: "wal", synchronous: 2)
 
-    init(journalMode: String, synchronous: Int) {
-        self.journalMode = journalMode
-        self.synchronous = synchronous
-    }
+    var description: String { "journal_mode=\(self.journalMode) synchronous=\(self.synchronous)" }
+}
 
+extension SQLitePragmas {
     init(_ database: Database) throws {
         self.journalMode = try String.fetchOne(database, sql: "PRAGMA journal_mode") ?? "none"
         self.synchronous = try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? 0
     }
-
-    var description: String { "journal_mode=\(self.journalMode) synchronous=\(self.synchronous)" }
 }

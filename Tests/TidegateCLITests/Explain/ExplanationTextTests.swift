@@ -1,9 +1,9 @@
 import Testing
 import Tidegate
 import TidegateCore
-import TidegateServer
 
 @testable import TidegateCLI
+@testable import TidegateServer
 
 /// What `explain` prints.
 @Suite struct ExplanationTextTests {
@@ -35,7 +35,7 @@ import TidegateServer
     private static let now = WallTime(microseconds: 1_795_384_475_000_000)
 
     private func lines(_ explanation: Explanation, _ report: DaemonReport?, isVerbose: Bool = false) -> [String] {
-        let daemon = DaemonKnowledge(report, missing: "no daemon is there", now: Self.now)
+        let daemon = DaemonKnowledge(report: report, missing: "no daemon is there", now: Self.now)
         return ExplanationText.lines(explanation, TextStyle(isColored: false, width: 120), isVerbose: isVerbose, daemon)
     }
 

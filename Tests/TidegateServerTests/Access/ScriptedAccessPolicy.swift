@@ -23,9 +23,9 @@ extension AccessPolicy {
     static func encrypted(
         _ identity: TestAuthority.Identity, _ change: (inout TLSServerConfiguration) throws -> Void = { _ in }
     ) throws -> AccessPolicy {
-        var tls = TLSServerConfiguration(
-            certificate: try String(contentsOfFile: identity.certificate, encoding: .utf8),
-            key: try String(contentsOfFile: identity.key, encoding: .utf8))
+        var tls = TLSServerConfiguration()
+        tls.certificate = try String(contentsOfFile: identity.certificate, encoding: .utf8)
+        tls.key = try String(contentsOfFile: identity.key, encoding: .utf8)
         try change(&tls)
         var policy = AccessPolicy()
         policy.tls = tls

@@ -17,7 +17,7 @@ struct WebConfiguration: Sendable, Hashable {
         var clientAuthorities: String?
         var clientAuthoritiesFile: String?
         /// What is left of the settings without certificates and keys.
-        var serving = TLSServerConfiguration(certificate: "", key: "")
+        var serving = TLSServerConfiguration()
         /// Ignored, as in Go: suites of equal strength are in the server's order.
         var prefersOwnSuites: Bool?
     }

@@ -4,12 +4,9 @@ internal import FoundationEssentials
 struct BasicCredentials: Sendable, Hashable {
     let user: String
     let password: [UInt8]
+}
 
-    init(user: String, password: [UInt8]) {
-        self.user = user
-        self.password = password
-    }
-
+extension BasicCredentials {
     /// Parses the header's value; nil if it has another scheme or is malformed.
     init?(_ header: String) {
         let parts = header.split(separator: " ", maxSplits: 1)

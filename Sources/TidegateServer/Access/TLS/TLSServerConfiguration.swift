@@ -37,9 +37,9 @@ package struct TLSServerConfiguration: Sendable, Hashable {
     }
 
     /// The certificate chain in PEM, the endpoint's own certificate first.
-    package var certificate: String
+    package var certificate = ""
     /// The private key of the first certificate, in PEM.
-    package var key: String
+    package var key = ""
     /// The certificate authorities of client certificates, in PEM; nil for those that the system trusts.
     package var clientAuthorities: String?
     /// Whether clients need a certificate.
@@ -55,9 +55,5 @@ package struct TLSServerConfiguration: Sendable, Hashable {
     /// The curves offered, preferred first; empty for the library's default.
     package var curves: [Curve] = []
 
-    /// TLS with a certificate and its key.
-    package init(certificate: String, key: String) {
-        self.certificate = certificate
-        self.key = key
-    }
+    package init() {}
 }

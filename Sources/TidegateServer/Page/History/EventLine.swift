@@ -106,31 +106,19 @@ extension ReachabilityLevel {
 extension Event.Payload {
     fileprivate var tone: EventLine.Tone {
         switch self {
-        case .netlink(.lost): .bad
-        case .netlink(.overrun): .wait
-        case .session(.circuitOpened): .wait
-        case .session(.circuitClosed): .good
-        case .daemon(.configurationLoaded(false)), .daemon(.journal(.failed)): .bad
-        case .daemon(.remoteWrite(.failed)), .daemon(.remoteWrite(.dropped)): .bad
-        case .daemon(.remoteWrite(.delivered)): .good
-        case .daemon(.runSkipped): .wait
+        case .netlink(.lost), .daemon(.configurationLoaded(false)), .daemon(.journal(.failed)),
+            .daemon(.remoteWrite(.failed)), .daemon(.remoteWrite(.dropped)), .connection(.stalled),
+            .connection(.failed), .connection(.groupSilent):
+            .bad
+        case .netlink(.overrun), .session(.circuitOpened), .daemon(.runSkipped): .wait
+        case .session(.circuitClosed), .daemon(.remoteWrite(.delivered)), .connection(.recovered): .good
         case .probe(let probe):
-            switch probe.kind {
-            case .finished(let outcome):
-                switch outcome.result {
-                case .success: .good
-                case .failure: .bad
-                case .inconclusive: .plain
-                }
-            case .added, .overrun, .removed: .plain
+            if case .finished(let outcome) = probe.kind {
+                [.success: .good, .failure: .bad][outcome.result] ?? .plain
+            } else {
+                .plain
             }
-        case .connection(let connection):
-            switch connection {
-            case .stalled, .failed, .groupSilent: .bad
-            case .recovered: .good
-            case .modeChanged, .dropped: .plain
-            }
-        case .path, .targetCheck, .link, .task, .netlink, .session, .daemon: .plain
+        default: .plain
         }
     }
 
@@ -147,7 +135,7 @@ extension Event.Payload {
             if case .finished(let outcome) = probe.kind { outcome.failure?.party } else { nil }
         case .connection(.stalled(let stall)): stall.party
         case .connection(.failed(let failure)): failure.party
-        case .path, .targetCheck, .link, .netlink, .session, .connection, .daemon: nil
+        default: nil
         }
     }
 }
@@ -158,9 +146,7 @@ extension TaskEvent.Kind {
         case .attemptFailed, .moveFailed: .bad
         case .restarted: .wait
         case .completed(let result): result.outcome.tone
-        case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead, .progress,
-            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .refetched, .moved:
-            .plain
+        default: .plain
         }
     }
 }
