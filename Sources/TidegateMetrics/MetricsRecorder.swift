@@ -16,7 +16,7 @@ package final class MetricsRecorder: Sendable {
     private let bus: BusRecorder
     private let daemon: DaemonRecorder
     private let conflicts: Counter
-    private let overflows: TableFamily<OtherLabel, Counter>
+    private let overflows: TableFamily<TextLabels, Counter>
 
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
@@ -28,7 +28,7 @@ package final class MetricsRecorder: Sendable {
         targetNames: [Target: String] = [:], settlesParties: Bool = false
     ) {
         let registry = Registry(start: wall)
-        let overflows = TableFamily<OtherLabel, Counter>(Catalogue.labelOverflow)
+        let overflows = TableFamily<TextLabels, Counter>(Catalogue.labelOverflow)
         self.registry = registry
         self.overflows = overflows
         self.tasks = TaskRecorder(registry, settlesParties: settlesParties)

@@ -7,13 +7,13 @@ package struct ScrapeInputs: Sendable {
     /// What the monitor knows.
     package var status: ReachabilityStatus
     /// The configured targets' names; only these get series, so that their number is bounded by the configuration.
-    package var targetNames: [Target: String]
+    package var targetNames: [Target: String] = [:]
     /// The session's counts.
-    package var session: SessionStatistics
+    package var session = SessionStatistics()
     /// The latest diagnosis of the host; nil if none was made.
     package var diagnosis: HostDiagnosis?
     /// What the bus's subscribers hold and have dropped.
-    package var subscribers: [SubscriberKind: SubscriberStatistics]
+    package var subscribers: [SubscriberKind: SubscriberStatistics] = [:]
     /// The process's own figures; nil if they cannot be read.
     package var process: ProcessSample?
     /// The threads that do not turn.
@@ -21,21 +21,11 @@ package struct ScrapeInputs: Sendable {
     /// What is counted of the connections of other programs; nil if nothing observes them.
     package var connections: ConnectionStatistics?
     /// Requests that the endpoint is answering.
-    package var requestsInFlight: Int
+    package var requestsInFlight = 0
 
-    package init(
-        now: MonotonicTime, status: ReachabilityStatus, targetNames: [Target: String] = [:],
-        session: SessionStatistics = .init(), subscribers: [SubscriberKind: SubscriberStatistics] = [:],
-        process: ProcessSample? = nil,
-        requestsInFlight: Int = 0
-    ) {
+    package init(now: MonotonicTime, status: ReachabilityStatus) {
         self.now = now
         self.status = status
-        self.targetNames = targetNames
-        self.session = session
-        self.subscribers = subscribers
-        self.process = process
-        self.requestsInFlight = requestsInFlight
     }
 }
 
@@ -45,12 +35,13 @@ extension ScrapeInputs {
         of view: any MonitorView, bus: EventBus, time: any TimeSource, targetNames: [Target: String],
         streams: SubscriberStatistics? = nil, requestsInFlight: Int = 0
     ) {
-        var statistics = bus.statistics()
-        if let streams { statistics[.sse]?.add(streams) }
-        self.init(
-            now: time.monotonic(), status: view.status, targetNames: targetNames, session: view.sessionStatistics(),
-            subscribers: statistics, process: ProcessReader(time: time).sample(),
-            requestsInFlight: requestsInFlight)
+        self.init(now: time.monotonic(), status: view.status)
+        self.targetNames = targetNames
+        self.session = view.sessionStatistics()
+        self.subscribers = bus.statistics()
+        if let streams { self.subscribers[.sse]?.add(streams) }
+        self.process = ProcessReader(time: time).sample()
+        self.requestsInFlight = requestsInFlight
         self.diagnosis = view.diagnosis
         self.stalledThreads = view.stalledThreads
         self.connections = view.connectionObservation?.statistics
@@ -63,10 +54,9 @@ extension ScrapeInputs {
         self.connections.flatMap { $0.mode == .off ? nil : $0 }
     }
 
-    /// What is counted of both directions; empty where nothing is observed.
-    var traffic: [(direction: ConnectionDirection, traffic: ConnectionStatistics.Traffic)] {
-        guard let observed = self.observed else { return [] }
-        return ConnectionDirection.allCases.map { ($0, observed.traffic[$0] ?? .init()) }
+    /// What is counted of a direction; nil where nothing is observed.
+    func traffic(in direction: ConnectionDirection) -> ConnectionStatistics.Traffic? {
+        self.observed.map { $0.traffic[direction] ?? .init() }
     }
 }
 
@@ -80,21 +70,6 @@ package struct ProcessSample: Sendable, Hashable {
     package var residentBytes: UInt64?
     package var startSeconds: Double?
     package var threads: Int?
-
-    package init(
-        cpuSeconds: Double? = nil, openDescriptors: Int? = nil, maxDescriptors: Double? = nil,
-        virtualBytes: UInt64? = nil, maxVirtualBytes: Double? = nil, residentBytes: UInt64? = nil,
-        startSeconds: Double? = nil, threads: Int? = nil
-    ) {
-        self.cpuSeconds = cpuSeconds
-        self.openDescriptors = openDescriptors
-        self.maxDescriptors = maxDescriptors
-        self.virtualBytes = virtualBytes
-        self.maxVirtualBytes = maxVirtualBytes
-        self.residentBytes = residentBytes
-        self.startSeconds = startSeconds
-        self.threads = threads
-    }
 }
 
 /// The build, as `tidegate_build_info` and `--version` show it.

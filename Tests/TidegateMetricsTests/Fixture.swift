@@ -39,18 +39,18 @@ struct Fixture {
     private static var targetNames: [Target: String] { EveryEvent.target.map { [$0: "api"] } ?? [:] }
 
     var inputs: ScrapeInputs {
-        var inputs = ScrapeInputs(
-            now: self.time.monotonic(), status: EveryEvent.status, targetNames: Fixture.targetNames,
-            session: EveryEvent.statistics,
-            subscribers: Dictionary(
-                uniqueKeysWithValues: SubscriberKind.allCases.map {
-                    ($0, SubscriberStatistics(queued: 1, capacity: 256, dropped: 2))
-                }),
-            process: ProcessSample(
-                cpuSeconds: 1.25, openDescriptors: 12, maxDescriptors: 1024, virtualBytes: 1 << 30,
-                maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,
-                threads: 5),
-            requestsInFlight: 1)
+        var inputs = ScrapeInputs(now: self.time.monotonic(), status: EveryEvent.status)
+        inputs.targetNames = Fixture.targetNames
+        inputs.session = EveryEvent.statistics
+        inputs.subscribers = Dictionary(
+            uniqueKeysWithValues: SubscriberKind.allCases.map {
+                ($0, SubscriberStatistics(queued: 1, capacity: 256, dropped: 2))
+            })
+        inputs.process = ProcessSample(
+            cpuSeconds: 1.25, openDescriptors: 12, maxDescriptors: 1024, virtualBytes: 1 << 30,
+            maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,
+            threads: 5)
+        inputs.requestsInFlight = 1
         inputs.stalledThreads = [.check]
         inputs.connections = ConnectionSamples.statistics
         let ladder = Explanation.Ladder(

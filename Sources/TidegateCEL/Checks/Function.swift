@@ -15,31 +15,10 @@ enum Function: String, Sendable, CaseIterable {
     case greaterOrEqual = ">="
     case isIn = "in"
     case index = "[]"
-    case size
-    case contains
-    case startsWith
-    case endsWith
-    case matches
-    case bool
-    case bytes
-    case double
-    case duration
-    case dyn
-    case int
-    case string
-    case timestamp
-    case type
-    case uint
-    case getDate
-    case getDayOfMonth
-    case getDayOfWeek
-    case getDayOfYear
-    case getFullYear
-    case getHours
-    case getMilliseconds
-    case getMinutes
-    case getMonth
-    case getSeconds
+    case size, contains, startsWith, endsWith, matches
+    case bool, bytes, double, duration, dyn, int, string, timestamp, type, uint
+    case getDate, getDayOfMonth, getDayOfWeek, getDayOfYear, getFullYear, getHours, getMilliseconds, getMinutes
+    case getMonth, getSeconds
 
     /// The function with that name in expressions and that many arguments; nil if there is none.
     init?(name: String, argumentCount: Int) {

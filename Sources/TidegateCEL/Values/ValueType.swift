@@ -2,15 +2,7 @@
 indirect enum ValueType: Sendable, Hashable {
     /// Known only when the value is there.
     case dynamic
-    case null
-    case bool
-    case int
-    case uint
-    case double
-    case string
-    case bytes
-    case timestamp
-    case duration
+    case null, bool, int, uint, double, string, bytes, timestamp, duration
     /// The type of types.
     case type
     case list(ValueType)

@@ -188,9 +188,9 @@ package struct Daemon: Sendable {
             reload: reloader?.answer,
             connectionLimit: { self.connectionLimit(hasModules: probes.hasModules) })
         var services: [any Service] = [dependencies.log]
-        if let journal = dependencies.journal { services.append(JournalService(journal: journal)) }
+        if let journal = dependencies.journal { services.append(ShutdownService { journal.close() }) }
         services += [
-            MonitorService(monitor: monitor),
+            ShutdownService { await monitor.stop() },
             EndpointService(endpoint: endpoint, probes: probes, web: self.web, logger: logger),
         ]
         services += try RemoteWriteService.all(

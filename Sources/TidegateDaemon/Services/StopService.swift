@@ -2,6 +2,16 @@ internal import ServiceLifecycle
 internal import Tidegate
 internal import TidegateCore
 
+/// Stops something at shutdown, after the services that were started later.
+struct ShutdownService: Service {
+    let stop: @Sendable () async -> Void
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await self.stop()
+    }
+}
+
 /// Publishes that the daemon is stopping, before any other service stops, holds its tasks, and starts the watchdog.
 struct StopService: Service {
     let bus: EventBus

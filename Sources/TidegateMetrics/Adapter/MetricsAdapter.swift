@@ -11,7 +11,7 @@ package final class MetricsAdapter: MetricsFactory {
 
     private let registry: Registry
     private let conflicts: Counter
-    private let overflows: TableFamily<OtherLabel, Counter>
+    private let overflows: TableFamily<TextLabels, Counter>
     private let onConflict: @Sendable (String) -> Void
     private let state = Mutex(State())
 
@@ -21,7 +21,7 @@ package final class MetricsAdapter: MetricsFactory {
     }
 
     init(
-        _ registry: Registry, conflicts: Counter, overflows: TableFamily<OtherLabel, Counter>,
+        _ registry: Registry, conflicts: Counter, overflows: TableFamily<TextLabels, Counter>,
         onConflict: @escaping @Sendable (String) -> Void
     ) {
         self.registry = registry
@@ -103,7 +103,7 @@ package final class MetricsAdapter: MetricsFactory {
             return nil
         }
         let found = family.child(AdaptedName.labels(dimensions), limit: MetricsAdapter.maxSeries)
-        if found.isOverflow { self.overflows[OtherLabel(metric: definition.name, label: "_any")].add() }
+        if found.isOverflow { self.overflows[TextLabels(definition.name, "_any")].add() }
         return found.child
     }
 
@@ -121,12 +121,4 @@ package final class MetricsAdapter: MetricsFactory {
         let isFirst = self.state.withLock { $0.reported.count < 1000 && $0.reported.insert(name).inserted }
         if isFirst { self.onConflict("the metric \(name) clashes with another one and is not exposed") }
     }
-}
-
-/// A label that has reached its limit of values, and its metric.
-struct OtherLabel: LabelKey {
-    let metric: String
-    let label: String
-
-    var values: [String] { [self.metric, self.label] }
 }

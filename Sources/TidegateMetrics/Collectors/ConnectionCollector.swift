@@ -5,7 +5,7 @@ enum ConnectionCollector {
     private typealias Statistics = ConnectionStatistics
 
     /// Registers all of them; targets beyond the bound are counted in `overflows`.
-    static func register(in registry: Registry, overflows: TableFamily<OtherLabel, Counter>) {
+    static func register(in registry: Registry, overflows: TableFamily<TextLabels, Counter>) {
         self.registerConnections(in: registry)
         self.registerFailures(in: registry)
         self.registerTraffic(in: registry)
@@ -15,29 +15,12 @@ enum ConnectionCollector {
     }
 
     private static func registerConnections(in registry: Registry) {
-        registry.collect(Catalogue.observedConnections) { inputs, samples in
-            for (direction, traffic) in inputs.traffic {
-                for state in Statistics.State.allCases {
-                    samples.add(direction.label, state.label, value: traffic.connections[state] ?? 0)
-                }
-            }
+        self.collect(Catalogue.observedConnections, in: registry, by: Statistics.State.allCases, \.connections)
+        registry.collect(Catalogue.observedConnects, by: ConnectionOutcome.ofConnects) { inputs, outcome in
+            inputs.observed.map { $0.connects[outcome] ?? 0 }
         }
-        registry.collect(Catalogue.observedConnects) { inputs, samples in
-            guard let observed = inputs.observed else { return }
-            for outcome in ConnectionOutcome.ofConnects {
-                samples.add(outcome.label, value: observed.connects[outcome] ?? 0)
-            }
-        }
-        registry.collect(Catalogue.observedAccepts) { inputs, samples in
-            if let observed = inputs.observed { samples.add(value: observed.accepts) }
-        }
-        registry.collect(Catalogue.observedEnds) { inputs, samples in
-            for (direction, traffic) in inputs.traffic {
-                for outcome in ConnectionOutcome.ofEnds {
-                    samples.add(direction.label, outcome.label, value: traffic.ends[outcome] ?? 0)
-                }
-            }
-        }
+        registry.collect(Catalogue.observedAccepts) { $0.observed?.accepts }
+        self.collect(Catalogue.observedEnds, in: registry, by: ConnectionOutcome.ofEnds, \.ends)
     }
 
     private static func registerFailures(in registry: Registry) {
@@ -52,20 +35,8 @@ enum ConnectionCollector {
                 }
             }
         }
-        registry.collect(Catalogue.observedStalledConnections) { inputs, samples in
-            for (direction, traffic) in inputs.traffic {
-                for kind in ConnectionStall.allCases {
-                    samples.add(direction.label, kind.label, value: traffic.stalled[kind] ?? 0)
-                }
-            }
-        }
-        registry.collect(Catalogue.observedStalls) { inputs, samples in
-            for (direction, traffic) in inputs.traffic {
-                for kind in ConnectionStall.allCases {
-                    samples.add(direction.label, kind.label, value: traffic.stalls[kind] ?? 0)
-                }
-            }
-        }
+        self.collect(Catalogue.observedStalledConnections, in: registry, by: ConnectionStall.allCases, \.stalled)
+        self.collect(Catalogue.observedStalls, in: registry, by: ConnectionStall.allCases, \.stalls)
     }
 
     private static func registerTraffic(in registry: Registry) {
@@ -85,37 +56,47 @@ enum ConnectionCollector {
         self.collect(Catalogue.observedReceivedBytes, in: registry) { $0.receivedBytes }
     }
 
+    // A series for each direction.
     private static func collect(
         _ definition: MetricDefinition, in registry: Registry,
         _ value: @escaping @Sendable (ConnectionStatistics.Traffic) -> UInt64
     ) {
+        registry.collect(definition, by: ConnectionDirection.allCases) { $0.traffic(in: $1).map(value) }
+    }
+
+    // A series for each direction and key.
+    private static func collect<Key: MetricLabel, Number: BinaryInteger & SendableMetatype>(
+        _ definition: MetricDefinition, in registry: Registry, by keys: [Key],
+        _ counts: any KeyPath<ConnectionStatistics.Traffic, [Key: Number]> & Sendable
+    ) {
         registry.collect(definition) { inputs, samples in
-            for (direction, traffic) in inputs.traffic { samples.add(direction.label, value: value(traffic)) }
+            for direction in ConnectionDirection.allCases {
+                guard let traffic = inputs.traffic(in: direction) else { return }
+                for key in keys {
+                    samples.add(direction.label, key.label, value: traffic[keyPath: counts][key] ?? 0)
+                }
+            }
+        }
+    }
+
+    // A series for each target and key.
+    private static func collect<Key: MetricLabel, Number: BinaryInteger & SendableMetatype>(
+        _ definition: MetricDefinition, in registry: Registry, of names: ObservedTargetNames, by keys: [Key],
+        _ counts: any KeyPath<ConnectionStatistics.OfTarget, [Key: Number]> & Sendable
+    ) {
+        registry.collect(definition) { inputs, samples in
+            for (name, target) in names.labelled(inputs.observed, in: samples.definition) {
+                for key in keys { samples.add(name, key.label, value: target[keyPath: counts][key] ?? 0) }
+            }
         }
     }
 
     private static func registerTargets(in registry: Registry, _ names: ObservedTargetNames) {
-        registry.collect(Catalogue.observedTargetConnections) { inputs, samples in
-            for (name, target) in names.labelled(inputs.observed, in: samples.definition) {
-                for state in Statistics.State.allCases {
-                    samples.add(name, state.label, value: target.connections[state] ?? 0)
-                }
-            }
-        }
-        registry.collect(Catalogue.observedTargetConnects) { inputs, samples in
-            for (name, target) in names.labelled(inputs.observed, in: samples.definition) {
-                for outcome in ConnectionOutcome.ofConnects {
-                    samples.add(name, outcome.label, value: target.connects[outcome] ?? 0)
-                }
-            }
-        }
-        registry.collect(Catalogue.observedTargetEnds) { inputs, samples in
-            for (name, target) in names.labelled(inputs.observed, in: samples.definition) {
-                for outcome in ConnectionOutcome.ofEnds {
-                    samples.add(name, outcome.label, value: target.ends[outcome] ?? 0)
-                }
-            }
-        }
+        let outcomes = (connects: ConnectionOutcome.ofConnects, ends: ConnectionOutcome.ofEnds)
+        self.collect(
+            Catalogue.observedTargetConnections, in: registry, of: names, by: Statistics.State.allCases, \.connections)
+        self.collect(Catalogue.observedTargetConnects, in: registry, of: names, by: outcomes.connects, \.connects)
+        self.collect(Catalogue.observedTargetEnds, in: registry, of: names, by: outcomes.ends, \.ends)
         registry.collect(Catalogue.observedTargetLastAnswer) { inputs, samples in
             for (name, target) in names.labelled(inputs.observed, in: samples.definition) {
                 if let time = target.lastAnswer { samples.add(name, value: time.seconds) }
@@ -133,43 +114,29 @@ enum ConnectionCollector {
             (Catalogue.tcpSYNRetransmits, { $0.synRetransmits }), (Catalogue.tcpTimeoutAborts, { $0.timeoutAborts }),
             (Catalogue.tcpListenOverflows, { $0.listenOverflows }),
         ]
-        for (definition, value) in counters {
-            registry.collect(definition) { inputs, samples in
-                if let kernel = inputs.observed?.kernel { samples.add(value: value(kernel)) }
-            }
-        }
+        for (definition, value) in counters { registry.collect(definition) { $0.observed?.kernel.map(value) } }
     }
 
     private static func registerObservation(in registry: Registry) {
-        registry.collect(Catalogue.observationMode) { inputs, samples in
-            let current = inputs.connections?.mode ?? .off
-            for mode in ObservationMode.allCases { samples.add(mode.label, value: mode == current ? 1 : 0) }
+        registry.collect(Catalogue.observationMode, by: ObservationMode.allCases) {
+            ($0.connections?.mode ?? .off) == $1 ? 1 : 0
         }
         registry.collect(Catalogue.observationMessages) { inputs, samples in
             guard let observed = inputs.observed else { return }
             samples.add("tcp4", value: observed.messages[.ipv4] ?? 0)
             samples.add("tcp6", value: observed.messages[.ipv6] ?? 0)
         }
-        registry.collect(Catalogue.observationDropped) { inputs, samples in
-            if let observed = inputs.observed { samples.add(value: observed.dropped) }
-        }
-        registry.collect(Catalogue.observationUnexplained) { inputs, samples in
-            guard let observed = inputs.observed else { return }
-            for kind in Statistics.Unexplained.allCases {
-                samples.add(kind.label, value: observed.unexplained[kind] ?? 0)
-            }
+        registry.collect(Catalogue.observationDropped) { $0.observed?.dropped }
+        registry.collect(Catalogue.observationUnexplained, by: Statistics.Unexplained.allCases) { inputs, kind in
+            inputs.observed.map { $0.unexplained[kind] ?? 0 }
         }
         registry.collect(Catalogue.observationDumpDuration) { inputs, samples in
             for kind in Statistics.Dump.allCases {
                 if let dumps = inputs.observed?.dumps[kind] { samples.add(kind.label, distribution: dumps) }
             }
         }
-        registry.collect(Catalogue.observationTracked) { inputs, samples in
-            if let observed = inputs.observed { samples.add(value: observed.tracked) }
-        }
-        registry.collect(Catalogue.observationReceiveBuffer) { inputs, samples in
-            if let observed = inputs.observed { samples.add(value: observed.receiveBufferBytes) }
-        }
+        registry.collect(Catalogue.observationTracked) { $0.observed?.tracked }
+        registry.collect(Catalogue.observationReceiveBuffer) { $0.observed?.receiveBufferBytes }
     }
 }
 

@@ -7,7 +7,7 @@ final class ObservedTargetNames: Sendable {
     /// How many targets have series of their own.
     static let limit = 50
 
-    private let overflows: TableFamily<OtherLabel, Counter>
+    private let overflows: TableFamily<TextLabels, Counter>
     private let known = Mutex<Known>(Known())
 
     private struct Known {
@@ -16,7 +16,7 @@ final class ObservedTargetNames: Sendable {
     }
 
     /// Targets beyond the bound are counted in `overflows`, once for each metric.
-    init(overflows: TableFamily<OtherLabel, Counter>) { self.overflows = overflows }
+    init(overflows: TableFamily<TextLabels, Counter>) { self.overflows = overflows }
 
     /// The targets under their label values, in the order of the values; those beyond the bound are one.
     func labelled(
@@ -34,7 +34,7 @@ final class ObservedTargetNames: Sendable {
                 } else {
                     others = others.map { $0 + target } ?? target
                     if known.counted[definition.name, default: []].insert(name).inserted {
-                        self.overflows[OtherLabel(metric: definition.name, label: "target")].add()
+                        self.overflows[TextLabels(definition.name, "target")].add()
                     }
                 }
             }

@@ -3,11 +3,7 @@ internal import TidegateCore
 /// What the monitor knows at the moment of a scrape.
 enum ReachabilityCollector {
     static func registerLevels(in registry: Registry) {
-        registry.collect(Catalogue.level) { inputs, samples in
-            for level in ReachabilityLevel.allCases {
-                samples.add(level.label, value: inputs.status.global.level == level ? 1 : 0)
-            }
-        }
+        registry.collect(Catalogue.level, by: ReachabilityLevel.allCases) { $0.status.global.level == $1 ? 1 : 0 }
         registry.collect(Catalogue.familyLevel) { inputs, samples in
             for entry in inputs.status.families {
                 for level in ReachabilityLevel.allCases {

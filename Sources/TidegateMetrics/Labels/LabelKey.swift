@@ -36,6 +36,13 @@ struct StringLabel: LabelKey {
     var values: [String] { [self.value] }
 }
 
+/// Several labels whose number of values other types bound.
+struct TextLabels: LabelKey {
+    let values: [String]
+
+    init(_ values: String...) { self.values = values }
+}
+
 /// What a task did with bodies, and how it ended.
 struct CompletionKey: FixedLabelKey {
     let kind: TaskKind

@@ -80,14 +80,6 @@ struct AttemptClassKey: LabelKey {
     var values: [String] { [self.method.label, self.codes.label] + (self.host.map { [$0] } ?? []) }
 }
 
-/// The labels of answered requests: which part of the endpoint answered, and its status.
-struct AnswerKey: LabelKey {
-    let handler: String
-    let status: Int
-
-    var values: [String] { [self.handler, String(self.status)] }
-}
-
 /// Whether the gate lets tasks through.
 enum GateState: String, MetricLabel {
     case open, shut

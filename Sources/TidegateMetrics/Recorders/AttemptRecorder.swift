@@ -19,9 +19,8 @@ struct AttemptRecorder: Sendable {
         self.retries = RetryMetrics(registry)
         hosts.register(in: registry)
         self.bodies = BodyMetrics(registry)
-        registry.collect(Catalogue.connections) { inputs, samples in
-            samples.add(ConnectionState.active.label, value: inputs.session.activeConnections)
-            samples.add(ConnectionState.idle.label, value: inputs.session.idleConnections)
+        registry.collect(Catalogue.connections, by: ConnectionState.allCases) {
+            $1 == .active ? $0.session.activeConnections : $0.session.idleConnections
         }
         self.connectionsOpened = registry.counter(Catalogue.connectionsOpened)
         self.connectionReuses = registry.counter(Catalogue.connectionReuses)
@@ -106,10 +105,10 @@ struct PhaseMetrics: Sendable {
 /// The metrics by host, if hosts are labelled.
 final class HostMetrics: Sendable {
     let table: HostTable
-    private let overflows: TableFamily<OtherLabel, Counter>
+    private let overflows: TableFamily<TextLabels, Counter>
     private let certificates = Mutex<[String: WallTime]>([:])
 
-    init(_ mode: HostLabel, overflows: TableFamily<OtherLabel, Counter>) {
+    init(_ mode: HostLabel, overflows: TableFamily<TextLabels, Counter>) {
         self.table = HostTable(mode)
         self.overflows = overflows
         // From the start: for Prometheus a series that starts at 1 has not increased.
@@ -150,7 +149,7 @@ final class HostMetrics: Sendable {
     }
 
     private static let bounded = [Catalogue.requestAttempts, Catalogue.requestDuration].map {
-        OtherLabel(metric: $0.name, label: "host")
+        TextLabels($0.name, "host")
     }
 }
 
@@ -187,20 +186,11 @@ struct BodyMetrics: Sendable {
         self.received = registry.adding(FixedLabelFamily(Catalogue.receivedBytes))
         self.requestSize = registry.histogram(Catalogue.requestBodySize)
         self.responseSize = registry.histogram(Catalogue.responseBodySize)
-        registry.collect(Catalogue.inflightExpectedBytes) { inputs, samples in
-            for kind in TaskKind.allCases { samples.add(kind.label, value: inputs.session.expectedBytes[kind] ?? 0) }
-        }
-        registry.collect(Catalogue.inflightTransferredBytes) { inputs, samples in
-            for kind in TaskKind.allCases { samples.add(kind.label, value: inputs.session.transferredBytes[kind] ?? 0) }
-        }
-        registry.collect(Catalogue.inflightExpectedSentBytes) { inputs, samples in
-            for kind in TaskKind.allCases {
-                samples.add(kind.label, value: inputs.session.expectedSentBytes[kind] ?? 0)
-            }
-        }
-        registry.collect(Catalogue.inflightSentBytes) { inputs, samples in
-            for kind in TaskKind.allCases { samples.add(kind.label, value: inputs.session.sentBytes[kind] ?? 0) }
-        }
+        let kinds = TaskKind.allCases
+        registry.collect(Catalogue.inflightExpectedBytes, by: kinds) { $0.session.expectedBytes[$1] ?? 0 }
+        registry.collect(Catalogue.inflightTransferredBytes, by: kinds) { $0.session.transferredBytes[$1] ?? 0 }
+        registry.collect(Catalogue.inflightExpectedSentBytes, by: kinds) { $0.session.expectedSentBytes[$1] ?? 0 }
+        registry.collect(Catalogue.inflightSentBytes, by: kinds) { $0.session.sentBytes[$1] ?? 0 }
         self.refetched = registry.counter(Catalogue.refetchedBytes)
         self.restarts = registry.counter(Catalogue.resumeRestarts)
     }

@@ -6,22 +6,11 @@ struct BusRecorder: Sendable {
 
     init(_ registry: Registry) {
         self.published = registry.adding(FixedLabelFamily(Catalogue.busPublished))
-        registry.collect(Catalogue.busDropped) { inputs, samples in
-            for (kind, statistics) in inputs.sortedSubscribers { samples.add(kind.label, value: statistics.dropped) }
-        }
-        registry.collect(Catalogue.busQueueLength) { inputs, samples in
-            for (kind, statistics) in inputs.sortedSubscribers { samples.add(kind.label, value: statistics.queued) }
-        }
-        registry.collect(Catalogue.busQueueCapacity) { inputs, samples in
-            for (kind, statistics) in inputs.sortedSubscribers { samples.add(kind.label, value: statistics.capacity) }
-        }
+        let kinds = SubscriberKind.allCases
+        registry.collect(Catalogue.busDropped, by: kinds) { $0.subscribers[$1]?.dropped }
+        registry.collect(Catalogue.busQueueLength, by: kinds) { $0.subscribers[$1]?.queued }
+        registry.collect(Catalogue.busQueueCapacity, by: kinds) { $0.subscribers[$1]?.capacity }
     }
 
     func record(_ topic: Event.Topic) { self.published[topic].add() }
-}
-
-extension ScrapeInputs {
-    fileprivate var sortedSubscribers: [(SubscriberKind, SubscriberStatistics)] {
-        SubscriberKind.allCases.compactMap { kind in self.subscribers[kind].map { (kind, $0) } }
-    }
 }

@@ -6,13 +6,11 @@ struct GateRecorder: Sendable {
     private let admissions: FixedLabelFamily<AdmissionResult, Counter>
 
     init(_ registry: Registry) {
-        registry.collect(Catalogue.gateState) { inputs, samples in
+        registry.collect(Catalogue.gateState, by: GateState.allCases) { inputs, state in
             let level = inputs.status.global.level
-            let isOpen = level == .unknown || level >= .routed
-            samples.add(GateState.open.label, value: isOpen ? 1 : 0)
-            samples.add(GateState.shut.label, value: isOpen ? 0 : 1)
+            return (level == .unknown || level >= .routed) == (state == .open) ? 1 : 0
         }
-        registry.collect(Catalogue.gateWaitingTasks) { $1.add(value: $0.session.gateWaiting) }
+        registry.collect(Catalogue.gateWaitingTasks) { $0.session.gateWaiting }
         // All from the start: the first wait is an increase, and not the beginning of a series.
         self.waits = registry.adding(TableFamily(Catalogue.gateWait, from: GateWaitResult.allCases.map(Label1.init)))
         self.admissions = registry.adding(FixedLabelFamily(Catalogue.gateAdmissions))

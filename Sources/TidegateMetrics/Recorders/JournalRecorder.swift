@@ -7,10 +7,8 @@ struct JournalRecorder: Sendable {
     private let commits: Histogram
 
     init(_ registry: Registry) {
-        registry.collect(Catalogue.journalTasks) { inputs, samples in
-            for state in [TaskState.Name.suspended, .waiting, .running] {
-                samples.add(state.label, value: inputs.session.journaled[state] ?? 0)
-            }
+        registry.collect(Catalogue.journalTasks, by: [TaskState.Name.suspended, .waiting, .running]) {
+            $0.session.journaled[$1] ?? 0
         }
         self.entries = registry.counter(Catalogue.journalEntries)
         self.failures = registry.adding(

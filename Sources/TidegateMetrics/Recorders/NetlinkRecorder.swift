@@ -17,12 +17,10 @@ struct NetlinkRecorder: Sendable {
         self.resyncDuration = registry.histogram(Catalogue.netlinkResyncDuration)
         self.malformed = registry.counter(Catalogue.netlinkMalformed)
         self.lookups = registry.counter(Catalogue.netlinkLookups)
-        registry.collect(Catalogue.netlinkMode) { inputs, samples in
-            for mode in [ReachabilityStatus.Mode.event, .storm, .poll] {
-                samples.add(mode.label, value: inputs.status.mode == mode ? 1 : 0)
-            }
+        registry.collect(Catalogue.netlinkMode, by: [ReachabilityStatus.Mode.event, .storm, .poll]) {
+            $0.status.mode == $1 ? 1 : 0
         }
-        registry.collect(Catalogue.netlinkReceiveBuffer) { $1.add(value: $0.status.health.receiveBufferBytes) }
+        registry.collect(Catalogue.netlinkReceiveBuffer) { $0.status.health.receiveBufferBytes }
     }
 
     func record(_ event: NetlinkEvent) {

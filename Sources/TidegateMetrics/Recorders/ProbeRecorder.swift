@@ -2,34 +2,12 @@ internal import TidegateCore
 
 /// Records what scheduled probes find, under their names in the configuration, which bounds the series.
 struct ProbeRecorder: Sendable {
-    private struct ResultKey: LabelKey {
-        let probe: String
-        let result: ProbeEvent.Result
-
-        var values: [String] { [self.probe, self.result.label] }
-    }
-
-    private struct PartyKey: LabelKey {
-        let probe: String
-        let party: FaultParty
-
-        var values: [String] { [self.probe, self.party.label] }
-    }
-
-    private struct FailureKey: LabelKey {
-        let probe: String
-        let reason: String
-        let party: FaultParty
-
-        var values: [String] { [self.probe, self.reason, self.party.label] }
-    }
-
-    private let runs: TableFamily<ResultKey, Counter>
-    private let failures: TableFamily<PartyKey, Counter>
+    private let runs: TableFamily<TextLabels, Counter>
+    private let failures: TableFamily<TextLabels, Counter>
     private let overruns: TableFamily<StringLabel, Counter>
     private let durations: TableFamily<StringLabel, Histogram>
     private let success: TableFamily<StringLabel, Gauge>
-    private let failureInfo: TableFamily<FailureKey, Gauge>
+    private let failureInfo: TableFamily<TextLabels, Gauge>
     private let uptime: TableFamily<StringLabel, Gauge>
     private let certificateExpiry: TableFamily<StringLabel, Gauge>
 
@@ -56,34 +34,34 @@ struct ProbeRecorder: Sendable {
 
     // All from the start: for Prometheus a series that starts at 1 has not increased.
     private func add(_ probe: String) {
-        for result in ProbeEvent.Result.allCases { self.runs[ResultKey(probe: probe, result: result)].add(0) }
-        for party in FaultParty.allCases { self.failures[PartyKey(probe: probe, party: party)].add(0) }
+        for result in ProbeEvent.Result.allCases { self.runs[TextLabels(probe, result.label)].add(0) }
+        for party in FaultParty.allCases { self.failures[TextLabels(probe, party.label)].add(0) }
         self.overruns[StringLabel(probe)].add(0)
         _ = self.durations[StringLabel(probe)]
     }
 
     private func record(_ outcome: ProbeEvent.Outcome, of probe: String) {
         let name = StringLabel(probe)
-        self.runs[ResultKey(probe: probe, result: outcome.result)].add()
+        self.runs[TextLabels(probe, outcome.result.label)].add()
         if let expiry = outcome.certificateExpiry { self.certificateExpiry[name].set(expiry.seconds) }
         if let uptime = outcome.uptime { self.uptime[name].set(uptime) }
         // What was known of the target stays until something else is.
         guard outcome.result != .inconclusive else { return }
         self.durations[name].observe(outcome.duration)
         self.success[name].set(outcome.result == .success ? 1 : 0)
-        let failure = outcome.failure.map { FailureKey(probe: probe, reason: $0.reason, party: $0.party) }
-        self.failureInfo.removeAll { $0.probe == probe && $0 != failure }
-        if let failure {
-            self.failures[PartyKey(probe: probe, party: failure.party)].add()
-            self.failureInfo[failure].set(1)
+        let failure = outcome.failure
+        let info = failure.map { TextLabels(probe, $0.reason, $0.party.label) }
+        self.failureInfo.removeAll { $0.values.first == probe && $0 != info }
+        if let failure, let info {
+            self.failures[TextLabels(probe, failure.party.label)].add()
+            self.failureInfo[info].set(1)
         }
     }
 
     private func remove(_ probe: String) {
         let name = StringLabel(probe)
-        self.runs.removeAll { $0.probe == probe }
-        self.failures.removeAll { $0.probe == probe }
-        self.failureInfo.removeAll { $0.probe == probe }
+        for family in [self.runs, self.failures] { family.removeAll { $0.values.first == probe } }
+        self.failureInfo.removeAll { $0.values.first == probe }
         for family in [self.success, self.uptime, self.certificateExpiry] { family.removeAll { $0 == name } }
         self.overruns.removeAll { $0 == name }
         self.durations.removeAll { $0 == name }

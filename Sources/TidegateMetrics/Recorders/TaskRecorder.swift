@@ -16,14 +16,10 @@ struct TaskRecorder: Sendable {
     /// A recorder; with `settlesParties` a failure in silence is counted once its party is settled.
     init(_ registry: Registry, settlesParties: Bool) {
         self.unsettled = settlesParties ? UnsettledFailures() : nil
-        registry.collect(Catalogue.tasks) { inputs, samples in
-            for state in [TaskState.Name.suspended, .waiting, .running] {
-                samples.add(state.label, value: inputs.session.tasks[state] ?? 0)
-            }
+        registry.collect(Catalogue.tasks, by: [TaskState.Name.suspended, .waiting, .running]) {
+            $0.session.tasks[$1] ?? 0
         }
-        registry.collect(Catalogue.heldTasks) { inputs, samples in
-            for reason in HoldReason.allCases { samples.add(reason.label, value: inputs.session.held[reason] ?? 0) }
-        }
+        registry.collect(Catalogue.heldTasks, by: HoldReason.allCases) { $0.session.held[$1] ?? 0 }
         self.heldSeconds = registry.adding(FixedLabelFamily(Catalogue.taskHeldSeconds))
         self.submissions = registry.adding(FixedLabelFamily(Catalogue.taskSubmissions))
         self.resumes = registry.counter(Catalogue.taskResumes)
@@ -33,7 +29,7 @@ struct TaskRecorder: Sendable {
         self.completions = registry.adding(FixedLabelFamily(Catalogue.taskCompletions))
         self.failures = registry.adding(TableFamily(Catalogue.taskFailures, from: TaskRecorder.likelyFailures))
         self.durations = registry.adding(TableFamily(Catalogue.taskDuration))
-        registry.collect(Catalogue.stalledTasks) { inputs, samples in samples.add(value: inputs.session.stalled) }
+        registry.collect(Catalogue.stalledTasks) { $0.session.stalled }
         registry.collect(Catalogue.oldestTaskStart) { inputs, samples in
             for state in [TaskState.Name.suspended, .waiting, .running] {
                 if let start = inputs.session.oldestStart[state] { samples.add(state.label, value: start.seconds) }

@@ -76,6 +76,27 @@ final class Registry: Sendable {
         _ = self.adding(CollectedFamily(definition, collect: collect))
     }
 
+    /// Adds a family without labels; it has no series while the value is nil.
+    func collect<Number: BinaryInteger & SendableMetatype>(
+        _ definition: MetricDefinition, value: @escaping @Sendable (ScrapeInputs) -> Number?
+    ) {
+        self.collect(definition) { inputs, samples in
+            if let number = value(inputs) { samples.add(value: number) }
+        }
+    }
+
+    /// Adds a family with a series for each key whose value is not nil.
+    func collect<Key: MetricLabel, Number: BinaryInteger & SendableMetatype>(
+        _ definition: MetricDefinition, by keys: [Key],
+        _ value: @escaping @Sendable (ScrapeInputs, Key) -> Number?
+    ) {
+        self.collect(definition) { inputs, samples in
+            for key in keys {
+                if let number = value(inputs, key) { samples.add(key.label, value: number) }
+            }
+        }
+    }
+
     /// The exposition of the families in `choice`; the last family is the number of samples before it.
     func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice) -> [UInt8] {
         self.state.withLock { state in

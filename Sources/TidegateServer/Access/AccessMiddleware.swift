@@ -6,9 +6,7 @@ internal import HummingbirdCore
 struct AccessMiddleware: RouterMiddleware {
     let controller: AccessController
 
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         let decision = await self.controller.decision(
             authorization: request.headers[.authorization], peer: PeerAddress(context.channel.remoteAddress))
         var response: Response

@@ -119,8 +119,7 @@ struct ControlRoutes: Sendable {
         let text = try await self.control.export(
             try Self.id(context), as: format, showingSecrets: request.uri.queryParameters["secrets"] == "true")
         let type = format == .har ? "application/json" : "text/plain; charset=utf-8"
-        return Response(
-            status: .ok, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text + "\n")))
+        return .content(ByteBuffer(string: text + "\n"), type: type)
     }
 
     private func carryOut(_ command: TaskCommand, _ context: ServerContext) async throws(ControlRefusal) -> Response {

@@ -7,9 +7,7 @@ internal import TidegateCore
 struct PeerMiddleware: RouterMiddleware {
     let verification: PeerVerification
 
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         guard let peer = await PeerVerification.peer(of: context.channel), self.verification.allows(peer) else {
             let message =
                 "permission denied: the control socket is for root, the daemon's user and members of the socket's group"

@@ -45,9 +45,14 @@ struct ProblemDocument: Sendable {
 extension Response {
     /// One line of text.
     static func text(_ line: String, status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status, headers: [.contentType: "text/plain; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: line + "\n")))
+        .content(ByteBuffer(string: line + "\n"), status: status)
+    }
+
+    /// A whole body, of text unless it has another type.
+    static func content(
+        _ body: ByteBuffer, type: String = "text/plain; charset=utf-8", status: HTTPResponse.Status = .ok
+    ) -> Response {
+        Response(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: body))
     }
 
     /// One JSON value on one line.
@@ -57,8 +62,6 @@ extension Response {
 
     /// The text of a JSON value.
     static func json(body: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status, headers: [.contentType: "application/json; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        .content(ByteBuffer(bytes: body), type: "application/json; charset=utf-8", status: status)
     }
 }

@@ -4,9 +4,7 @@ internal import HummingbirdCore
 
 /// Refuses requests for other hosts, and those with a body that nobody reads.
 struct RequestCheckMiddleware: RouterMiddleware {
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         if let problem = self.problem(request.head, context.hosts) { return problem.response }
         return try await next(request, context)
     }

@@ -5,9 +5,7 @@ internal import HummingbirdCore
 struct RequestLimitMiddleware: RouterMiddleware {
     let isScrape: Bool
 
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         guard context.place?.take(isScrape: self.isScrape) ?? true else {
             return ProblemDocument.unavailable("Too many concurrent requests.", retryAfter: 1).response
         }

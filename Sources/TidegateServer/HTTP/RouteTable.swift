@@ -50,9 +50,7 @@ private struct UnmatchedMiddleware: RouterMiddleware {
     let wrongMethod: RouterResponder<ServerContext>
     let format: ProblemDocument.Format
 
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         var head = request.head
         head.method = .get
         let response = try await self.wrongMethod.respond(to: Request(head: head, body: request.body), context: context)
@@ -64,9 +62,7 @@ private struct UnmatchedMiddleware: RouterMiddleware {
 private struct ExactPathMiddleware: RouterMiddleware {
     let format: ProblemDocument.Format
 
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         let path = request.head.path?.prefix { $0 != "?" } ?? ""
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         guard path == "/" || segments.count > 1 && segments[0].isEmpty && !segments.dropFirst().contains("") else {

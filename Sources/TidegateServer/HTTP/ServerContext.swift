@@ -3,6 +3,9 @@ internal import Logging
 internal import NIOCore
 internal import TidegateCore
 
+/// What a middleware passes a request on to.
+typealias NextHandler = (Request, ServerContext) async throws -> Response
+
 /// What the routes of a server may need besides the request.
 struct ServerContext: RequestContext {
     struct Source: RequestContextSource {

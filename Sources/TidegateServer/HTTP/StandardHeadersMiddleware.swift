@@ -13,9 +13,7 @@ struct StandardHeadersMiddleware: RouterMiddleware {
         "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
     ].compactMap { name, value in HTTPField.Name(name).map { (name: $0, value: value) } }
 
-    func handle(
-        _ request: Request, context: ServerContext, next: (Request, ServerContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         var response = try await next(request, context)
         response.headers[.date] = HTTPDate.text(self.time.wall())
         for (name, value) in Self.fields where !response.headers.contains(name) {

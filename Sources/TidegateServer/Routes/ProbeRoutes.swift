@@ -24,10 +24,11 @@ struct ProbeRoutes: Sendable {
                 request.head, isAuthenticated: context.isAuthenticated, isFromLoopback: context.isFromLoopback))
         do throws(ProbeRefusal) {
             let report = try await self.service.probe(question)
-            guard parameters.values(of: "debug").first != "true" else { return Self.plain(report.debugText) }
-            return Response(
-                status: .ok, headers: [.contentType: ProbeExposition.contentType],
-                body: ResponseBody(byteBuffer: ByteBuffer(bytes: ProbeExposition.text(report.families))))
+            guard parameters.values(of: "debug").first != "true" else {
+                return .content(ByteBuffer(string: report.debugText))
+            }
+            let metrics = ByteBuffer(bytes: ProbeExposition.text(report.families))
+            return .content(metrics, type: ProbeExposition.contentType)
         } catch {
             return error.response
         }
@@ -54,7 +55,7 @@ struct ProbeRoutes: Sendable {
 
     /// The modules, without secrets.
     func configuration() -> Response {
-        self.service.hasModules ? Self.plain(self.service.modules) : Self.unconfigured
+        self.service.hasModules ? .content(ByteBuffer(string: self.service.modules)) : Self.unconfigured
     }
 
     /// The debug text of an earlier probe: by `id`, or the latest of a `target`, perhaps by one `module`.
@@ -74,17 +75,11 @@ struct ProbeRoutes: Sendable {
             return .text("Either id, or target with or without module, has to be given", status: .badRequest)
         }
         guard let report else { return .text("No such probe is remembered", status: .notFound) }
-        return Self.plain(report.debugText)
+        return .content(ByteBuffer(string: report.debugText))
     }
 
     private static var unconfigured: Response {
         .text("No modules are configured: add modules to the configuration file of tidegate serve.", status: .notFound)
-    }
-
-    private static func plain(_ text: String) -> Response {
-        Response(
-            status: .ok, headers: [.contentType: "text/plain; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 }
 

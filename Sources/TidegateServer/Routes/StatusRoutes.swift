@@ -48,9 +48,7 @@ struct StatusRoutes: Sendable {
                 scheduledProbes: scheduledProbes, connections: connections)
             return Array(page.html.utf8)
         }
-        var response = Response(
-            status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: html)))
+        var response = Response.content(ByteBuffer(bytes: html), type: "text/html; charset=utf-8")
         response.headers[.contentSecurityPolicy] = PageView.contentSecurityPolicy
         return response
     }

@@ -1,7 +1,8 @@
 import Synchronization
 import TidegateCore
-import TidegateMetrics
 import TidegateTestKit
+
+@testable import TidegateMetrics
 
 /// The metrics of a recorder that has received every kind of event, at one moment.
 final class RecordedMetrics: Sendable {
@@ -16,12 +17,13 @@ final class RecordedMetrics: Sendable {
         bus.attach(RecorderSink(recorder: recorder))
         for payload in EveryEvent.payloads { bus.publish(payload) }
         self.recorder = recorder
-        self.inputs = ScrapeInputs(
-            now: time.monotonic(), status: EveryEvent.status,
-            targetNames: EveryEvent.target.map { [$0: "a\"b\\c\n{}=,"] } ?? [:], session: EveryEvent.statistics,
-            process: ProcessSample(
-                cpuSeconds: 1.25, maxDescriptors: .infinity, maxVirtualBytes: 18_446_744_073_709_551_616,
-                residentBytes: 20_971_520, startSeconds: 1_790_000_000.25))
+        var inputs = ScrapeInputs(now: time.monotonic(), status: EveryEvent.status)
+        inputs.targetNames = EveryEvent.target.map { [$0: "a\"b\\c\n{}=,"] } ?? [:]
+        inputs.session = EveryEvent.statistics
+        inputs.process = ProcessSample(
+            cpuSeconds: 1.25, maxDescriptors: .infinity, maxVirtualBytes: 18_446_744_073_709_551_616,
+            residentBytes: 20_971_520, startSeconds: 1_790_000_000.25)
+        self.inputs = inputs
     }
 
     /// The samples, always of the same moment.

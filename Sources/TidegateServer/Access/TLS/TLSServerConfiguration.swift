@@ -20,12 +20,7 @@ package struct TLSServerConfiguration: Sendable, Hashable {
         case requiredAndVerified = "RequireAndVerifyClientCert"
 
         /// True if connections without a client certificate are refused.
-        package var isRequired: Bool {
-            switch self {
-            case .required, .requiredAndVerified: true
-            case .none, .requested, .verifiedIfGiven: false
-            }
-        }
+        package var isRequired: Bool { self == .required || self == .requiredAndVerified }
     }
 
     /// The curves of a key exchange, as web.yml spells them, which takes the names of Go's crypto/tls.
