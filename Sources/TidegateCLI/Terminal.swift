@@ -29,19 +29,17 @@ struct Terminal: Sendable {
 
     /// Prints a line to standard output; returns why it could not be written.
     func tryPrint(_ line: String) -> OutputError? {
-        Terminal.write(TextStyle.escapingControls(line) + "\n", to: STDOUT_FILENO).map { OutputError(code: $0) }
+        self.write(Array("\(TextStyle.escapingControls(line))\n".utf8))
     }
 
     /// Writes text to standard output as it is; exits if that fails.
     func print(_ text: String, terminator: String) {
-        if let code = Terminal.write(text + terminator, to: STDOUT_FILENO) {
-            OutputError(code: code).exitProgram()
-        }
+        if let error = self.write(Array((text + terminator).utf8)) { error.exitProgram() }
     }
 
     /// Writes bytes to standard output; returns why they could not be written.
     func write(_ bytes: [UInt8]) -> OutputError? {
-        Terminal.write(bytes, to: STDOUT_FILENO).map { OutputError(code: $0) }
+        TextFile.write(bytes, to: STDOUT_FILENO).map { OutputError(code: $0) }
     }
 
     /// The number of rows of the terminal on standard output; 24 if it is unknown.
@@ -51,9 +49,7 @@ struct Terminal: Sendable {
     }
 
     /// Prints a line to standard error; a failure is ignored, since there is nowhere left to report it.
-    func printError(_ line: String) {
-        _ = Terminal.write(TextStyle.escapingControls(line) + "\n", to: STDERR_FILENO)
-    }
+    func printError(_ line: String) { self.draw(TextStyle.escapingControls(line) + "\n") }
 
     /// Warns of files with secrets that every user may read.
     func warn(about secretFiles: [String]) {
@@ -63,7 +59,7 @@ struct Terminal: Sendable {
     }
 
     /// Writes text to standard error as it is.
-    func draw(_ text: String) { _ = Terminal.write(text, to: STDERR_FILENO) }
+    func draw(_ text: String) { _ = TextFile.write(Array(text.utf8), to: STDERR_FILENO) }
 
     /// The environment.
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
@@ -73,22 +69,6 @@ struct Terminal: Sendable {
 
     /// Where a daemon of this user keeps its state and listens for commands by default.
     static var defaultPaths: DefaultPaths { DefaultPaths(user: geteuid(), environment: self.variable) }
-
-    /// Writes all of a text; returns the error number of a failure.
-    private static func write(_ text: String, to descriptor: Int32) -> Int32? {
-        self.write(Array(text.utf8), to: descriptor)
-    }
-
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count < 0 ? errno : EIO }
-            rest = rest.dropFirst(count)
-        }
-        return nil
-    }
 
     private static func columns(of descriptor: Int32) -> Int {
         var size = winsize()

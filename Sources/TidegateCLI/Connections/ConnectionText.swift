@@ -7,9 +7,8 @@ enum ConnectionText {
         _ report: ConnectionsReport, _ style: TextStyle, owner: ((RemoteReport) -> String)? = nil
     ) -> [String] {
         guard !report.remotes.isEmpty else { return ["No connections."] }
-        var table = Table()
         let heads = ["REMOTE", "TARGET", "DIR", "CONNS", "STALLED", "RTT", "RETRANS", "ANSWERED"]
-        table.add((heads + (owner == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"]).map { .init($0, .faint) })
+        var table = Table(head: heads + (owner == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"])
         for remote in report.remotes {
             var row: [Table.Cell] = [
                 .init(remote.remote.placeText), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
@@ -33,8 +32,7 @@ enum ConnectionText {
         let rows = members.map { ConnectionGroup(name: $0, remotes: $1) }.sorted {
             ($0.stalled, $0.connections, $1.name) > ($1.stalled, $1.connections, $0.name)
         }
-        var table = Table()
-        table.add([head, "REMOTES", "CONNS", "STALLED", "ANSWERED", "LAST OUTCOMES (5 m)"].map { .init($0, .faint) })
+        var table = Table(head: [head, "REMOTES", "CONNS", "STALLED", "ANSWERED", "LAST OUTCOMES (5 m)"])
         for row in rows {
             table.add([
                 .init(row.name), .init("\(row.remotes.count)"), .init("\(row.connections)"), self.stalled(row.stalled),

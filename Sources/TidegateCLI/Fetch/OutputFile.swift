@@ -35,16 +35,8 @@ final class OutputFile: Sendable {
 
     /// Appends bytes; returns why they, or those before, could not be written.
     func write(_ bytes: [UInt8]) -> CommandError? {
-        var rest = bytes[...]
-        while !rest.isEmpty, self.failure.withLock({ $0 }) == nil {
-            let count = rest.withUnsafeBytes { Glibc.write(self.descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let code = count < 0 ? errno : EIO
-                self.failure.withLock { $0 = code }
-                break
-            }
-            rest = rest.dropFirst(count)
+        if self.failure.withLock({ $0 }) == nil, let code = TextFile.write(bytes, to: self.descriptor) {
+            self.failure.withLock { $0 = code }
         }
         return self.failure.withLock { $0 }.map(self.error)
     }

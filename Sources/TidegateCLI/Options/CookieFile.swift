@@ -34,11 +34,9 @@ enum CookieFile {
         unlink(fresh)
         let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw TextError("\(fresh) cannot be written: \(TextFile.errorMessage(errno))") }
-        let bytes = Array(jar.netscapeText.utf8)
-        let count = Glibc.write(descriptor, bytes, bytes.count)
-        let code = count == bytes.count ? 0 : count < 0 ? errno : ENOSPC
+        let code = TextFile.write(Array(jar.netscapeText.utf8), to: descriptor)
         close(descriptor)
-        guard code == 0 else {
+        if let code {
             unlink(fresh)
             throw TextError("\(fresh) cannot be written: \(TextFile.errorMessage(code))")
         }

@@ -25,8 +25,7 @@ enum StatusText {
     }
 
     private static func targets(_ status: ReachabilityStatus) -> Table {
-        var table = Table()
-        table.add(.init("TARGET", .faint), .init("LEVEL", .faint), .init("PATH", .faint))
+        var table = Table(head: ["TARGET", "LEVEL", "PATH"])
         for entry in status.targets {
             table.add(
                 .init(entry.target.description), self.level(entry.verdict), self.path(entry.verdict, status.links))
@@ -43,8 +42,7 @@ enum StatusText {
     }
 
     private static func links(_ status: ReachabilityStatus) -> Table {
-        var table = Table()
-        table.add(.init("LINK", .faint), .init("TYPE", .faint), .init("STATE", .faint), .init("ADDRESSES", .faint))
+        var table = Table(head: ["LINK", "TYPE", "STATE", "ADDRESSES"])
         for link in status.links {
             let addresses = link.addresses.map(\.description)
             table.add(

@@ -6,15 +6,6 @@ struct Table {
         var parts: [String]
         var color: TextColor?
 
-        init(_ text: String, _ color: TextColor? = nil) {
-            self.init(parts: text.isEmpty ? [] : [text], color)
-        }
-
-        init(parts: [String], _ color: TextColor? = nil) {
-            self.parts = parts
-            self.color = color
-        }
-
         var text: String { self.parts.joined(separator: ", ") }
 
         /// The parts in lines of at most `width`, unless a single part is longer.
@@ -30,6 +21,11 @@ struct Table {
     }
 
     private var rows: [[Cell]] = []
+
+    /// A table that begins with a row of headings, if any.
+    init(head: [String] = []) {
+        if !head.isEmpty { self.rows = [head.map { Cell($0, .faint) }] }
+    }
 
     mutating func add(_ row: Cell...) { self.rows.append(row) }
 
@@ -55,4 +51,8 @@ struct Table {
         let rest = wrapped.dropFirst().map { String(repeating: " ", count: indent) + $0 }
         return [start + (wrapped.first ?? "")] + rest
     }
+}
+
+extension Table.Cell {
+    init(_ text: String, _ color: TextColor? = nil) { self.init(parts: text.isEmpty ? [] : [text], color: color) }
 }

@@ -21,7 +21,9 @@ struct ControlOptions: ParsableArguments {
     }
 
     /// Runs requests to the daemon; a failure ends the command.
-    func connecting<Value>(_ work: () async throws(ControlClientError) -> Value) async throws(CommandError) -> Value {
+    func connecting<Value>(
+        _ work: @autoclosure () async throws(ControlClientError) -> Value
+    ) async throws(CommandError) -> Value {
         do {
             return try await work()
         } catch {
@@ -45,7 +47,7 @@ struct ControlOptions: ParsableArguments {
         for reference in references {
             do throws(CommandError) {
                 let id = try TaskReference.find(reference, in: tasks)
-                try await self.connecting { () throws(ControlClientError) in try await work(id) }
+                try await self.connecting(try await work(id))
             } catch {
                 if let message = error.message { Terminal().printError("tidegate: \(message)") }
                 worst = worst.map { $0.worse(than: error.status) } ?? error.status
@@ -55,7 +57,7 @@ struct ControlOptions: ParsableArguments {
     }
 
     private func tasks() async throws(CommandError) -> [TaskDocument] {
-        try await self.connecting { () throws(ControlClientError) in try await self.client.tasks() }
+        try await self.connecting(try await self.client.tasks())
     }
 
     // A user whose own daemon does not run may mean root's.

@@ -34,10 +34,7 @@ enum TaskText {
     /// The table of `tasks list`, oldest first; nothing but its header if there are no tasks.
     static func list(_ tasks: [TaskDocument], _ style: TextStyle, at now: WallTime) -> [String] {
         guard !tasks.isEmpty else { return ["no tasks"] }
-        var table = Table()
-        table.add(
-            .init("ID", .faint), .init("KEY OR NAME", .faint), .init("AGE", .faint), .init("STATE", .faint),
-            .init("NEXT RUN", .faint), .init("WHOSE", .faint), .init("REASON", .faint))
+        var table = Table(head: ["ID", "KEY OR NAME", "AGE", "STATE", "NEXT RUN", "WHOSE", "REASON"])
         let ids = TaskReference.shortIDs(of: tasks.map(\.id))
         for task in tasks {
             table.add(

@@ -67,10 +67,9 @@ struct TasksGetCommand: AsyncParsableCommand {
 
     // Ends at the first piece that cannot be written.
     private func receive(_ id: String, _ write: ([UInt8]) -> CommandError?) async throws(CommandError) {
-        try await self.control.connecting { () throws(ControlClientError) in
+        try await self.control.connecting(
             try await self.control.client.body(id) { bytes throws(ControlClientError) in
                 if let error = write(bytes) { throw ControlClientError(.notWritten, error.message ?? "") }
-            }
-        }
+            })
     }
 }

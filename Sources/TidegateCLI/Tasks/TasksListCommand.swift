@@ -48,7 +48,7 @@ struct TasksListCommand: AsyncParsableCommand {
     }
 
     private func reply() async throws(CommandError) -> [TaskDocument] {
-        try await self.control.connecting { () throws(ControlClientError) in try await self.control.client.tasks() }
+        try await self.control.connecting(try await self.control.client.tasks())
     }
 
     private func lines(_ reply: [TaskDocument], _ style: TextStyle) -> [String] {
@@ -124,14 +124,11 @@ struct TasksShowCommand: AsyncParsableCommand {
     func run() async throws {
         let id = try await self.control.id(of: self.task)
         if let format {
-            let text = try await self.control.connecting { () throws(ControlClientError) in
-                try await self.control.client.export(id, as: format, showingSecrets: self.showSecrets)
-            }
+            let text = try await self.control.connecting(
+                try await self.control.client.export(id, as: format, showingSecrets: self.showSecrets))
             return Terminal().print(text)
         }
-        let reply = try await self.control.connecting { () throws(ControlClientError) in
-            try await self.control.client.task(id)
-        }
+        let reply = try await self.control.connecting(try await self.control.client.task(id))
         guard self.body else {
             return self.control.show(reply) { TaskText.details($0, $1, at: SystemClock().wall()) }
         }
@@ -140,9 +137,7 @@ struct TasksShowCommand: AsyncParsableCommand {
                 .no, "the body of the task \(id) went to the file \(file); \"tidegate tasks get\" copies it")
         }
         var bytes: [UInt8] = []
-        try await self.control.connecting { () throws(ControlClientError) in
-            try await self.control.client.body(id) { bytes += $0 }
-        }
+        try await self.control.connecting(try await self.control.client.body(id) { bytes += $0 })
         try self.write(bytes, of: reply.value)
     }
 

@@ -78,9 +78,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         Terminal().warn(about: self.request.secretFiles)
         var newWithoutFile: [String] = []
         for submission in try self.submissions() {
-            let reply = try await self.control.connecting { () throws(ControlClientError) in
-                try await self.control.client.submit(submission)
-            }
+            let reply = try await self.control.connecting(try await self.control.client.submit(submission))
             self.control.show(reply) { response, _ in [response.id] }
             if reply.value.new {
                 if submission.output == nil { newWithoutFile.append(reply.value.id) }

@@ -13,12 +13,11 @@ struct TasksWatchCommand: AsyncParsableCommand {
     func run() async throws {
         let (terminal, isJSON) = (Terminal(), self.control.json)
         let text = Mutex(WatchText())
-        try await self.control.connecting { () throws(ControlClientError) in
+        try await self.control.connecting(
             try await self.control.client.watch { line in
                 guard !isJSON else { return terminal.print(line) }
                 for line in text.withLock({ $0.lines(line, terminal.outputStyle) }) { terminal.print(line) }
-            }
-        }
+            })
         throw CommandError(.no, "the daemon closed the connection")
     }
 }

@@ -19,10 +19,7 @@ struct Field<Section>: Sendable {
     ) -> Field {
         Field(key: key, isRequired: isRequired, text: FieldText(key)) { section, node, problems in
             if case .null = node.content, !isRequired { return }
-            guard let value = problems.trying(at: node, { () throws(TextError) in try parser.parse(node) }) else {
-                return
-            }
-            set(&section, value)
+            if let value = problems.values([node], parser).first { set(&section, value) }
         }
     }
 

@@ -103,13 +103,5 @@ final class LogOutput: Sendable {
     }
 
     // A failure is ignored: there is nowhere left to report it.
-    private func writeAll(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(self.descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
-    }
+    private func writeAll(_ text: String) { _ = TextFile.write(Array(text.utf8), to: self.descriptor) }
 }

@@ -34,6 +34,18 @@ package enum TextFile {
         return text
     }
 
+    /// Writes all of `bytes`; returns the error number of a failure.
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count < 0 ? errno : EIO }
+            rest = rest.dropFirst(count)
+        }
+        return nil
+    }
+
     /// The message of an error number (strerror(3)).
     package static func errorMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
 }

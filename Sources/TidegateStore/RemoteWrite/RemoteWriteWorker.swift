@@ -14,14 +14,6 @@ final class RemoteWriteWorker: LoopHandler {
         case stop(completion: @Sendable () -> Void)
     }
 
-    struct Dependencies: Sendable {
-        let configuration: RemoteWriteConfiguration
-        let time: any TimeSource
-        let collect: @Sendable () -> [MetricSample]
-        let onEvent: @Sendable (RemoteWriteEvent) -> Void
-        let session: Session
-    }
-
     private enum Timer: UInt64 { case collection, pause }
 
     private let loop: Loop
@@ -36,11 +28,12 @@ final class RemoteWriteWorker: LoopHandler {
     private var nextCollection: MonotonicTime
     private var isStopping = false
 
-    init(loop: Loop, dependencies: Dependencies) {
-        let configuration = dependencies.configuration
+    init(
+        loop: Loop, session: Session, configuration: RemoteWriteConfiguration, dependencies: RemoteWriter.Dependencies
+    ) {
         self.loop = loop
         self.configuration = configuration
-        self.session = dependencies.session
+        self.session = session
         self.onEvent = dependencies.onEvent
         self.file = SampleQueueFile(directory: configuration.directory)
         self.collector = SampleCollector(

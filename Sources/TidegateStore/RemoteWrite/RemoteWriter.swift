@@ -48,11 +48,11 @@ package final class RemoteWriter: Sendable {
             let session = try Session(
                 configuration.session(), bus: bus, paths: dependencies.paths, resolver: dependencies.resolver,
                 time: dependencies.time, generator: SystemRandomNumberGenerator())
-            let needed = RemoteWriteWorker.Dependencies(
-                configuration: configuration, time: dependencies.time, collect: dependencies.collect,
-                onEvent: dependencies.onEvent, session: session)
             self.session = session
-            self.thread = try LoopThread(name: "tg-remote") { RemoteWriteWorker(loop: $0, dependencies: needed) }
+            self.thread = try LoopThread(name: "tg-remote") {
+                RemoteWriteWorker(
+                    loop: $0, session: session, configuration: configuration, dependencies: dependencies)
+            }
         } catch let error as TaskError {
             throw error
         } catch {

@@ -26,11 +26,8 @@ enum ProbeSchema {
 
     /// Lists of hosts, each under the name of a module.
     static let credentials = Field<Configuration>.entries("probe_credentials") { configuration, entry, problems in
-        configuration.probes.targets.credentials[entry.key] = (problems.list(entry.value) ?? []).compactMap { host in
-            problems.trying(at: host) { () throws(TextError) in
-                try ValueParser<ProbeTargetPolicy.Entry>.probeTarget.parse(host)
-            }
-        }
+        configuration.probes.targets.credentials[entry.key] = problems.values(
+            problems.list(entry.value) ?? [], ValueParser<ProbeTargetPolicy.Entry>.probeTarget)
     }.documented(
         "The only hosts that may receive a module's credentials: names and networks under the module's name, such as "
             + "api: [\"*.example.com\"]. Credentials of other modules go wherever Prometheus, an authenticated client or a "
