@@ -1,3 +1,6 @@
+internal import ArgumentParser
+internal import TidegateDaemon
+
 /// Explains options of curl(1) that `fetch` and `tasks submit` do not have, before the parser calls them unknown.
 enum CurlOption {
     private static let hints: [String: String] = [
@@ -58,5 +61,32 @@ enum CurlOption {
         // What follows -u and -F is their value.
         let options = argument.dropFirst().prefix { $0 != "u" && $0 != "F" }.map { "-\($0)" }
         return options.first { self.hints[$0] != nil }
+    }
+}
+
+/// Finds an unknown command name before the parser does.
+///
+/// The parser would take it for an argument, and complain about the first option after it.
+enum UnknownCommand {
+    /// The error message for `arguments`; nil if they begin with known commands.
+    static func message(for arguments: [String], root: any ParsableCommand.Type) -> String? {
+        var command = root
+        for argument in arguments {
+            let commands = command.configuration.subcommands
+            guard !commands.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return nil }
+            guard let next = commands.first(where: { self.name($0) == argument }) else {
+                let names = commands.map { self.name($0) }
+                let hint =
+                    NearestMatch.find(argument, among: names).map { "did you mean \"\($0)\"?" }
+                    ?? "expected one of \(names.joined(separator: ", "))"
+                return "unknown command \"\(argument)\" (\(hint))"
+            }
+            command = next
+        }
+        return nil
+    }
+
+    private static func name(_ command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? ""
     }
 }

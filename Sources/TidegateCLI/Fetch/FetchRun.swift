@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import Synchronization
 internal import Tidegate
 internal import TidegateDaemon
 
@@ -173,4 +174,13 @@ extension CommandError {
         if let message = earlier?.message { terminal.printError("tidegate: \(message)") }
         return self
     }
+}
+
+/// The first signal that asked the command to end.
+final class CapturedSignal: Sendable {
+    private let first = Mutex<Int32?>(nil)
+
+    func set(_ number: Int32) { self.first.withLock { $0 = $0 ?? number } }
+
+    var number: Int32? { self.first.withLock { $0 } }
 }

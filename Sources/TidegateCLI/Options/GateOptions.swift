@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Tidegate
+internal import TidegateDaemon
 
 /// What `wait` and `run` wait for.
 struct GateOptions: ParsableArguments {
@@ -33,4 +34,125 @@ struct GateOptions: ParsableArguments {
             internetCheck: try self.internetCheck.policy(isRequired: conditions.contains(.internet)),
             caFile: self.authority.caFile)
     }
+}
+
+/// Parses the conditions of `wait` and `run`.
+enum ConditionText {
+    /// The conditions, for help.
+    static let help = """
+        Conditions (default: route):
+          carrier[:IF]             a link has a carrier
+          address[:IF][:v4|v6]     a link has an address
+          route[:v4|v6]            there is a default route
+          gateway                  the default gateway answers on its link
+          dns                      a resolver answers when asked for a.root-servers.net
+          dns:NAME                 NAME has an address, looked up as programs do
+          internet                 the URLs of --internet-check answer as they should
+          host:NAME                there is a route to NAME, a name or an address
+          host:NAME:PORT[/tcp]     it accepts connections
+          host:NAME:PORT/tls       it completes a TLS handshake
+          host:NAME:PORT/http      it answers GET / with a status below 400
+          http://... https://...   a GET is answered with a status below 400
+
+        Each check has 5 s. Redirects are answers and are not followed. Without --internet-check, internet asks the \
+        connectivity checks of two well-known operators.
+        """
+
+    static func parse(_ text: String) throws -> WaitCondition {
+        try OptionParsing.naming("--for", WaitCondition(text, zone: TargetText.zone))
+    }
+}
+
+/// The options of `run`.
+struct RunOptions: ParsableArguments {
+    @OptionGroup var gate: GateOptions
+
+    @Option(help: ArgumentHelp("Maximum number of retries after failures with a lost path.", valueName: "n"))
+    var retry = 3
+
+    @Option(
+        help: ArgumentHelp("Maximum time to wait for a path; 0 tests once, inf waits forever.", valueName: "duration"))
+    var timeout = "10m"
+
+    @Argument(parsing: .postTerminator, help: "The command to run, after --.")
+    var command: [String] = []
+
+    /// The options as values.
+    struct Parsed: Sendable {
+        /// What to wait for before every run.
+        var gate: GateOptions.Parsed
+        var retryLimit: Int
+    }
+
+    func parsed() throws -> Parsed {
+        guard !self.command.isEmpty else { throw ValidationError("no command specified; give it after --") }
+        try OptionParsing.checkRetries(self.retry)
+        let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
+        return Parsed(gate: try self.gate.parsed(timeout: timeout), retryLimit: self.retry)
+    }
+
+    func validate() throws { _ = try self.parsed() }
+}
+
+/// The options of `wait`.
+struct WaitOptions: ParsableArguments {
+    @OptionGroup var gate: GateOptions
+
+    @Flag(help: "Wait until any of the conditions holds, instead of all.")
+    var any = false
+
+    @Option(help: ArgumentHelp("Require the conditions to hold this long without a break.", valueName: "duration"))
+    var stable = "0"
+
+    @Option(help: ArgumentHelp("Maximum time to wait; 0 tests once, inf waits forever.", valueName: "duration"))
+    var timeout = "2m"
+
+    @Argument(parsing: .postTerminator, help: "The command to execute once the conditions hold, after --.")
+    var command: [String] = []
+
+    func parsed() throws -> GateOptions.Parsed {
+        guard let stable = try OptionParsing.duration(self.stable, of: "--stable").duration else {
+            throw ValidationError("--stable: must be finite")
+        }
+        let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
+        if let timeout, timeout != .zero, stable > timeout {
+            throw ValidationError("--stable \(self.stable) is longer than --timeout \(self.timeout)")
+        }
+        var parsed = try self.gate.parsed(timeout: timeout)
+        parsed.wait.isAnyEnough = self.any
+        parsed.wait.stable = stable
+        return parsed
+    }
+
+    func validate() throws { _ = try self.parsed() }
+}
+
+/// `--internet-check`, repeatable.
+struct InternetCheckOptions: ParsableArguments {
+    @Option(
+        name: .customLong("internet-check"),
+        help: ArgumentHelp("URL to check for internet access (repeatable).", valueName: "url"))
+    var texts: [String] = []
+
+    /// The default URLs of a required check: two operators, over http, which reveals captive portals, and https.
+    static let defaultURLs = [
+        "http://connectivitycheck.gstatic.com/generate_204", "http://cp.cloudflare.com/generate_204",
+        "https://www.gstatic.com/generate_204",
+    ]
+
+    /// The internet check that the options ask for.
+    ///
+    /// - Parameter isRequired: True uses the default URLs if the option is absent; false leaves the check off then.
+    func policy(isRequired: Bool) throws -> InternetCheckPolicy {
+        let texts = self.texts.isEmpty && isRequired ? InternetCheckOptions.defaultURLs : self.texts
+        guard !texts.isEmpty else { return .off }
+        do throws(ConfigurationValueError) {
+            return InternetCheckPolicy(
+                urls: try texts.map { text throws(ConfigurationValueError) in try InternetCheckURL(text) })
+        } catch {
+            throw ValidationError("--internet-check: \(error.problem)")
+        }
+    }
+
+    func validate() throws { _ = try self.policy(isRequired: false) }
 }

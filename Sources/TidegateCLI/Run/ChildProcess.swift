@@ -85,3 +85,56 @@ private func waitForChild(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableR
     if let context { Unmanaged<Waiter>.fromOpaque(context).takeRetainedValue().wait() }
     return nil
 }
+
+/// Replaces the process by another program.
+enum CommandStart {
+    /// Executes a command in place of this process (execvp(3)); returns only if that fails, with the exit status that
+    /// shells use.
+    static func replaceProcess(_ arguments: [String]) -> CommandError {
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        pointers.append(nil)
+        // The command must not inherit a signal that a library ignores or that the runtime blocks on this thread.
+        signal(SIGPIPE, SIG_DFL)
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        execvp(arguments.first ?? "", pointers)
+        let number = errno
+        for pointer in pointers { free(pointer) }
+        let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(number))"
+        return CommandError(number == ENOENT ? .notFound : .notRunnable, message)
+    }
+}
+
+/// The attributes of posix_spawn(3): no signal blocked, and only inherited signals ignored.
+struct SpawnAttributes: ~Copyable {
+    private var raw = posix_spawnattr_t()
+
+    init(hasOwnGroup: Bool, ignored: Set<Int32>) {
+        posix_spawnattr_init(&self.raw)
+        var (none, usual) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&usual)
+        for number in ignored { sigdelset(&usual, number) }
+        posix_spawnattr_setsigmask(&self.raw, &none)
+        posix_spawnattr_setsigdefault(&self.raw, &usual)
+        posix_spawnattr_setpgroup(&self.raw, 0)
+        let group = hasOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+        posix_spawnattr_setflags(&self.raw, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
+    }
+
+    deinit {
+        var raw = self.raw
+        posix_spawnattr_destroy(&raw)
+    }
+
+    /// Starts a command, found on PATH; returns an error number, or 0 and the process id.
+    borrowing func spawn(_ arguments: [String]) -> (code: Int32, id: pid_t) {
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        var id = pid_t()
+        var raw = self.raw
+        let code = posix_spawnp(&id, arguments.first ?? "", nil, &raw, &pointers, environ)
+        return (code, id)
+    }
+}

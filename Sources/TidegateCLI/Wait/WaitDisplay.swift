@@ -1,4 +1,5 @@
 internal import Tidegate
+internal import TidegateDaemon
 
 /// Shows on standard error what a wait is for: on a terminal one line that is refreshed, otherwise a line whenever a
 /// condition fails on another rung.
@@ -27,4 +28,64 @@ struct WaitDisplay: Sendable {
 
     /// Erases the refreshed line.
     func clear() { self.line.clear() }
+}
+
+/// What `wait` and `run` say while they wait.
+enum WaitText {
+    /// `carrier: eth0 has no carrier`, as one line: text of a server may be long, and must not control the terminal.
+    static func unmet(_ unmet: UnmetCondition) -> String {
+        let text = LineWrapper.printable(unmet.description)
+        return text.count > 240 ? "\(text.prefix(239))…" : text
+    }
+
+    /// `waiting 3s of 2m for dns: no answer in time`.
+    static func progress(_ progress: WaitProgress, of wait: WaitConfiguration) -> String {
+        let limit = wait.timeout.map { " of \(DurationText($0))" } ?? ""
+        let start = "waiting \(self.seconds(progress.elapsed))\(limit) for"
+        guard let unmet = progress.unmet else {
+            let verb = wait.conditions.count == 1 || wait.isAnyEnough ? "holds" : "hold"
+            let time = "\(self.seconds(progress.held)) of \(DurationText(wait.stable))"
+            return "\(start) \(self.conditions(wait)), which \(verb) for \(time)"
+        }
+        return "\(start) \(unmet.condition): \(unmet.message)"
+    }
+
+    /// `waiting for route and dns`.
+    static func start(_ wait: WaitConfiguration) -> String { "waiting for \(self.conditions(wait))" }
+
+    private static func conditions(_ wait: WaitConfiguration) -> String {
+        wait.conditions.map(\.description).joined(separator: wait.isAnyEnough ? " or " : " and ")
+    }
+
+    private static func seconds(_ duration: Duration) -> DurationText {
+        DurationText(.seconds(duration.components.seconds))
+    }
+}
+
+extension OneShotMonitor {
+    /// Waits until the conditions hold; returns nil if they do, and otherwise why not.
+    func wait(_ options: GateOptions.Parsed, _ display: WaitDisplay) async -> String? {
+        defer { display.clear() }
+        display.begin(options.wait)
+        do throws(WaitError) {
+            let diagnostics = self.diagnostics(options.internetCheck, trusting: options.caFile)
+            try await diagnostics.wait(for: options.wait) { display.show($0, of: options.wait) }
+            return nil
+        } catch {
+            return options.wait.message(for: error)
+        }
+    }
+}
+
+extension WaitConfiguration {
+    /// The last line of a wait that has failed.
+    fileprivate func message(for error: WaitError) -> String {
+        switch error {
+        case .cancelled: return "interrupted"
+        case .timedOut(nil): return "the conditions did not hold for \(DurationText(self.stable)) in time"
+        case .timedOut(let unmet?):
+            guard let limit = self.timeout, limit > .zero else { return WaitText.unmet(unmet) }
+            return "gave up after \(DurationText(limit)): \(WaitText.unmet(unmet))"
+        }
+    }
 }

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import Tidegate
 internal import TidegateCore
 internal import TidegateProbes
@@ -87,5 +88,39 @@ extension Configuration {
         Self.keysReadAtStart.filter { _, path in
             self[keyPath: path] as? AnyHashable != running[keyPath: path] as? AnyHashable
         }.map(\.key)
+    }
+}
+
+extension ProxyPolicy {
+    /// One proxy for http and https URLs.
+    var both: String? {
+        get { self.http }
+        set { (self.http, self.https) = (newValue, newValue) }
+    }
+}
+
+/// What the configuration file says now about tasks that say nothing of it themselves.
+final class TransferPolicies: Sendable {
+    private let started: Configuration.Transfers
+    private let current: Mutex<Configuration.Transfers>
+
+    /// What the file said when the session was made.
+    init(_ transfers: Configuration.Transfers) {
+        self.started = transfers
+        self.current = Mutex(transfers)
+    }
+
+    /// What the file says.
+    var transfers: Configuration.Transfers { self.current.withLock { $0 } }
+
+    /// Sets the retry policy and the gate of later tasks.
+    func update(_ transfers: Configuration.Transfers) { self.current.withLock { $0 = transfers } }
+
+    /// Gives a request what a reload has changed: the session has what the file said at the start.
+    func apply(to request: inout TaskRequest) {
+        let transfers = self.transfers
+        if request.retry == nil, transfers.retry != self.started.retry { request.retry = transfers.retry.policy() }
+        let (gate, former) = (transfers.session.gate, self.started.session.gate)
+        if request.gate == nil, gate != former { request.gate = gate }
     }
 }

@@ -43,3 +43,88 @@ final class KeptBodies: Sendable {
         }
     }
 }
+
+/// What is remembered of the last failed attempt of each task that is not over.
+final class AttemptNotes: EventSink {
+    /// The last failed attempt of a task.
+    struct Note: Sendable, Hashable {
+        /// Why it failed, as a clause.
+        var reason: String
+        /// Whose failure it was; nil if nothing tells.
+        var party: FaultParty?
+        /// When the next attempt starts; nil if that is not planned.
+        var retryAt: WallTime?
+    }
+
+    private let notes = Mutex<[TaskID: Note]>([:])
+
+    /// The note about a task; nil if no attempt has failed, or if the task is over.
+    subscript(_ task: TaskID) -> Note? { self.notes.withLock { $0[task] } }
+
+    func receive(_ event: Event) {
+        guard case .task(let task) = event.payload else { return }
+        switch task.kind {
+        case .attemptFailed(let summary, let failure, let attribution, _):
+            let note = Note(
+                reason: failure.clause(status: summary.status, attribution), party: attribution?.party)
+            self.notes.withLock { $0[task.id] = note }
+        case .retryScheduled(_, let delay): self.notes.withLock { $0[task.id]?.retryAt = event.time + delay }
+        case .attemptStarted(let number) where number > 1: self.notes.withLock { $0[task.id]?.retryAt = nil }
+        case .completed: self.notes.withLock { $0[task.id] = nil }
+        default: break
+        }
+    }
+}
+
+/// How many tasks may be open at a time.
+final class OpenTaskLimit: Sendable {
+    let maximum: Int
+    private let openTasks: @Sendable () -> Int
+    // Submissions that the journal may not have counted yet.
+    private let pending = Mutex(0)
+
+    /// A limit; `openTasks` counts the tasks in the journal that are not over.
+    init(_ maximum: Int, openTasks: @escaping @Sendable () -> Int) {
+        self.maximum = maximum
+        self.openTasks = openTasks
+    }
+
+    /// True if there is room for one more; ``release()`` follows when the journal has taken or refused it.
+    func reserve() -> Bool {
+        self.pending.withLock { pending in
+            guard self.openTasks() + pending < self.maximum else { return false }
+            pending += 1
+            return true
+        }
+    }
+
+    func release() { self.pending.withLock { $0 -= 1 } }
+}
+
+extension TransferTask {
+    /// The request, and what came of it, as text; `keptBody` is what the daemon keeps of the response's body.
+    func export(as format: ExportFormat, showingSecrets: Bool, keptBody: [UInt8]?) -> String {
+        switch format {
+        case .curl: self.curlCommand(showingSecrets: showingSecrets).line
+        case .har:
+            self.archive(
+                showingSecrets: showingSecrets, creator: ("tidegate", TidegateVersion.version), keptBody: keptBody
+            ).text
+        }
+    }
+}
+
+extension JournaledTaskSummary {
+    /// What is left of the request of a task that ended earlier, as text.
+    func export(as format: ExportFormat) -> String {
+        let note = "the query, the header fields and the body are not kept any more"
+        switch format {
+        case .curl: return CurlCommand(method: self.method, url: self.url, notes: [note]).line
+        case .har:
+            let exchange = Exchange(
+                number: max(1, self.end?.attempts ?? 1), method: self.method, url: self.url, started: self.accepted,
+                lines: [.init(.note, note)], failure: self.end?.failure, status: self.end?.status)
+            return HTTPArchive([exchange], creator: ("tidegate", TidegateVersion.version)).text
+        }
+    }
+}

@@ -31,3 +31,88 @@ struct LineLogHandler: LogHandler {
         return line.text(in: self.format) + "\n"
     }
 }
+
+/// The values of `--log.level`.
+package enum LogLevel: String, Sendable, CaseIterable {
+    case debug, info, warn, error
+
+    var level: Logger.Level {
+        switch self {
+        case .debug: .debug
+        case .info: .info
+        case .warn: .warning
+        case .error: .error
+        }
+    }
+}
+
+/// The values of `--log.format`.
+package enum LogFormat: String, Sendable, CaseIterable {
+    case logfmt, json
+}
+
+/// One line of the log.
+struct LogLine: Sendable {
+    var time: String
+    var level: String
+    var message: String
+    /// In the order of the line.
+    var fields: [(name: String, value: LogValue)]
+
+    /// The line in `format`, without a line end.
+    func text(in format: LogFormat) -> String {
+        let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
+        let pairs = fixed.map { (name: $0.0, value: LogValue.text($0.1)) } + self.fields
+        return switch format {
+        case .logfmt: pairs.map { "\($0.name)=\(LogfmtText.quoted($0.value.description))" }.joined(separator: " ")
+        case .json: JSONValue.object(pairs.map { JSONValue.Member($0.name, $0.value.json) }).description
+        }
+    }
+}
+
+/// The value of a field of the log: text in logfmt, in JSON a number or a flag if it is one.
+enum LogValue: Sendable, Hashable, CustomStringConvertible {
+    case text(String)
+    /// A reason or a party: its words in logfmt, which people read, and its name in JSON.
+    case word(String, String)
+    case integer(Int64)
+    case number(Double)
+    case flag(Bool)
+    /// In JSON a number of seconds.
+    case duration(Duration)
+
+    var description: String {
+        switch self {
+        case .text(let text), .word(_, let text): text
+        case .integer(let number): "\(number)"
+        case .number(let number): "\(number)"
+        case .flag(let flag): "\(flag)"
+        case .duration(let duration): "\(DurationText(duration))"
+        }
+    }
+
+    var json: JSONValue {
+        switch self {
+        case .text(let text), .word(let text, _): .string(text)
+        case .integer(let number): .integer(number)
+        case .number(let number): .number(number)
+        case .flag(let flag): .bool(flag)
+        case .duration(let duration): .seconds(duration)
+        }
+    }
+
+    /// The value of a logger's metadata, which keeps its type if it is a number or a flag.
+    init(_ value: Logger.MetadataValue) {
+        guard case .stringConvertible(let value) = value else {
+            self = .text("\(value)")
+            return
+        }
+        switch value {
+        case let value as LogValue: self = value
+        case let number as Int: self = .integer(Int64(number))
+        case let number as UInt64: self = .integer(Int64(clamping: number))
+        case let flag as Bool: self = .flag(flag)
+        default: self = .text("\(value)")
+        }
+    }
+}

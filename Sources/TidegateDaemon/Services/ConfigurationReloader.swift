@@ -1,6 +1,11 @@
 internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+internal import Tidegate
+internal import TidegateCore
 internal import TidegateProbes
 internal import TidegateServer
+internal import UnixSignals
 
 /// What takes a new configuration while it runs.
 struct Reloadable: Sendable {
@@ -95,5 +100,52 @@ actor ConfigurationReloader {
         self.logger.warning(
             "configuration reloaded, restart required for changed keys",
             metadata: ["applied": "\(applied)", "not_applied": "\(waiting.joined(separator: ", "))"])
+    }
+}
+
+/// Reloads the configuration file on SIGHUP.
+struct ReloadService: Service {
+    /// The signals since before the file was read.
+    let hangups: UnixSignalsSequence
+    /// Nil if there is no file.
+    let reloader: ConfigurationReloader?
+    let logger: Logger
+
+    func run() async throws {
+        for await _ in self.hangups.cancelOnGracefulShutdown() {
+            guard let reloader = self.reloader else {
+                self.logger.info("no configuration file to reload")
+                continue
+            }
+            // Its problems are in the log.
+            _ = await reloader.reload()
+        }
+    }
+}
+
+/// The state of the configuration files after reloads; publishes the result of each.
+final class ReloadStatus: Sendable {
+    /// A file that is reloaded.
+    enum File: Sendable, Hashable {
+        case configuration, web
+    }
+
+    private let bus: EventBus
+    private let invalid = Mutex<Set<File>>([])
+
+    /// Files are valid at the start.
+    init(bus: EventBus) { self.bus = bus }
+
+    /// Records the result of a reload.
+    ///
+    /// If the other file is still invalid, a success is followed by another failure event: the last event, which the
+    /// metric shows, is about both files.
+    func record(_ file: File, isGood: Bool) {
+        let isAllGood = self.invalid.withLock { invalid in
+            if isGood { invalid.remove(file) } else { invalid.insert(file) }
+            return invalid.isEmpty
+        }
+        self.bus.publish(.daemon(.configurationLoaded(isGood: isGood)))
+        if isGood, !isAllGood { self.bus.publish(.daemon(.configurationLoaded(isGood: false))) }
     }
 }

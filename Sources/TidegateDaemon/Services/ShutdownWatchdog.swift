@@ -1,6 +1,9 @@
 internal import Glibc
 internal import Logging
+internal import ServiceLifecycle
 internal import Synchronization
+internal import Tidegate
+internal import TidegateCore
 
 /// Terminates the process if its services do not stop within the grace period, for example because a disk hangs.
 final class ShutdownWatchdog: Sendable {
@@ -45,4 +48,45 @@ final class ShutdownWatchdog: Sendable {
 
     /// Waits until the watchdog has fired or was cancelled.
     func wait() async { await self.task.withLock { $0 }?.value }
+}
+
+/// Stops something at shutdown, after the services that were started later.
+struct ShutdownService: Service {
+    let stop: @Sendable () async -> Void
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        await self.stop()
+    }
+}
+
+/// Publishes that the daemon is stopping, before any other service stops, holds its tasks, and starts the watchdog.
+struct StopService: Service {
+    let bus: EventBus
+    let session: Session
+    let watchdog: ShutdownWatchdog
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        self.watchdog.start()
+        self.bus.publish(.daemon(.stopping))
+        // Until the session is invalidated, an attempt that started would only be cancelled.
+        self.session.holdAll()
+    }
+}
+
+/// Runs the scheduled tasks until shutdown, which cancels them.
+struct ScheduleService: Service {
+    let scheduler: Scheduler
+    let tasks: [ScheduledTask]
+    let session: Session
+
+    func run() async throws {
+        await self.scheduler.load(self.tasks)
+        try? await gracefulShutdown()
+        async let stop: Void = self.scheduler.stop()
+        // Runs are cancelled in time even if a disk hangs.
+        await self.session.invalidate(cancellingTasks: true)
+        await stop
+    }
 }

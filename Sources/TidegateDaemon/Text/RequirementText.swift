@@ -10,3 +10,17 @@ package enum RequirementText {
         return requirement
     }
 }
+
+/// Parses permission bits in octal.
+enum FileModeText {
+    /// At most `0777`: a download must not become a set-user-ID program.
+    static func parse(_ text: String) throws(TextError) -> UInt16 {
+        guard (3...4).contains(text.count), let mode = UInt16(text, radix: 8) else {
+            throw TextError("\"\(text)\" is not a file mode (such as \"0640\")")
+        }
+        guard mode <= 0o777 else {
+            throw TextError("\"\(text)\" has bits other than permissions (maximum \"0777\")")
+        }
+        return mode
+    }
+}

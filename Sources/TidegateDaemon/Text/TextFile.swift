@@ -1,5 +1,5 @@
-package import TidegateCore
 internal import Glibc
+package import TidegateCore
 
 /// Reads small text files.
 package enum TextFile {
@@ -48,4 +48,17 @@ package enum TextFile {
 
     /// The message of an error number (strerror(3)).
     package static func errorMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
+}
+
+/// Files with passwords, keys or tokens.
+package enum SecretFile {
+    /// What is to be told of a file that every user may read; nil for others, and for one that is not there.
+    package static func warning(about path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & S_IROTH != 0 else {
+            return nil
+        }
+        let mode = String(status.st_mode & 0o7777, radix: 8)
+        return "\(path) has secrets, and every user may read it (mode 0\(mode)): chmod o-rwx \(path)"
+    }
 }

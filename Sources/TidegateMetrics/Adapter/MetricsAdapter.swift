@@ -122,3 +122,98 @@ package final class MetricsAdapter: MetricsFactory {
         if isFirst { self.onConflict("the metric \(name) clashes with another one and is not exposed") }
     }
 }
+
+/// A family known by its name alone.
+protocol OpenFamilyKind: Family {}
+
+/// A metric of the embedding program: its series may differ in their labels.
+final class OpenFamily<Child: MetricChild>: OpenFamilyKind {
+    let definition: MetricDefinition
+    private let state = Mutex(State())
+
+    private struct State {
+        var byLabels: [[AdaptedName.Label]: Child] = [:]
+        var inOrder: [Child] = []
+    }
+
+    init(_ definition: MetricDefinition) {
+        self.definition = definition
+    }
+
+    /// The series with `labels`; beyond `limit` series the one whose values are all `_other`.
+    func child(_ labels: [AdaptedName.Label], limit: Int) -> (child: Child, isOverflow: Bool) {
+        self.state.withLock { state in
+            if let known = state.byLabels[labels] { return (known, false) }
+            guard state.inOrder.count >= limit else { return (self.make(labels, &state), false) }
+            let others = labels.map { AdaptedName.Label(name: $0.name, value: "_other") }
+            return (state.byLabels[others] ?? self.make(others, &state), true)
+        }
+    }
+
+    private func make(_ labels: [AdaptedName.Label], _ state: inout State) -> Child {
+        let child = Child(self.definition.labelled(by: labels.map(\.name)), values: labels.map(\.value))
+        state.byLabels[labels] = child
+        state.inOrder.append(child)
+        return child
+    }
+
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
+        for child in self.state.withLock({ $0.inOrder }) { child.write(to: &output) }
+    }
+}
+
+// A counter is a handler itself: one between them would be one more object to go through at each step.
+extension Counter: CounterHandler, FloatingPointCounterHandler {
+    func increment(by steps: Int64) { self.add(steps) }
+
+    func increment(by steps: Double) { self.add(fraction: steps) }
+}
+
+/// Sets a gauge.
+final class GaugeAdapter: MeterHandler, RecorderHandler {
+    private let gauge: Gauge
+
+    init(_ gauge: Gauge) {
+        self.gauge = gauge
+    }
+
+    func set(_ value: Int64) { self.gauge.set(Double(value)) }
+
+    func set(_ value: Double) { self.gauge.set(value) }
+
+    func increment(by step: Double) { self.gauge.add(step) }
+
+    func decrement(by step: Double) { self.gauge.add(-step) }
+
+    func record(_ value: Int64) { self.set(value) }
+
+    func record(_ value: Double) { self.set(value) }
+}
+
+/// Observes into a histogram.
+final class HistogramAdapter: RecorderHandler, TimerHandler {
+    private let histogram: Histogram
+
+    init(_ histogram: Histogram) {
+        self.histogram = histogram
+    }
+
+    func record(_ value: Int64) { self.histogram.observe(Double(value)) }
+
+    func record(_ value: Double) { self.histogram.observe(value) }
+
+    func recordNanoseconds(_ duration: Int64) { self.histogram.observe(Double(max(0, duration)) / 1e9) }
+}
+
+/// Takes everything and does nothing.
+final class NoHandler: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler, TimerHandler {
+    func increment(by steps: Int64) {}
+    func increment(by steps: Double) {}
+    func decrement(by steps: Double) {}
+    func set(_ value: Int64) {}
+    func set(_ value: Double) {}
+    func record(_ value: Int64) {}
+    func record(_ value: Double) {}
+    func recordNanoseconds(_ duration: Int64) {}
+    func reset() {}
+}

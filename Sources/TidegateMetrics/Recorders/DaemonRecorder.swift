@@ -35,3 +35,59 @@ struct DaemonRecorder: Sendable {
         }
     }
 }
+
+/// How the journal of accepted tasks fares.
+struct JournalRecorder: Sendable {
+    private let entries: Counter
+    private let failures: TableFamily<Label1<JournalIssue>, Counter>
+    private let commits: Histogram
+
+    init(_ registry: Registry) {
+        registry.collect(Catalogue.journalTasks, by: [TaskState.Name.suspended, .waiting, .running]) {
+            $0.session.journaled[$1] ?? 0
+        }
+        self.entries = registry.counter(Catalogue.journalEntries)
+        self.failures = registry.adding(
+            TableFamily(Catalogue.journalErrors, from: JournalIssue.allCases.map(Label1.init)))
+        self.commits = registry.histogram(Catalogue.journalWriteDuration)
+    }
+
+    func record(_ event: JournalEvent) {
+        switch event {
+        case .opened: break
+        case .committed(let count, let duration):
+            self.entries.add(UInt64(count))
+            self.commits.observe(duration)
+        case .failed(let reason, let count): self.failures[Label1(reason)].add(UInt64(count))
+        }
+    }
+}
+
+/// How sending samples to a receiver fares.
+struct RemoteWriteRecorder: Sendable {
+    private let samples: Counter
+    private let dropped: TableFamily<Label1<RemoteWriteLoss>, Counter>
+    private let failures: TableFamily<Label1<TaskFailure>, Counter>
+    private let pending: Gauge
+
+    init(_ registry: Registry) {
+        self.samples = registry.counter(Catalogue.remoteWriteSamples)
+        self.dropped = registry.adding(
+            TableFamily(Catalogue.remoteWriteDropped, from: RemoteWriteLoss.allCases.map(Label1.init)))
+        self.failures = registry.adding(TableFamily(Catalogue.remoteWriteFailures))
+        self.pending = registry.gauge(Catalogue.remoteWritePending)
+    }
+
+    func record(_ event: RemoteWriteEvent) {
+        switch event {
+        case .opened(samples: _, let pending), .kept(samples: _, let pending): self.pending.set(Double(pending))
+        case .delivered(let samples, let pending, isNews: _):
+            self.samples.add(samples)
+            self.pending.set(Double(pending))
+        case .failed(let failure, isNews: _): self.failures[Label1(failure.reason)].add()
+        case .dropped(let loss, let samples, detail: _, let pending, isNews: _):
+            self.dropped[Label1(loss)].add(samples)
+            self.pending.set(Double(pending))
+        }
+    }
+}

@@ -1,4 +1,7 @@
 internal import Glibc
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -141,5 +144,62 @@ final class AccessController: Sendable {
     private func isVerified(_ user: String, _ code: [UInt8]?) -> Bool {
         guard let code, let verified = self.state.withLock({ $0.verified[user] }) else { return false }
         return MessageAuthenticator.isSame(verified, code)
+    }
+}
+
+/// Whether a request is allowed, and what its response carries.
+struct AuthorizationDecision: Sendable {
+    /// Why a request is denied.
+    enum Denial: Sendable, Hashable {
+        /// Requests come too fast; after this time the next is allowed.
+        case rateLimited(retryAfter: Duration)
+        /// The request has no credentials, or wrong ones.
+        case unauthenticated
+        /// Too many passwords wait to be hashed.
+        case busy
+    }
+
+    /// Header fields of the response.
+    var headers: [HTTPField] = []
+    /// Why the request is denied; nil if it is allowed.
+    var denial: Denial?
+    /// True if the client had to show who it is, and has.
+    var isAuthenticated = false
+
+    /// The response to a denied request; nil if it is allowed.
+    var problem: ProblemDocument? {
+        switch self.denial {
+        case nil: return nil
+        case .rateLimited(let wait):
+            let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
+            var problem = ProblemDocument(.tooManyRequests, "Too many requests.")
+            problem.headers[.retryAfter] = String(max(1, seconds))
+            return problem
+        case .unauthenticated:
+            var problem = ProblemDocument(.unauthorized, "Authentication required.")
+            problem.headers[.wwwAuthenticate] = "Basic realm=\"tidegate\", charset=\"UTF-8\""
+            return problem
+        case .busy: return .unavailable("Too many passwords to verify.", retryAfter: 1)
+        }
+    }
+}
+
+/// Passes on requests that the access policy allows, and puts its header fields on every response.
+struct AccessMiddleware: RouterMiddleware {
+    let controller: AccessController
+
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
+        let decision = await self.controller.decision(
+            authorization: request.headers[.authorization], peer: PeerAddress(context.channel.remoteAddress))
+        var response: Response
+        if let problem = decision.problem {
+            response = problem.response
+        } else {
+            var context = context
+            context.isAuthenticated = decision.isAuthenticated
+            response = try await next(request, context)
+        }
+        for header in decision.headers { response.headers[header.name] = header.value }
+        return response
     }
 }

@@ -1,4 +1,7 @@
+internal import HummingbirdCore
+internal import Logging
 internal import NIOCore
+internal import NIOHTTP1
 
 /// Ends a connection whose request takes too long, from its first byte on, and keeps its place in the table.
 ///
@@ -88,5 +91,64 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func cancelDeadline() {
         self.deadline?.cancel()
         self.deadline = nil
+    }
+}
+
+/// How far the requests of one connection are.
+struct RequestProgress: Sendable {
+    /// How many requests may wait for their response: nobody pipelines more.
+    static let maxWaiting = 32
+
+    /// Requests whose response has not been sent.
+    private(set) var waiting = 0
+    /// True from the head of a request to its end.
+    private(set) var isReading = false
+
+    /// True between requests: the next byte begins one.
+    var isIdle: Bool { self.waiting == 0 && !self.isReading }
+
+    /// A request's head has come; false if too many wait.
+    mutating func begin() -> Bool {
+        self.waiting += 1
+        self.isReading = true
+        return self.waiting <= Self.maxWaiting
+    }
+
+    /// A request's end has come.
+    mutating func finishReading() { self.isReading = false }
+
+    /// A response has been sent.
+    mutating func finishAnswer() { self.waiting -= 1 }
+}
+
+/// A server's child channel whose connections have places, and whose requests have a time limit.
+struct BoundedServerChannel<Base: ServerChildChannel>: ServerChildChannel {
+    let base: Base
+    let table: ConnectionTable
+    /// How long a request may take to arrive.
+    let requestTimeout: Duration
+
+    // What is read at once is decoded at once: 4 KiB are no more than about 150 requests.
+    private static var readSize: Int { 4096 }
+    // No request has more, and what nobody reads yet waits in the client.
+    private static var receiveBuffer: Int { 16384 }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        self.base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let options = channel.syncOptions
+            try options?.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readSize))
+            try options?.setOption(.maxMessagesPerRead, value: 1)
+            try options?.setOption(.socketOption(.so_rcvbuf), value: Self.receiveBuffer)
+            let pipeline = channel.pipeline.syncOperations
+            let connection = ConnectionHandler(self.table, limit: .init(self.requestTimeout))
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(RequestHandler(connection), position: .after(decoder))
+            try pipeline.addHandler(connection, position: .first)
+            return value
+        }
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+        await self.base.handle(value: value, logger: logger)
     }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// The path of a Unix socket in the file system.
@@ -88,4 +89,37 @@ package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible 
     package let description: String
 
     init(_ description: String) { self.description = description }
+}
+
+/// What the kernel knows about a file (stat(2)).
+struct FileStatus: Sendable {
+    let isSocket: Bool
+    let group: UInt32
+    let device: UInt64
+    let inode: UInt64
+
+    /// The file at a path; nil with `errno` if there is none, or if it cannot be looked up.
+    init?(path: String, followsLinks: Bool) {
+        var isSocket: CInt = 0
+        var (group, device, inode): (UInt32, UInt64, UInt64) = (0, 0, 0)
+        guard tg_file_status(path, followsLinks ? 1 : 0, &isSocket, &group, &device, &inode) == 0 else { return nil }
+        self.isSocket = isSocket != 0
+        self.group = group
+        self.device = device
+        self.inode = inode
+    }
+}
+
+/// Groups of users (group(5)).
+enum UserGroup {
+    /// The name of a group; its number if it has none.
+    static func name(of id: UInt32) -> String {
+        var group = Glibc.group()
+        var buffer = [CChar](repeating: 0, count: 16 << 10)
+        var found: UnsafeMutablePointer<Glibc.group>?
+        guard getgrgid_r(id, &group, &buffer, buffer.count, &found) == 0, found != nil, let name = group.gr_name else {
+            return String(id)
+        }
+        return String(cString: name)
+    }
 }

@@ -1,5 +1,8 @@
 internal import CLinux
+internal import Hummingbird
+internal import HummingbirdCore
 internal import NIOCore
+internal import TidegateCore
 
 /// The users of the control socket: root, the daemon's own user, and members of the socket's group.
 struct PeerVerification: Sendable {
@@ -43,5 +46,21 @@ struct PeerVerification: Sendable {
         var groups = [UInt32](repeating: 0, count: 256)
         let count = tg_peer_groups(descriptor, &groups, Int32(groups.count))
         return Peer(user: user, groups: [group] + groups.prefix(Int(max(0, count))))
+    }
+}
+
+/// Passes on requests of peers that may use the control socket.
+struct PeerMiddleware: RouterMiddleware {
+    let verification: PeerVerification
+
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
+        guard let peer = await PeerVerification.peer(of: context.channel), self.verification.allows(peer) else {
+            let message =
+                "permission denied: the control socket is for root, the daemon's user and members of the socket's group"
+            return ProblemDocument(.forbidden, message, format: .json).response
+        }
+        var context = context
+        context.caller = self.verification.isOwner(peer) ? .owner : .member
+        return try await next(request, context)
     }
 }

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
+internal import TidegateCore
 
 /// Refuses requests for other hosts, and those with a body that nobody reads.
 struct RequestCheckMiddleware: RouterMiddleware {
@@ -24,5 +25,61 @@ struct RequestCheckMiddleware: RouterMiddleware {
         guard head.method == .get || head.method == .head, length != "0" || head.headerFields[.transferEncoding] != nil
         else { return nil }
         return ProblemDocument(.badRequest, "A GET request has no body.")
+    }
+}
+
+/// Which hosts a listener answers for.
+///
+/// A page of another site whose name was made to lead here (DNS rebinding) sends its own name: an address or `localhost`
+/// cannot be such a name.
+struct HostCheck: Sendable {
+    private let isActive: Bool
+    private let allowed: Set<String>
+
+    /// The check of a listener at this address: names other than the allowed ones are refused on a loopback address, and
+    /// elsewhere if there are allowed ones.
+    init(listen: ListenAddress, allowed: [String]) {
+        self.isActive = listen.isLoopback || !allowed.isEmpty
+        self.allowed = Set(allowed.map { Self.name((try? Target($0).host) ?? $0) })
+    }
+
+    /// True if a request with this `Host` is answered; the port does not count.
+    func admits(_ host: String) -> Bool {
+        guard self.isActive else { return true }
+        let name = Self.name(Self.withoutPort(host))
+        // Linux takes the unspecified address for loopback, and browsers do not take it for a local one.
+        let isAddress = IPAddress(name).map { !$0.isUnspecified } ?? false
+        return name == "localhost" || isAddress || self.allowed.contains(name)
+    }
+
+    private static func withoutPort(_ host: String) -> String {
+        if host.hasPrefix("[") { return String(host.dropFirst().prefix { $0 != "]" }) }
+        return String(host.prefix { $0 != ":" })
+    }
+
+    // Names are equal in either case, and with a full stop at their end.
+    private static func name(_ text: String) -> String {
+        let name = text.lowercased()
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
+}
+
+/// Puts the header fields of every response in place, unless a route or the access policy has set them.
+struct StandardHeadersMiddleware: RouterMiddleware {
+    let time: any TimeSource
+
+    // Nothing is cached, framed, sniffed or sent on to other sites.
+    private static let fields = [
+        "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+        "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+    ].compactMap { name, value in HTTPField.Name(name).map { (name: $0, value: value) } }
+
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
+        var response = try await next(request, context)
+        response.headers[.date] = HTTPDate.text(self.time.wall())
+        for (name, value) in Self.fields where !response.headers.contains(name) {
+            response.headers[name] = value
+        }
+        return response
     }
 }

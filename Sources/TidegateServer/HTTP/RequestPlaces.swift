@@ -1,3 +1,5 @@
+internal import Hummingbird
+internal import HummingbirdCore
 internal import Synchronization
 
 /// How many requests are answered at a time, and whose.
@@ -67,5 +69,17 @@ final class RequestPlace: Sendable {
     /// Frees what was taken.
     func release() {
         if let holder = self.holder.withLock({ $0.take() }) { self.table.release(holder) }
+    }
+}
+
+/// Answers 503 while too many requests are being answered.
+struct RequestLimitMiddleware: RouterMiddleware {
+    let isScrape: Bool
+
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
+        guard context.place?.take(isScrape: self.isScrape) ?? true else {
+            return ProblemDocument.unavailable("Too many concurrent requests.", retryAfter: 1).response
+        }
+        return try await next(request, context)
     }
 }

@@ -1,4 +1,6 @@
 internal import HummingbirdCore
+internal import NIOCore
+internal import NIOPosix
 internal import Synchronization
 
 /// Stops a server without dropping a connection that it has accepted.
@@ -87,4 +89,16 @@ private final class FirstResult: Sendable {
     func resume(with result: Result<Void, any Error>) {
         self.continuation.withLock { $0.take() }?.resume(with: result)
     }
+}
+
+/// The event loops that all servers of a process use.
+package enum ServerLoops {
+    /// NIO's own group, which lives as long as the process.
+    ///
+    /// A group that ends with its server would be shut down while a response that the server has abandoned still uses
+    /// it, and NIO ends the process for that.
+    static var group: MultiThreadedEventLoopGroup { .singleton }
+
+    /// Makes the group a single thread, which is enough for scrapes; to be called before the first server starts.
+    package static func useOneThread() { NIOSingletons.groupLoopCountSuggestion = 1 }
 }

@@ -1,5 +1,5 @@
-internal import GRDB
 internal import Glibc
+internal import GRDB
 
 /// Opens SQLite files in which every commit survives `kill -9` and a power cut.
 enum DurableDatabase {
@@ -129,5 +129,45 @@ extension DatabaseError {
             return statvfs(path, &system) == 0 && (system.f_bavail == 0 || (system.f_files > 0 && system.f_favail == 0))
         default: return false
         }
+    }
+}
+
+/// The system's messages for its error numbers.
+enum SystemError {
+    /// What strerror(3) says.
+    static func message(_ code: Int32) -> String {
+        guard let text = strerror(code) else { return "error \(code)" }
+        return String(cString: text)
+    }
+}
+
+/// Directories for files of ours.
+enum Directory {
+    /// Creates a directory and those above it that are missing, for their owner only; returns 0 or an errno(3).
+    static func create(_ path: String) -> Int32 {
+        var partial = path.hasPrefix("/") ? "" : "."
+        for component in path.split(separator: "/") {
+            partial += "/\(component)"
+            guard mkdir(partial, 0o700) == 0 || errno == EEXIST else { return errno }
+        }
+        return 0
+    }
+}
+
+/// The settings that decide whether a commit is durable, as SQLite reports them.
+struct SQLitePragmas: Hashable, CustomStringConvertible {
+    var journalMode: String
+    var synchronous: Int
+
+    /// WAL mode, and an fsync(2) of the log at every commit.
+    static let durable = SQLitePragmas(journalMode: "wal", synchronous: 2)
+
+    var description: String { "journal_mode=\(self.journalMode) synchronous=\(self.synchronous)" }
+}
+
+extension SQLitePragmas {
+    init(_ database: Database) throws {
+        self.journalMode = try String.fetchOne(database, sql: "PRAGMA journal_mode") ?? "none"
+        self.synchronous = try Int.fetchOne(database, sql: "PRAGMA synchronous") ?? 0
     }
 }

@@ -1,5 +1,6 @@
-internal import GRDB
 internal import Glibc
+internal import GRDB
+internal import Synchronization
 internal import TidegateSession
 
 /// The journal's SQLite file.
@@ -57,5 +58,72 @@ struct JournalFile: Sendable {
                 arguments: [limit])
         }
         return (texts ?? []).reversed()
+    }
+}
+
+/// Names this boot of the machine: moments on the monotonic clock compare only within one.
+enum BootID {
+    /// The kernel's random id; empty if it cannot be read, and then moments compare by the wall clock.
+    static func current() -> String {
+        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)).prefix { $0 > 32 }, as: UTF8.self)
+    }
+}
+
+/// How many tasks of a journal are not over; written by its thread, read by any other.
+final class OpenTaskCount: Sendable {
+    private let count: Atomic<Int>
+
+    init(_ count: Int) { self.count = Atomic(count) }
+
+    var value: Int { self.count.load(ordering: .relaxed) }
+
+    func add(_ change: Int) { self.count.wrappingAdd(change, ordering: .relaxed) }
+}
+
+/// Why a journal cannot be opened.
+public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Another process has the directory; its process id, nil if unknown.
+    case inUse(String, process: Int?)
+    /// The file is damaged; SQLite's message.
+    case damaged(String, String)
+    /// The file was written by a newer version.
+    case newer(String)
+    /// The file is a database of another program.
+    case foreign(String)
+    /// A user other than this process's own may change the directory or a file in it; what is wrong.
+    case unsafe(String, String)
+    /// The directory or the file cannot be used; the system's message.
+    case unusable(String, String)
+
+    /// One sentence without a final full stop.
+    public var description: String {
+        switch self {
+        case .inUse(let directory, let process):
+            "another daemon\(process.map { " (process \($0))" } ?? "") uses the state directory \(directory)"
+        case .damaged(let file, let message):
+            "the journal \(file) is damaged (\(message)): it was left as it is; move it away to start with an empty one"
+        case .newer(let file):
+            "the journal \(file) was written by a newer version of Tidegate: it was left as it is"
+        case .foreign(let file): "\(file) is another program's database: it was left as it is; name another directory"
+        case .unsafe(let path, let message): "the journal is not safe in \(path): \(message); nothing was changed"
+        case .unusable(let path, let message): "the journal cannot be kept in \(path): \(message)"
+        }
+    }
+}
+
+extension JournalOpenError {
+    init(_ error: DurableDatabase.OpenError, _ path: String) {
+        self =
+            switch error {
+            case .damaged(let message): .damaged(path, message)
+            case .newer: .newer(path)
+            case .foreign: .foreign(path)
+            case .unusable(let message): .unusable(path, message)
+            }
     }
 }
