@@ -1,5 +1,4 @@
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateDaemon
 internal import TidegateServer
 

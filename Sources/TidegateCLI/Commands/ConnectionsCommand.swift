@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateCore
 
 /// `tidegate connections`: the TCP connections of the other programs of this host.
 struct ConnectionsCommand: AsyncParsableCommand {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateDaemon
 
 /// `tidegate explain`: why a target can be reached or not.
 struct ExplainCommand: AsyncParsableCommand {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateDaemon
 internal import TidegateMetrics
 internal import TidegateProbes

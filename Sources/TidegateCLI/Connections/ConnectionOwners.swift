@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 internal import TidegateCore
 
 /// Names of users and control groups; each is looked up once.

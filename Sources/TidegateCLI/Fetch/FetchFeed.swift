@@ -1,6 +1,5 @@
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 
 /// Starts the transfers of a list as others end, so that only a bounded number of them is in memory.
 ///

@@ -1,6 +1,4 @@
 internal import ArgumentParser
-internal import Tidegate
-internal import TidegateDaemon
 
 /// The options of `fetch`.
 struct FetchOptions: ParsableArguments {

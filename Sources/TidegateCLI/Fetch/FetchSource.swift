@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateDaemon
 
 /// The transfers of a run: those of the arguments, and those of the input file, which is read as they are needed.
 struct FetchSource {

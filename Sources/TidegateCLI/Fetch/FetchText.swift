@@ -1,5 +1,4 @@
 internal import Tidegate
-internal import TidegateDaemon
 
 /// The lines that `fetch` prints about its transfers.
 enum FetchText {

@@ -1,5 +1,4 @@
 internal import TidegateCore
-internal import TidegateDaemon
 
 /// The names of the files of one run, so that none is written twice.
 ///

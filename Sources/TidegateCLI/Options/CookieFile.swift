@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateDaemon
 
 /// A file of cookies in Netscape's format, as curl(1) reads and writes it.

@@ -1,6 +1,5 @@
 internal import Glibc
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateDaemon
 
 /// A part of a form as curl(1) takes it with `-F`: `NAME=VALUE`, `NAME=@FILE` or `NAME=<FILE`, then `;type=TYPE` and

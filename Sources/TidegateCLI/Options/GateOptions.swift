@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateDaemon
 
 /// What `wait` and `run` wait for.
 struct GateOptions: ParsableArguments {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateCore
 
 /// HTTP options of `fetch`.
 struct HTTPOptions: ParsableArguments {

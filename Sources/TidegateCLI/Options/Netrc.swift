@@ -1,6 +1,5 @@
 internal import Glibc
 internal import TidegateCore
-internal import TidegateDaemon
 
 /// Logins and passwords of hosts, as ftp(1) and curl(1) read them (netrc(5)).
 struct Netrc {

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
-internal import TidegateCore
 
 /// Parses the values of options; errors name the option and quote the text.
 enum OptionParsing {

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateDaemon
 
 /// Files named on the command line that are pipes, as `<(command)` is in a shell: each is read once, into memory.

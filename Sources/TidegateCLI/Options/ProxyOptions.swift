@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateCore
 
 /// `--proxy`, `--proxy-from-environment` and `--noproxy`.
 struct ProxyOptions: ParsableArguments {

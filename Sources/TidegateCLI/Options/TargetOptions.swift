@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
-internal import TidegateCore
 
 /// `--target`, repeatable.
 struct TargetOptions: ParsableArguments {

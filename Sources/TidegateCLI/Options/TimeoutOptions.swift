@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateDaemon
 
 /// Timeouts, retries and the gate of a transfer.
 struct TimeoutOptions: ParsableArguments {

@@ -1,7 +1,5 @@
 internal import ArgumentParser
 internal import Tidegate
-internal import TidegateCore
-internal import TidegateDaemon
 
 /// `--cacert`, `--pin`, `--cert`, `--key` and `--insecure`.
 struct TrustOptions: ParsableArguments {

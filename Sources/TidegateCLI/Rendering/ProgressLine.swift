@@ -1,5 +1,4 @@
 internal import TidegateCore
-internal import TidegateDaemon
 
 /// A character that turns, a quarter every 100 ms.
 struct Spinner: Sendable, Hashable {

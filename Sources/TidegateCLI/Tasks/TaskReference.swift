@@ -1,5 +1,4 @@
 internal import TidegateCore
-internal import TidegateServer
 
 /// Finds the task that a word on the command line names: by its key, its name, its id, or the beginning of its id.
 enum TaskReference {

@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import TidegateCore
-internal import TidegateDaemon
 
 /// Tasks as people read them.
 enum TaskText {

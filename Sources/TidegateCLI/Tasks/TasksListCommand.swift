@@ -1,8 +1,6 @@
 internal import ArgumentParser
-internal import Glibc
 internal import Tidegate
 internal import TidegateServer
-internal import TidegateCore
 
 /// `tidegate tasks list`.
 struct TasksListCommand: AsyncParsableCommand {

@@ -2,8 +2,6 @@ internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
 internal import TidegateServer
-internal import TidegateDaemon
-internal import TidegateCore
 
 /// `tidegate tasks submit`.
 struct TasksSubmitCommand: AsyncParsableCommand {

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Tidegate
 internal import TidegateServer
-internal import TidegateCore
 
 /// `tidegate tasks wait`.
 struct TasksWaitCommand: AsyncParsableCommand {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateServer
 
 /// The text of `tasks watch`.

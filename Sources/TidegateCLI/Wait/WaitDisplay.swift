@@ -1,5 +1,4 @@
 internal import Tidegate
-internal import TidegateDaemon
 
 /// Shows on standard error what a wait is for: on a terminal one line that is refreshed, otherwise a line whenever a
 /// condition fails on another rung.

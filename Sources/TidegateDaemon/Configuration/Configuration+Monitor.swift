@@ -1,6 +1,5 @@
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateProbes
 internal import TidegateServer
 

@@ -1,6 +1,5 @@
 internal import HTTPTypes
 package import Tidegate
-internal import TidegateCore
 package import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore

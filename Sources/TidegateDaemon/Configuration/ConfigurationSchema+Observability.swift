@@ -1,5 +1,4 @@
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateServer
 
 extension ConfigurationSchema {

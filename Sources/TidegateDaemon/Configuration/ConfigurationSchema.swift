@@ -1,6 +1,5 @@
 internal import HTTPTypes
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateStore
 
 /// The keys of the configuration file, section by section.

@@ -1,5 +1,4 @@
 internal import Tidegate
-internal import TidegateCore
 
 /// The keys of `transfers.tls`.
 enum TLSSchema {

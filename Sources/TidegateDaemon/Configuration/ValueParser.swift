@@ -1,6 +1,5 @@
 internal import HTTPTypes
 internal import Tidegate
-internal import TidegateCore
 
 /// Reads a value from a node.
 struct ValueParser<Value: Sendable>: Sendable {

@@ -1,6 +1,5 @@
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 
 /// The beginnings of response bodies that no file receives, for `tasks show --body`.
 ///

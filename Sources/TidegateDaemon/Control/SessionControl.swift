@@ -1,5 +1,4 @@
 internal import Tidegate
-internal import TidegateCore
 
 /// The commands of the control socket, on a session with a journal.
 struct SessionControl: TaskControl {

@@ -1,6 +1,5 @@
 internal import HTTPTypes
 package import Tidegate
-package import TidegateCore
 
 extension TaskSubmission {
     /// The request of the submission.

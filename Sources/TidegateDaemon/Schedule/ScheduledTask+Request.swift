@@ -1,6 +1,5 @@
 internal import Logging
 internal import Tidegate
-internal import TidegateCore
 
 extension ScheduledTask {
     /// The request of one run; the headers file is read now, so that a rotated secret is sent.

@@ -2,7 +2,6 @@ internal import Glibc
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore

@@ -1,7 +1,6 @@
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateCore
 
 /// Logs the events of the bus.
 struct LogService: Service {

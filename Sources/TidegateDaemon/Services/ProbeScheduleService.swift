@@ -1,6 +1,5 @@
 internal import ServiceLifecycle
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateProbes
 
 /// Runs the scheduled probes until shutdown.

@@ -4,7 +4,6 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateServer
 internal import TidegateStore
 

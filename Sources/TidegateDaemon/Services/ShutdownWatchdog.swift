@@ -3,7 +3,6 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 
 /// Terminates the process if its services do not stop within the grace period, for example because a disk hangs.
 final class ShutdownWatchdog: Sendable {

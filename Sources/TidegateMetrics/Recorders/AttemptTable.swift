@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import TidegateCore
 
 /// The series that an attempt moves.
 final class AttemptSeries: Sendable {

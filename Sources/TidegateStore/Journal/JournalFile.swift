@@ -1,7 +1,6 @@
 internal import Glibc
 internal import GRDB
 internal import Synchronization
-internal import TidegateSession
 
 /// The journal's SQLite file.
 struct JournalFile: Sendable {

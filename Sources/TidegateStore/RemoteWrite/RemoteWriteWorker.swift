@@ -1,5 +1,4 @@
 internal import TidegateLoop
-internal import TidegateMetrics
 internal import TidegateCore
 internal import TidegateSession
 

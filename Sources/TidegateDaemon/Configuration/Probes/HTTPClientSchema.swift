@@ -1,4 +1,3 @@
-internal import TidegateCore
 internal import TidegateProbes
 
 /// Options with the keys of Prometheus' HTTP clients.

@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateProbes
 
 /// The keys of a module's `http`, with those of Prometheus' HTTP clients.

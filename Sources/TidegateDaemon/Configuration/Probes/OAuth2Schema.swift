@@ -1,6 +1,5 @@
 internal import HTTPTypes
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateProbes
 
 /// The keys of a module's `oauth2`.
