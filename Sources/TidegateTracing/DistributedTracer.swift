@@ -1,4 +1,3 @@
-internal import HTTPTypes
 public import TidegateCore
 public import Tracing
 

@@ -1,5 +1,4 @@
 public import HTTPTypes
-internal import TidegateCore
 
 /// What one part of a multipart form holds.
 public enum MultipartContent: Sendable {

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import TidegateCore
 
 /// Writes parameters as an XML property list; those of GET, HEAD and DELETE as a query.
 ///

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import TidegateCore
 
 /// What an `Encodable` value gives, while it gives it.
 ///

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import TidegateCore
 
 /// How parameters become a query string: AFNetworking's rules, and Alamofire's options.
 ///

@@ -1,5 +1,4 @@
 internal import FoundationEssentials
-internal import TidegateCore
 
 /// Parameters as a query sees them.
 enum QueryNode {

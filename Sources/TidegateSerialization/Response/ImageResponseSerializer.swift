@@ -1,5 +1,3 @@
-internal import TidegateCore
-
 /// An image as it came, not decoded.
 public struct ImageData: Sendable, Hashable {
     /// The file's bytes.

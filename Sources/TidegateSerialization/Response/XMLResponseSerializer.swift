@@ -1,5 +1,3 @@
-internal import TidegateCore
-
 /// The body as a tree of XML elements.
 ///
 /// An empty body is an error.

@@ -1,7 +1,5 @@
-internal import Glibc
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization

@@ -1,6 +1,5 @@
 internal import CLinux
 internal import Hummingbird
-internal import HummingbirdCore
 internal import NIOCore
 internal import TidegateCore
 

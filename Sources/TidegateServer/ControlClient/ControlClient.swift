@@ -1,7 +1,5 @@
 internal import FoundationEssentials
-internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 package import TidegateCore
 
 /// A client of a daemon's control socket: HTTP over a Unix socket, one connection per call.

@@ -1,6 +1,5 @@
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
 internal import TidegateCore
 
 /// Refuses requests for other hosts, and those with a body that nobody reads.

@@ -1,5 +1,4 @@
 internal import Hummingbird
-internal import HummingbirdCore
 internal import Synchronization
 
 /// How many requests are answered at a time, and whose.

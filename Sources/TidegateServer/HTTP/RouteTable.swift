@@ -1,6 +1,5 @@
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
 
 /// Routes by path and method.
 ///

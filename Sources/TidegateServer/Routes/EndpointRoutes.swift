@@ -1,7 +1,5 @@
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
-internal import NIOCore
 internal import TidegateCore
 internal import TidegateMetrics
 

@@ -1,7 +1,5 @@
 internal import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
-internal import NIOCore
 internal import TidegateCore
 
 /// `GET /api/v1/events`: Server-Sent Events for as long as the client reads them.

@@ -1,7 +1,6 @@
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
-internal import NIOCore
 internal import TidegateCore
 internal import TidegateMetrics
 

@@ -1,7 +1,5 @@
 internal import HTTPTypes
-internal import Hummingbird
 internal import HummingbirdCore
-internal import TidegateCore
 
 /// Reads the configuration file again, as `/-/reload` asks.
 ///
