@@ -177,8 +177,8 @@ let package = Package(
             ],
             path: "Tests/TidegateTestKit", swiftSettings: base),
         .testTarget(
-            name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes], swiftSettings: base
-        ),
+            name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes],
+            exclude: ["Golden"], swiftSettings: base),
         .testTarget(name: "TidegateRegexTests", dependencies: ["TidegateRegex"], swiftSettings: base),
         .testTarget(name: "TidegateCELTests", dependencies: ["TidegateCEL", "TidegateCore"], swiftSettings: base),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
@@ -186,7 +186,8 @@ let package = Package(
             name: "TidegateNetworkTests", dependencies: ["TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
             name: "TidegateReachabilityTests",
-            dependencies: ["TidegateReachability", "TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
+            dependencies: ["TidegateReachability", "TidegateNetwork", "TidegateTestKit"], exclude: ["Golden"],
+            swiftSettings: base),
         .testTarget(
             name: "TidegateTransferTests",
             dependencies: ["TidegateTransfer", "TidegateTestKit", "CCurl", "CZlib", httpTypes],
@@ -216,7 +217,7 @@ let package = Package(
             dependencies: [
                 "CLinux", "TidegateConnections", "TidegateCore", "TidegateLoop", "TidegateNetwork", "TidegateTestKit",
             ],
-            exclude: ["Recorded/endings.txt"], swiftSettings: base),
+            exclude: ["Golden", "Recorded/endings.txt"], swiftSettings: base),
         .testTarget(
             name: "TidegateTracingTests",
             dependencies: [
