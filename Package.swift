@@ -80,11 +80,11 @@ let package = Package(
         .target(name: "TidegateCore", dependencies: ["CIdn2", "CPsl", httpTypes], swiftSettings: safe),
         .target(name: "TidegateLoop", dependencies: ["TidegateCore", "CLinux"], swiftSettings: base),
 
-        // Regular expressions over bytes.
-        .target(name: "TidegateRegex", dependencies: ["CRE2"], swiftSettings: base),
+        // Evidence in; cause, party and advice out.
+        .target(name: "TidegateAttribution", dependencies: ["TidegateCore"], swiftSettings: safe),
 
-        // Expressions over JSON documents.
-        .target(name: "TidegateCEL", dependencies: ["TidegateCore", "TidegateRegex"], swiftSettings: safe),
+        // Expressions over JSON documents, and regular expressions over bytes.
+        .target(name: "TidegateCEL", dependencies: ["TidegateCore", "CRE2"], swiftSettings: safe),
 
         // The kernel, the wire, the registry.
         .target(
@@ -98,17 +98,19 @@ let package = Package(
 
         // What people use.
         .target(
-            name: "TidegateReachability", dependencies: ["TidegateCore", "TidegateNetwork"], swiftSettings: safe),
+            name: "TidegateReachability", dependencies: ["TidegateAttribution", "TidegateCore", "TidegateNetwork"],
+            swiftSettings: safe),
         .target(name: "TidegateSerialization", dependencies: ["TidegateCore", httpTypes], swiftSettings: safe),
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "TidegateSerialization", "TidegateTransfer", httpTypes,
+                "TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateSerialization", "TidegateTransfer",
+                httpTypes,
             ], swiftSettings: safe),
         .target(
             name: "TidegateProbes",
             dependencies: [
-                "TidegateCEL", "TidegateCore", "TidegateNetwork", "TidegateRegex", "TidegateSerialization",
+                "TidegateAttribution", "TidegateCEL", "TidegateCore", "TidegateNetwork", "TidegateSerialization",
                 "TidegateSession", "TidegateTransfer", httpTypes,
                 nioCore, nioHPACK, nioHTTP2, nioPosix, .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
@@ -116,7 +118,8 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ], swiftSettings: safe),
         .target(
-            name: "TidegateConnections", dependencies: ["TidegateCore", "TidegateLoop", "TidegateNetwork"],
+            name: "TidegateConnections",
+            dependencies: ["TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateNetwork"],
             swiftSettings: safe),
         .target(
             name: "Tidegate",
@@ -153,7 +156,7 @@ let package = Package(
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateCEL", "TidegateCore", "TidegateLoop", "Tidegate", "TidegateProbes", "TidegateRegex",
+                "TidegateCEL", "TidegateCore", "TidegateLoop", "Tidegate", "TidegateProbes",
                 "TidegateServer", "TidegateStore", "Yams", httpTypes, logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: base),
@@ -178,15 +181,19 @@ let package = Package(
             path: "Tests/TidegateTestKit", swiftSettings: base),
         .testTarget(
             name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes],
-            exclude: ["Golden"], swiftSettings: base),
-        .testTarget(name: "TidegateRegexTests", dependencies: ["TidegateRegex"], swiftSettings: base),
+            swiftSettings: base),
+        .testTarget(
+            name: "TidegateAttributionTests",
+            dependencies: ["TidegateAttribution", "TidegateCore", "TidegateTestKit"], exclude: ["Golden"],
+            swiftSettings: base),
         .testTarget(name: "TidegateCELTests", dependencies: ["TidegateCEL", "TidegateCore"], swiftSettings: base),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
         .testTarget(
             name: "TidegateNetworkTests", dependencies: ["TidegateNetwork", "TidegateTestKit"], swiftSettings: base),
         .testTarget(
             name: "TidegateReachabilityTests",
-            dependencies: ["TidegateReachability", "TidegateNetwork", "TidegateTestKit"], exclude: ["Golden"],
+            dependencies: ["TidegateAttribution", "TidegateReachability", "TidegateNetwork", "TidegateTestKit"],
+            exclude: ["Golden"],
             swiftSettings: base),
         .testTarget(
             name: "TidegateTransferTests",
@@ -204,7 +211,7 @@ let package = Package(
         .testTarget(
             name: "TidegateProbesTests",
             dependencies: [
-                "CLinux", "TidegateCEL", "TidegateLoop", "TidegateNetwork", "TidegateProbes", "TidegateRegex",
+                "CLinux", "TidegateCEL", "TidegateLoop", "TidegateNetwork", "TidegateProbes",
                 "TidegateSession",
                 "TidegateTransfer",
                 "TidegateTestKit", "TidegateTesting", httpTypes, nioCore, nioPosix,
@@ -215,7 +222,9 @@ let package = Package(
         .testTarget(
             name: "TidegateConnectionsTests",
             dependencies: [
-                "CLinux", "TidegateConnections", "TidegateCore", "TidegateLoop", "TidegateNetwork", "TidegateTestKit",
+                "CLinux", "TidegateAttribution", "TidegateConnections", "TidegateCore", "TidegateLoop",
+                "TidegateNetwork",
+                "TidegateTestKit",
             ],
             exclude: ["Golden", "Recorded/endings.txt"], swiftSettings: base),
         .testTarget(
@@ -240,14 +249,15 @@ let package = Package(
         .testTarget(
             name: "TidegateDaemonTests",
             dependencies: [
-                "TidegateDaemon", "Tidegate", "TidegateProbes", "TidegateRegex", "TidegateServer", "TidegateMetrics",
+                "TidegateCEL", "TidegateDaemon", "Tidegate", "TidegateProbes", "TidegateServer", "TidegateMetrics",
                 "TidegateCore", "TidegateTestKit", httpTypes, logging,
             ],
             exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateCLITests",
             dependencies: [
-                "TidegateCLI", "TidegateDaemon", "TidegateServer", "Tidegate", "TidegateCore", "TidegateTestKit",
+                "TidegateAttribution", "TidegateCLI", "TidegateDaemon", "TidegateServer", "Tidegate", "TidegateCore",
+                "TidegateTestKit",
                 argumentParser, httpTypes,
             ], swiftSettings: base),
         // Programs that a test kills at each step of what they store.

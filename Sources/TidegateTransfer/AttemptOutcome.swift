@@ -128,3 +128,17 @@ package final class AttemptOutcome: Sendable {
     /// tried.
     package var peer: IPAddress? { self.connection?.remote ?? self.connectedTo ?? self.failedConnect?.address }
 }
+
+extension FailureEvidence {
+    /// What the outcome of an attempt shows.
+    package init(_ failure: TaskFailure, _ outcome: AttemptOutcome, before: Verdict, after: Verdict) {
+        self.init(failure: failure, stage: outcome.stage, peer: outcome.peer, before: before, after: after)
+        (self.status, self.socketError) = (outcome.head?.status, outcome.socketError)
+        (self.refusal, self.local) = (outcome.refusal, outcome.connection?.local ?? outcome.failedConnect?.local)
+        self.isImmediate = outcome.failedConnect?.isImmediate ?? false
+        self.unanswered = outcome.failedConnect.map { $0.retransmits + 1 } ?? 0
+        (self.certificateError, self.certificate) = (outcome.certificateError, outcome.certificate)
+        (self.handshake, self.text) = (outcome.handshake, outcome.text)
+        (self.lacksClientCertificate, self.proxyAnswer) = (outcome.lacksClientCertificate, outcome.proxyAnswer)
+    }
+}

@@ -1,4 +1,5 @@
 import Testing
+import TidegateAttribution
 import Tidegate
 import TidegateCore
 
@@ -46,7 +47,7 @@ import TidegateCore
         #expect(self.page(change).text.contains(reason.description))
         // What an attempt that lost its path reports.
         let evidence = FailureEvidence(failure: .connectFailed, before: Verdict(level: .routed), after: lost)
-        let attribution = try #require(FaultClassifier.attribution(of: evidence))
+        let attribution = try #require(DecisionTable.attribution(of: evidence))
         let failed = TaskEvent.Kind.attemptFailed(
             AttemptSummary(number: 1, method: "GET", duration: .zero), .connectFailed, attribution, isCharged: true)
         let payload = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: failed))

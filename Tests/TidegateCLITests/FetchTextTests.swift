@@ -1,4 +1,5 @@
 import Testing
+import TidegateAttribution
 import Tidegate
 import TidegateCore
 import TidegateTestKit
@@ -16,10 +17,10 @@ import TidegateTestKit
     private func attribution(
         _ failure: TaskFailure, socketError: SocketError? = nil, after: Verdict = Samples.routed
     ) -> Attribution? {
-        FaultClassifier.attribution(
-            of: FailureEvidence(
-                failure: failure, stage: .connect, socketError: socketError, peer: IPAddress("192.0.2.1"),
-                before: Samples.routed, after: after))
+        var evidence = FailureEvidence(
+            failure: failure, stage: .connect, peer: IPAddress("192.0.2.1"), before: Samples.routed, after: after)
+        evidence.socketError = socketError
+        return DecisionTable.attribution(of: evidence)
     }
 
     /// A transfer that the session makes: what it reports, and its result.

@@ -41,7 +41,7 @@ import TidegateCore
     }
 
     private let silence = Attribution(
-        cause: .unknown(.silence), rung: .tcp, evidence: ["no answer, and nothing says why"])
+        cause: .unknown(.silence), rung: .tcp, evidence: ["no answer, and nothing says why"], silence: .target)
 
     @Test("A revision within 30 seconds counts for the party it turned out to be")
     func revised() throws {

@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateProbes
-import TidegateRegex
+import TidegateCEL
 import TidegateTestKit
 
 /// DNS probes of name servers on loopback.

@@ -3,7 +3,6 @@ import Testing
 import TidegateCEL
 import TidegateCore
 import TidegateProbes
-import TidegateRegex
 import TidegateTestKit
 
 /// Probes of a server on loopback; how the answers compare with blackbox_exporter's is in BlackboxTests.

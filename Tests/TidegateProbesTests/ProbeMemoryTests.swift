@@ -2,7 +2,6 @@ import Synchronization
 import Testing
 import TidegateCEL
 import TidegateCore
-import TidegateRegex
 import TidegateTestKit
 
 @testable import TidegateProbes

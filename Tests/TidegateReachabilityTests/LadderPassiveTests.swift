@@ -70,7 +70,7 @@ struct LadderPassiveTests {
         let answer = Attribution(party: .theirs, rung: .http)
         self.record(.attemptFailed(summary, .httpStatus, answer, isCharged: true))
         #expect(known(own4) && known(own6))
-        let silence = Attribution(cause: .unknown(.silence), rung: .tcp, evidence: [])
+        let silence = Attribution(cause: .unknown(.silence), rung: .tcp, evidence: [], silence: .target)
         self.record(.attemptFailed(summary, .timedOut, silence, isCharged: true))
         #expect(!known(own4) && known(own6))
     }

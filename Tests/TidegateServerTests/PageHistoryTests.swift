@@ -64,7 +64,7 @@ import TidegateTestKit
 
     /// An attempt that nobody answered, which a diagnosis may explain later, and the end of its task.
     private func endInSilence(_ bus: EventBus, _ id: TaskID, name: String? = nil, key: String? = nil) {
-        let attribution = Attribution(cause: .unknown(.silence), evidence: ["no answer"])
+        let attribution = Attribution(cause: .unknown(.silence), evidence: ["no answer"], silence: .target)
         let result = TaskResult(
             id: id, name: name, key: key, kind: .data, method: "GET", url: "http://10.0.0.1/", outcome: .failure,
             attempts: 1, failure: .timedOut, attribution: attribution, explanation: "no answer in time")

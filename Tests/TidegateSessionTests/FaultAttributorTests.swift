@@ -15,9 +15,10 @@ struct FaultAttributorTests {
     // A connection that was never answered.
     private static func silence() -> FailureEvidence {
         let verdict = Verdict(level: .routed, path: Self.path)
-        return FailureEvidence(
-            failure: .timedOut, stage: .connect, peer: IPAddress("192.0.2.7"), local: IPAddress("10.0.0.2"),
-            unanswered: 4, before: verdict, after: verdict)
+        var evidence = FailureEvidence(
+            failure: .timedOut, stage: .connect, peer: IPAddress("192.0.2.7"), before: verdict, after: verdict)
+        (evidence.local, evidence.unanswered) = (IPAddress("10.0.0.2"), 4)
+        return evidence
     }
 
     private static func party(_ attributor: FaultAttributor, at seconds: Int = 1) -> FaultParty? {

@@ -1,5 +1,3 @@
-internal import TidegateRegex
-
 /// An expression whose names and functions are known, as it is evaluated.
 indirect enum CheckedExpression: Sendable {
     case literal(Value)

@@ -1,5 +1,3 @@
-internal import TidegateRegex
-
 /// Finds what names and functions mean, and refuses what cannot be right for any values.
 struct Checker {
     /// An expression and its type.

@@ -1,5 +1,3 @@
-internal import TidegateRegex
-
 /// Finds the value of an expression.
 struct Evaluator {
     private var variables: [Value]

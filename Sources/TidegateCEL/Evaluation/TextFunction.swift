@@ -1,5 +1,3 @@
-internal import TidegateRegex
-
 /// The functions of strings, and `size()`.
 enum TextFunction {
     /// Patterns that are made while an expression is evaluated.

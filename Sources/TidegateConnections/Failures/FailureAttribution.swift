@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Decides whose failure ended connections were, once their route is known, and makes their events.
@@ -19,8 +20,6 @@ struct FailureAttribution {
         let moment: MonotonicTime
     }
 
-    // As long as verdicts and names take to settle after a change of path.
-    private static let settleTime = Duration.seconds(2)
     private static let pendingLimit = 4096
 
     private var pending: [IPAddress: [Pending]] = [:]
@@ -70,23 +69,24 @@ struct FailureAttribution {
         var verdict: Verdict?
         /// The next hop to the remote; nil while it is not known.
         var nextHop: NextHop?
-        var group: RemoteGroup.Finding = .fine
-        var isAnyOtherAnswering = false
+        /// What the other remotes behind it show; nil while that is not known.
+        var remotes: RemotesEvidence?
     }
 
     private mutating func decide(
         _ failure: Pending, _ verdict: Verdict, _ state: Surroundings, at now: MonotonicTime
     ) -> Decided {
         let (remote, outcome) = (failure.remote, failure.outcome)
-        var context = FailureParty.Context(verdict: verdict)
-        context.isSettling = self.pathChanges[remote.address.family].map { now - $0 < Self.settleTime } ?? false
-        context.group = state.group
-        context.isAnyOtherAnswering = state.isAnyOtherAnswering
+        var evidence = FailureEvidence(outcome, by: verdict)
+        evidence?.isSettling =
+            self.pathChanges[remote.address.family].map { now - $0 < Thresholds.settleTime } ?? false
+        evidence?.remotes = state.remotes
         if outcome == .reset, let nextHop = state.nextHop {
             self.resets.add(remote, behind: nextHop, at: failure.moment)
-            context.resetRemotes = self.resets.count(behind: nextHop, at: failure.moment)
+            evidence?.areManyReset =
+                self.resets.count(behind: nextHop, at: failure.moment) >= Thresholds.manyResets
         }
-        let party = FailureParty.party(of: outcome, context) ?? .unknown
+        let party = evidence.map(DecisionTable.party) ?? .unknown
         return Decided(
             remote: remote, outcome: outcome, party: party, moment: failure.moment,
             event: self.reporter.add(remote, outcome, party, at: now))

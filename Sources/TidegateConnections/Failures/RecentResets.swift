@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// The remotes that reset connections of this host's programs a moment ago, by the gateway on the way to them.
@@ -11,10 +12,6 @@ struct RecentResets {
         let moment: MonotonicTime
     }
 
-    /// So many remotes at once are not on their own.
-    static let many = 3
-
-    private static let window = Duration.seconds(1)
     private static let hopLimit = 256
 
     // The last of each next hop, as many as decide.
@@ -29,15 +26,15 @@ struct RecentResets {
         var resets = self.resets[nextHop] ?? []
         resets.removeAll { $0.address == remote.address }
         resets.append(Reset(address: remote.address, moment: moment))
-        self.resets[nextHop] = resets.suffix(Self.many)
+        self.resets[nextHop] = resets.suffix(Thresholds.manyResets)
     }
 
-    /// How many remotes behind a next hop reset connections within the second before `moment`; ``many`` for more.
+    /// How many remotes behind a next hop reset connections within the second before `moment`; as many as decide.
     func count(behind nextHop: NextHop, at moment: MonotonicTime) -> Int {
         self.resets[nextHop]?.count { Self.isRecent($0, at: moment) } ?? 0
     }
 
     private static func isRecent(_ reset: Reset, at moment: MonotonicTime) -> Bool {
-        moment < reset.moment + Self.window
+        moment < reset.moment + Thresholds.resetWindow
     }
 }

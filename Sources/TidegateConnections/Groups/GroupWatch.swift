@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Follows the groups of remotes behind each next hop, and makes the events of their stalls.
@@ -8,9 +9,6 @@ struct GroupWatch {
         var parties: [Remote: FaultParty] = [:]
         var effects: [ObservationEffect] = []
     }
-
-    // A list shows what was a second ago.
-    private static let answerAge = Duration.milliseconds(1500)
 
     // Stalls that no event has told yet: it says whose failure they are, which the group decides.
     private var unreported: [Remote: StallFinding] = [:]
@@ -35,7 +33,7 @@ struct GroupWatch {
         at now: MonotonicTime
     ) -> Bool {
         let latest = self.answers.latest(behind: nextHop, besides: address, remotes, routes, at: now)
-        return latest.map { (self.lastList ?? now) - $0 < Self.answerAge } ?? false
+        return latest.map { (self.lastList ?? now) - $0 < Thresholds.answerAge } ?? false
     }
 
     /// Live connections have been listed.
@@ -66,7 +64,7 @@ struct GroupWatch {
             var finding = RemoteGroup.finding(Self.members(members, of: remotes), at: moment)
             // On a link nobody is between: two hosts of it that are silent have nothing else in common.
             if case .silent = finding, nextHop.gateway == nil {
-                finding = .some(Dictionary(members.map { ($0.address, .unknown) }) { first, _ in first })
+                finding = .some(Dictionary(members.map { ($0.address, .undecided) }) { first, _ in first })
             }
             if case .silent(let count) = finding {
                 stillSilent.insert(nextHop)
@@ -117,14 +115,9 @@ struct GroupWatch {
 
     private func party(of remote: Remote, _ finding: RemoteGroup.Finding, _ routes: RouteCache) -> FaultParty {
         let verdict = routes.route(to: remote.address)?.verdict ?? .unknown
-        if verdict.level != .unknown, verdict.level < .routed { return verdict.reason?.party ?? .mine }
-        return switch finding {
-        case .some(let parties): parties[remote.address] ?? .theirs
-        case .silent: .upstream
-        case .alone: .unknown
-        // Only a closed window is left.
-        case .fine: .theirs
-        }
+        var evidence = FailureEvidence(failure: .timedOut, before: verdict, after: verdict)
+        (evidence.isOfThisPath, evidence.remotes) = (true, finding.evidence(of: remote.address))
+        return DecisionTable.party(of: evidence)
     }
 }
 

@@ -148,10 +148,9 @@ extension ObservationState {
         var surroundings = FailureAttribution.Surroundings(
             verdict: self.routes.recentRoute(to: address, at: now)?.verdict, nextHop: nextHop)
         guard needsOthers, let nextHop else { return surroundings }
-        surroundings.isAnyOtherAnswering = self.groups.isAnyAnswering(
+        let isAnyAnswering = self.groups.isAnyAnswering(
             behind: nextHop, besides: address, self.remotes, self.routes, at: now)
-        guard !surroundings.isAnyOtherAnswering, self.groups.isSilent(nextHop) else { return surroundings }
-        surroundings.group = .silent(count: 2)
+        surroundings.remotes = isAnyAnswering ? .answering : self.groups.isSilent(nextHop) ? .silent : nil
         return surroundings
     }
 

@@ -1,4 +1,4 @@
-/// What is known about a failed attempt.
+/// What is known about a failure: of an attempt, of a rung of a ladder, or of another program's connection.
 package struct FailureEvidence: Sendable, Hashable {
     /// Why it failed.
     package var failure: TaskFailure
@@ -15,13 +15,13 @@ package struct FailureEvidence: Sendable, Hashable {
     /// The local address; nil if the kernel had chosen none.
     package var local: IPAddress?
     /// Whether connect(2) itself failed.
-    package var isImmediate: Bool
+    package var isImmediate = false
     /// How many first packets (SYN) went unanswered; 0 if that is not known.
-    package var unanswered: Int
+    package var unanswered = 0
     /// Why the name gave no address, if it gave none.
     package var resolveFailure: ResolveFailure?
     /// What went wrong, in one clause; empty if it is not known.
-    package var text: String
+    package var text = ""
     /// True if the server refused this host's certificate, or was shown none.
     package var lacksClientCertificate = false
     /// What a proxy said to the connection that was wanted of it; nil if it said nothing.
@@ -32,38 +32,127 @@ package struct FailureEvidence: Sendable, Hashable {
     package var before: Verdict
     /// The verdict when it failed.
     package var after: Verdict
-    /// What became of attempts to other hosts on the same path recently.
-    package var peers: PeerHistory.Evidence
-    /// How the gateway of the path stands, by the latest diagnosis of the path.
-    package var gateway: SilenceEvidence.Gateway
+    /// The results of attempts to other hosts on the same path.
+    package var peers = PeerEvidence()
+    /// How the gateway stands, by the latest diagnosis of the host or of this path.
+    package var gateway = SilenceEvidence.Gateway.unknown
     /// What that diagnosis found beyond the gateway; empty if none was made lately.
-    package var witnesses: [Witness]
+    package var witnesses: [Witness] = []
+    /// True if gateway and witnesses are those of this path, and not of the host's default one.
+    package var isOfThisPath = false
+    /// True if small packets pass and large ones do not.
+    package var losesLargePackets = false
 
-    /// Evidence from its parts.
+    // What only a diagnosis finds out.
+
+    /// The rung that failed first.
+    package var rung: Rung?
+    /// The port connected to.
+    package var port: UInt16?
+    /// Why the kernel would not send.
+    package var kernel: HostCause.KernelRefusal?
+    /// What the name servers answered when they were asked one by one.
+    package var lookup: LookupFailure?
+    /// The line of the hosts file that gave the address.
+    package var hostsEntry: HostsEntry?
+    /// How the internet checks fail.
+    package var internet: InternetFailure?
+    /// Why the certificate is not accepted.
+    package var certificateError: CertificateError?
+    /// The server's certificate.
+    package var certificate: CertificateSummary?
+    /// Why the handshake failed, if not for the certificate.
+    package var handshake: HandshakeFailure?
+
+    // What only observed connections show.
+
+    /// What the other remotes behind the same next hop show.
+    package var remotes: RemotesEvidence?
+    /// True if many remotes behind the same gateway reset connections at the same time.
+    package var areManyReset = false
+    /// True if the host's path changed less than a settle time ago.
+    package var isSettling = false
+
+    /// Evidence of which only the failure, and what the kernel would do with a packet, are known.
     package init(
-        failure: TaskFailure, stage: Stage? = nil, status: Int? = nil, socketError: SocketError? = nil,
-        refusal: ICMPError? = nil, peer: IPAddress? = nil, local: IPAddress? = nil, isImmediate: Bool = false,
-        unanswered: Int = 0, resolveFailure: ResolveFailure? = nil, text: String = "", before: Verdict,
-        after: Verdict, peers: PeerHistory.Evidence = .init(),
-        gateway: SilenceEvidence.Gateway = .unknown, witnesses: [Witness] = []
+        failure: TaskFailure, stage: Stage? = nil, peer: IPAddress? = nil, before: Verdict, after: Verdict
     ) {
-        self.failure = failure
-        self.stage = stage
-        self.status = status
-        self.socketError = socketError
-        self.refusal = refusal
-        self.peer = peer
-        self.local = local
-        self.isImmediate = isImmediate
-        self.unanswered = unanswered
-        self.resolveFailure = resolveFailure
-        self.text = text
-        self.before = before
-        self.after = after
-        self.peers = peers
-        self.gateway = gateway
-        self.witnesses = witnesses
+        (self.failure, self.stage, self.peer) = (failure, stage, peer)
+        (self.before, self.after) = (before, after)
     }
+
+    /// The evidence with what a diagnosis of the host found, if one was made lately.
+    package func adding(_ diagnosis: SilenceEvidence?) -> FailureEvidence {
+        guard let diagnosis else { return self }
+        var evidence = self
+        (evidence.gateway, evidence.witnesses) = (diagnosis.gateway, diagnosis.witnesses)
+        return evidence
+    }
+}
+
+/// The results of attempts to other hosts on the same path, as long as they count.
+package struct PeerEvidence: Sendable, Hashable {
+    /// Hosts that answered, and have not failed since.
+    package var reached: Int
+    /// Hosts that could not be reached, and have not answered since.
+    package var missed: Int
+
+    /// Counts of hosts.
+    package init(reached: Int = 0, missed: Int = 0) {
+        self.reached = reached
+        self.missed = missed
+    }
+}
+
+/// Why a name has no usable address, as the name servers say when they are asked one by one.
+package enum LookupFailure: Sendable, Hashable {
+    /// The name does not exist, says `server`; it `deniesOthers` if it denies a name that exists.
+    case denied(String, by: IPAddress?, deniesOthers: Bool)
+    /// The name exists without an address of the version.
+    case noRecord(String, of: AddressFamily?)
+    /// The servers do not answer.
+    case silent([IPAddress])
+    /// A server answers with a failure.
+    case fails(IPAddress?, code: String?)
+    /// Nothing listens at the server's port.
+    case refused(IPAddress)
+    /// A server answers with an address that no public name has.
+    case blocked(String, by: IPAddress?, answer: IPAddress)
+    /// resolv.conf names no server.
+    case noServer
+}
+
+/// An address from the hosts file, and what DNS says of the same name.
+package struct HostsEntry: Sendable, Hashable {
+    package var name: String
+    package var address: IPAddress
+    package var dns: [IPAddress]
+
+    package init(name: String, address: IPAddress, dns: [IPAddress]) {
+        self.name = name
+        self.address = address
+        self.dns = dns
+    }
+}
+
+/// How internet checks fail.
+package enum InternetFailure: Sendable, Hashable {
+    /// A captive portal answers, and redirects there if it says where.
+    case portal(location: String?)
+    /// They get no answer, or a wrong one.
+    case failing
+}
+
+/// What the other remotes behind the same next hop show about a connection that hangs or failed.
+package enum RemotesEvidence: Sendable, Hashable {
+    /// Several hang, and none answers.
+    case silent
+    /// Others answer, but none of the same network, of which several hang.
+    case silentNetwork
+    /// Others answer.
+    case answering
+    /// Nothing.
+    case undecided
 }
 
 /// Why a proxy made no connection.

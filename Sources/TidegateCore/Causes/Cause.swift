@@ -24,9 +24,6 @@ package enum Cause: Sendable, Hashable {
         }
     }
 
-    /// What to do, in one sentence; `target` is what was asked for.
-    package func advice(for target: Target) -> String { self.kind.advice(for: target) }
-
     /// The cause for programs, as JSON has it: `certificateExpired`.
     package var code: String { self.kind.code }
 
@@ -50,8 +47,6 @@ extension Cause: CustomStringConvertible {
 
 /// The causes of one party.
 protocol CauseKind: CustomStringConvertible {
-    /// What to do, in one sentence.
-    func advice(for target: Target) -> String
     /// The cause for programs.
     var code: String { get }
 }

@@ -25,19 +25,6 @@ extension PathCause: CauseKind {
         }
     }
 
-    func advice(for target: Target) -> String {
-        switch self {
-        case .loop(let router):
-            "Report the routing loop to the operator of \(router.map { "\($0)" } ?? "the network on the way")."
-        case .prohibits(let error), .noRoute(let error):
-            "Ask the operator of \(Self.sender(error)) why it does not forward to \(target.shownHost)."
-        case .ends(let router):
-            "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider") about \(target.shownHost)."
-        case .largePackets:
-            "Lower the MTU of the way (ip link set LINK mtu 1400), or allow ICMP \"packet too big\" through its firewalls."
-        }
-    }
-
     var code: String {
         switch self {
         case .loop: "routingLoop"

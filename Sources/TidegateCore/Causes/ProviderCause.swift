@@ -24,18 +24,6 @@ extension ProviderCause: CauseKind {
         }
     }
 
-    func advice(for target: Target) -> String {
-        switch self {
-        case .nothingBeyond(let gateway):
-            "Ask the provider, or look at the uplink of \(gateway.map { "\($0)" } ?? "the gateway"): this host's side works."
-        case .noRoute(let error):
-            "Look at the uplink and the routes of \(error.offender.map { "\($0)" } ?? "the gateway"), or ask the provider."
-        case .checksFail: "Ask the provider: the gateway is there, and internet checks fail."
-        case .portal(let location):
-            "Log in to the captive portal: open \(location ?? "any http page") in a browser on this network."
-        }
-    }
-
     var code: String {
         switch self {
         case .nothingBeyond: "nothingBeyondGateway"

@@ -26,23 +26,6 @@ extension ResolverCause: CauseKind {
         }
     }
 
-    func advice(for target: Target) -> String {
-        switch self {
-        case .silent(let servers):
-            "Check \(servers.count == 1 ? "\(servers[0])" : "the resolvers"), or name another one in /etc/resolv.conf."
-        case .refused(let server):
-            server.isLoopback
-                ? "Start this host's own resolver (such as systemd-resolved) at \(server)."
-                : "Start the name server on \(server), or name another one in /etc/resolv.conf."
-        case .fails(let server, code: _):
-            "Repair \(Self.subject(server)), or name another one in /etc/resolv.conf."
-        case .denies:
-            "Ask another resolver, or log in: a filter or a captive portal answers for this one."
-        case .blocks(let server, let name, answer: _):
-            "Take \(name) off the block list of \(Self.subject(server)), or ask another resolver."
-        }
-    }
-
     var code: String {
         switch self {
         case .silent: "resolverSilent"

@@ -19,16 +19,6 @@ extension RouterCause: CauseKind {
         }
     }
 
-    func advice(for target: Target) -> String {
-        switch self {
-        case .absent(let address, let link):
-            "Check that the gateway \(address) is on and attached to the link of \(link)."
-        case .silent(let address, let link, lastConfirmed: _):
-            "Restart the gateway \(address), or check what connects \(link) to it."
-        case .prohibits(let error): "Allow \(target) in the firewall of \(Self.sender(error))."
-        }
-    }
-
     var code: String {
         switch self {
         case .absent: "gatewayAbsent"

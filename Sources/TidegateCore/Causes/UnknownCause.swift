@@ -17,16 +17,6 @@ extension UnknownCause: CauseKind {
         }
     }
 
-    func advice(for target: Target) -> String {
-        switch self {
-        case .routerOrProvider(let gateway):
-            "Ask the gateway itself, by its own page or console at \(gateway): whether it has a link to the provider tells."
-        case .silence:
-            "Try a second host elsewhere: if it answers, the failure is on the way to \(target.shownHost) or there."
-        case .notEnoughTime: "Try again with more time (--timeout)."
-        }
-    }
-
     var code: String {
         switch self {
         case .routerOrProvider: "routerOrProvider"

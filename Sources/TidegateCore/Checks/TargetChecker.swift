@@ -18,12 +18,12 @@ extension TargetCheck {
         /// What the kernel would do with a packet to the target.
         package var verdict: Verdict
         /// What became of checks of other targets on the same path.
-        package var peers: PeerHistory.Evidence
+        package var peers: PeerEvidence
 
         /// A request from its parts.
         package init(
             target: Target, check: TargetCheck, addresses: [IPAddress], unresolved: ResolveFailure? = nil,
-            verdict: Verdict, peers: PeerHistory.Evidence = .init()
+            verdict: Verdict, peers: PeerEvidence = .init()
         ) {
             self.target = target
             self.check = check

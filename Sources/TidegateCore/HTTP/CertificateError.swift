@@ -60,22 +60,6 @@ extension CertificateError {
         return parts.count == 5 ? "\(parts[1]) \(parts[0]) \(parts[3])" : text
     }
 
-    /// What to do about it, in one sentence.
-    func advice(for target: Target) -> String {
-        switch self {
-        case .expired: "Renew the certificate of \(target); if it is valid, this host's clock is wrong (date)."
-        case .notYetValid: "Check this host's clock (date): the certificate of \(target) is from the future."
-        case .selfSigned:
-            "Give \(target) a certificate of an authority, or trust this one: --cacert FILE."
-        case .unknownIssuer:
-            "Trust its authority (--cacert FILE), or let \(target) send its intermediate certificates."
-        case .wrongName:
-            "Use a name that the certificate is for, or give \(target) a certificate for \(target.shownHost)."
-        case .revoked: "Give \(target) a new certificate."
-        case .other: "Look at the certificate: openssl s_client -connect \(target.host):\(target.port ?? 443)."
-        }
-    }
-
     /// The error for programs.
     var code: String {
         switch self {

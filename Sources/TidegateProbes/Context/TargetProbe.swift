@@ -67,8 +67,8 @@ struct ProbeContext: Sendable {
         // Of another way out a diagnosis says nothing.
         let found = source.isBound ? nil : self.environment.network.diagnosis(address.address.family)
         return FailureEvidence(
-            failure: failure, stage: stage, peer: address.address, before: address.verdict, after: address.verdict,
-            gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
+            failure: failure, stage: stage, peer: address.address, before: address.verdict, after: address.verdict
+        ).adding(found)
     }
 }
 

@@ -131,11 +131,11 @@ struct DNSProbe: TargetProbe {
             evidence.failure = .timedOut
             // A datagram may be lost anywhere.
             if self.options.transport == .udp { evidence.stage = nil }
-            self.fail(.timedOut, evidence, &findings)
+            findings.fail(.timedOut, evidence)
         case DNSExchange.Failure.closed:
             evidence.failure = .reset
             evidence.socketError = .reset
-            self.fail(.reset, evidence, &findings)
+            findings.fail(.reset, evidence)
         case DNSExchange.Failure.malformed:
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
         case DNSExchange.Failure.refused(let error, let code, let local):
@@ -156,7 +156,7 @@ struct DNSProbe: TargetProbe {
             (evidence.failure, evidence.text) = (failure.failure, failure.text)
             evidence.socketError = failure.socketError
             evidence.lacksClientCertificate = failure.lacksClientCertificate
-            self.fail(ProbeFailureReason(failure.failure), evidence, &findings)
+            findings.fail(ProbeFailureReason(failure.failure), evidence)
         }
     }
 
@@ -164,12 +164,6 @@ struct DNSProbe: TargetProbe {
         var evidence = evidence
         evidence.socketError = SocketError(errorNumber: error.errnoCode)
         if let peer = evidence.peer, self.source.explains(evidence.socketError, at: peer, &findings) { return }
-        self.fail(evidence.socketError == .reset ? .reset : .connectFailed, evidence, &findings)
-    }
-
-    private func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
-        let attribution = FaultClassifier.attribution(of: evidence)
-        findings.fail(
-            reason, attribution?.party ?? .unknown, attribution?.evidence.first ?? "no answer, and nothing says why")
+        findings.fail(evidence.socketError == .reset ? .reset : .connectFailed, evidence)
     }
 }

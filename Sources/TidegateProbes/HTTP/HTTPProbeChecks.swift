@@ -1,7 +1,6 @@
 internal import HTTPTypes
 internal import TidegateCEL
 internal import TidegateCore
-internal import TidegateRegex
 internal import TidegateTransfer
 
 /// Decides whether an answer is a success.

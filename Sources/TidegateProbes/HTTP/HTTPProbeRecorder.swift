@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -69,7 +70,7 @@ struct HTTPProbeRecorder {
         if !outcome.isConnected, let peer = outcome.peer, source.explains(outcome.socketError, at: peer, &findings) {
             return
         }
-        let attribution = FaultClassifier.attribution(of: self.evidence(failure, exchange))
+        let attribution = DecisionTable.attribution(of: self.evidence(failure, exchange))
         // Of connections and silence libcurl's own text says no more than the evidence.
         let isAboutConnection = attribution?.isAboutConnection ?? false || failure == .timedOut
         let text = (isAboutConnection ? attribution?.evidence.first : nil) ?? outcome.text
@@ -91,20 +92,12 @@ struct HTTPProbeRecorder {
 
     private func evidence(_ failure: TaskFailure, _ exchange: HTTPProbeExchange) -> FailureEvidence {
         let (outcome, verdict) = (exchange.outcome, exchange.verdict)
-        let connect = outcome.failedConnect
         let family = outcome.peer?.family ?? verdict.path?.source?.family ?? .ipv4
         // Of another way out a diagnosis says nothing.
         let found = self.probe.source.isBound ? nil : self.probe.environment.network.diagnosis(family)
-        var evidence = FailureEvidence(
-            failure: failure, stage: outcome.stage, status: outcome.head?.status, socketError: outcome.socketError,
-            refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,
-            isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
-            text: outcome.text, before: verdict, after: verdict, gateway: found?.gateway ?? .unknown,
-            witnesses: found?.witnesses ?? [])
-        evidence.lacksClientCertificate = outcome.lacksClientCertificate
-        evidence.proxyAnswer = outcome.proxyAnswer
+        var evidence = FailureEvidence(failure, outcome, before: verdict, after: verdict)
         evidence.proxy = exchange.proxy.map { "\($0)" }
-        return evidence
+        return evidence.adding(found)
     }
 }
 

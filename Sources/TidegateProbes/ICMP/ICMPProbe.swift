@@ -73,13 +73,13 @@ struct ICMPProbe: TargetProbe {
                     + "\(self.options.hopLimit)")
         case .refused(let error):
             evidence.refusal = error
-            self.fail(error.kind == .timeExceeded ? .ttlExceeded : .unreachable, evidence, &findings)
+            findings.fail(error.kind == .timeExceeded ? .ttlExceeded : .unreachable, evidence)
         case .tooLong(let mtu, let router):
             self.failTooLong(mtu, router, address, &findings)
         case .silent:
             evidence.failure = .timedOut
             evidence.stage = nil
-            self.fail(.timedOut, evidence, &findings)
+            findings.fail(.timedOut, evidence)
         case .failed(let failure): self.fail(failure, evidence, &findings)
         }
     }
@@ -93,12 +93,6 @@ struct ICMPProbe: TargetProbe {
         findings.fail(
             .fragmentationNeeded, router == nil ? .mine : .path,
             "\(place) has an MTU\(limit), which the packet does not fit into")
-    }
-
-    private func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
-        let attribution = FaultClassifier.attribution(of: evidence)
-        findings.fail(
-            reason, attribution?.party ?? .unknown, attribution?.evidence.first ?? "no answer, and nothing says why")
     }
 
     private func fail(_ failure: EchoClient.Failure, _ evidence: FailureEvidence, _ findings: inout ProbeFindings) {
@@ -123,7 +117,7 @@ struct ICMPProbe: TargetProbe {
             }
             var evidence = evidence
             (evidence.socketError, evidence.isImmediate) = (error, true)
-            self.fail(.unreachable, evidence, &findings)
+            findings.fail(.unreachable, evidence)
         }
     }
 }

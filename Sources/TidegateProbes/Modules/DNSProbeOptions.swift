@@ -1,6 +1,6 @@
 internal import TidegateCore
 internal import TidegateNetwork
-package import TidegateRegex
+package import TidegateCEL
 
 /// What the prober `dns` asks, and what it takes for a success.
 package struct DNSProbeOptions: Sendable, Hashable {

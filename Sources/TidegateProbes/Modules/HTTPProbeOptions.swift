@@ -1,7 +1,6 @@
 package import HTTPTypes
 package import TidegateCEL
 package import TidegateCore
-package import TidegateRegex
 package import TidegateSession
 
 /// What the prober `http` asks, and what it takes for a success.

@@ -1,4 +1,4 @@
-package import TidegateRegex
+package import TidegateCEL
 
 /// What the probers `tcp` and `unix` say to a server, and what they take for a success.
 package struct StreamProbeOptions: Sendable, Hashable {

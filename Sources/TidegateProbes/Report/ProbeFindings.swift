@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// What a probe finds while it runs.
@@ -60,6 +61,13 @@ struct ProbeFindings {
         self.failure = ProbeReport.Failure(reason: reason.label, party: party, text: text)
     }
 
+    /// Records why the probe fails, and whose failure the evidence says that it is.
+    mutating func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence) {
+        let attribution = DecisionTable.attribution(of: evidence)
+        self.fail(
+            reason, attribution?.party ?? .unknown, attribution?.evidence.first ?? "no answer, and nothing says why")
+    }
+
     /// Records that this host has no path to the target.
     mutating func gate(_ reason: UnreachableReason, _ text: String) {
         self.isGated = true
@@ -87,7 +95,7 @@ struct ProbeFindings {
 
     /// Records whose failure it was, once that is known; the reason stays.
     mutating func explain(_ cause: Cause) {
-        self.isOutage = [.gateway, .upstream, .resolver].contains(cause.party)
+        self.isOutage = cause.party.isWayOut || cause.party == .resolver
         self.failure?.party = cause.party
         self.failure?.text = cause.description
         self.log.add(.error, cause.description, [("party", cause.party.label)], at: self.time.wall())

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 package import TidegateCore
 
 /// The state machine of scheduled probes: when they run, and what their runs say of their targets.
@@ -110,7 +111,7 @@ extension ProbeReport {
     // There was no path or no memory, or what was asked lies beyond a gateway, a provider or a resolver that is down.
     fileprivate var isInconclusive: Bool {
         guard let failure = self.failure else { return false }
-        return self.isGated || self.isOutage || failure.party == .gateway || failure.party == .upstream
+        return self.isGated || self.isOutage || failure.party.isWayOut
             || failure.reason == ProbeFailureReason.noMemory.label
     }
 }

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -18,19 +19,13 @@ extension ProbeContext {
         _ findings: inout ProbeFindings
     ) async {
         if failure.stage == .connect, source.explains(failure.socketError, at: address.address, &findings) { return }
-        let network = self.environment.network
-        // Of another way out a diagnosis says nothing.
-        let found = source.isBound ? nil : network.diagnosis(address.address.family)
+        var evidence = self.evidence(failure.failure, at: address, from: source, stage: failure.stage)
         // The kernel may have changed its mind meanwhile.
-        let after = source.isBound ? address.verdict : await network.route(address.address).verdict
-        var evidence = FailureEvidence(
-            failure: failure.failure, stage: failure.stage, socketError: failure.socketError,
-            refusal: failure.refusal?.error, peer: address.address, local: failure.refusal?.local,
-            isImmediate: failure.isImmediate, text: failure.text, before: address.verdict, after: after,
-            gateway: found?.gateway ?? .unknown,
-            witnesses: found?.witnesses ?? [])
-        evidence.lacksClientCertificate = failure.lacksClientCertificate
-        let attribution = FaultClassifier.attribution(of: evidence)
+        if !source.isBound { evidence.after = await self.environment.network.route(address.address).verdict }
+        (evidence.socketError, evidence.isImmediate) = (failure.socketError, failure.isImmediate)
+        (evidence.refusal, evidence.local) = (failure.refusal?.error, failure.refusal?.local)
+        (evidence.text, evidence.lacksClientCertificate) = (failure.text, failure.lacksClientCertificate)
+        let attribution = DecisionTable.attribution(of: evidence)
         let isAboutConnection = attribution?.isAboutConnection ?? false || failure.failure == .timedOut
         findings.fail(
             ProbeFailureReason(failure.failure), attribution?.party ?? .unknown,

@@ -1,6 +1,6 @@
 internal import NIOCore
 internal import TidegateCore
-internal import TidegateRegex
+internal import TidegateCEL
 
 /// What a probe says on a connection and expects to hear, step by step.
 struct StreamDialogue {

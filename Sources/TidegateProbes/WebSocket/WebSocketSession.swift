@@ -1,6 +1,6 @@
 internal import HTTPTypes
 internal import TidegateCore
-internal import TidegateRegex
+internal import TidegateCEL
 
 /// One WebSocket connection of a probe, from its beginning to its end.
 struct WebSocketSession {

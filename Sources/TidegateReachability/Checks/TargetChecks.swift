@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Makes the checks of configured targets on their schedule, and keeps what they find.

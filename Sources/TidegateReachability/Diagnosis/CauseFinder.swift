@@ -1,65 +1,123 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Finds the cause behind a failed rung of one family.
+/// Collects the evidence of a failed rung of one family, and asks for its cause.
 struct CauseFinder {
     let findings: LadderFindings
     let path: PathFindings?
 
     /// What is wrong, and on which rung.
     func cause(of report: RungReport) -> (cause: Cause, rung: Rung) {
-        let cause = self.overridden(self.plainCause(of: report))
-        // A gateway without a way to anything is the internet's failure; without one to this host, that of its rung.
-        if case .provider(.noRoute) = cause, !self.witnesses.isEmpty, !self.witnesses.contains(where: \.isBeyondGateway)
-        {
-            return (cause, .internet)
-        }
-        return (cause, CauseFinder.rung(of: cause, shownBy: report.rung))
+        let cause = DecisionTable.cause(of: self.evidence(of: report))
+        return (cause, DecisionTable.rung(of: cause, shownBy: report.rung, self.witnesses))
     }
 
-    static func rung(of cause: Cause, shownBy rung: Rung) -> Rung {
-        switch cause {
-        case .router(.absent), .router(.silent): .gateway
-        case .provider(.nothingBeyond), .provider(.checksFail), .provider(.portal): .internet
-        case .resolver: .dns
-        case .router(.prohibits), .provider(.noRoute), .thisHost, .onTheWay, .server, .unknown: rung
-        }
+    /// The cause of a silence on this path.
+    func silence(_ silent: SilenceEvidence.Silent) -> Cause {
+        guard let path = self.path else { return .unknown(.silence) }
+        return DecisionTable.cause(
+            of: SilenceEvidence(
+                silent: silent, gateway: path.gatewayEvidence, witnesses: self.witnesses,
+                losesLargePackets: path.losesLargePackets))
     }
 
-    // An address from /etc/hosts that does not work is the file's failure, if DNS says another one.
-    private func overridden(_ cause: Cause) -> Cause {
-        guard let name = self.findings.name, let address = self.path?.subject.address,
-            case .target? = self.path?.subject,
-            name.isFromHostsFile(address)
-        else { return cause }
-        switch cause {
-        case .server(.refused), .server(.gone), .server(.absent), .server(.portSilent), .server(.silent), .onTheWay,
-            .unknown(.silence), .thisHost(.nothingListens):
-            let dns = name.answered(address.family)
-            return dns.contains(address) ? cause : .thisHost(.hostsFile(name.name, address: address, dns: dns))
-        default: return cause
+    // MARK: Evidence
+
+    private var evidence: FailureEvidence {
+        // That this host has a path says its own rung.
+        let verdict = Verdict(level: .unknown, path: self.path?.verdict.path, notes: self.path?.verdict.notes ?? [])
+        var evidence = FailureEvidence(
+            failure: .timedOut, peer: self.path?.subject.address, before: verdict, after: verdict)
+        evidence.isOfThisPath = true
+        guard let path = self.path else { return evidence }
+        (evidence.gateway, evidence.witnesses) = (path.gatewayEvidence, self.witnesses)
+        evidence.losesLargePackets = path.losesLargePackets
+        if case .target(let address) = path.subject, let name = self.findings.name, name.isFromHostsFile(address) {
+            evidence.hostsEntry = HostsEntry(name: name.name, address: address, dns: name.answered(address.family))
         }
+        return evidence
     }
 
-    private func plainCause(of report: RungReport) -> Cause {
-        guard let reason = report.reason else { return .unknown(.silence) }
-        switch reason {
+    private func evidence(of report: RungReport) -> FailureEvidence {
+        var evidence = self.evidence
+        evidence.rung = report.rung
+        switch report.reason {
+        case nil: (evidence.gateway, evidence.witnesses) = (.unknown, [])
         case .monitorDown, .noInterface, .adminDown, .noCarrier, .dormant, .flapping, .lowerLayerDown, .noAddress,
             .linkLocalOnly, .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed,
-            .noSourceAddress,
-            .noSuchInterface, .notAHost:
-            return .thisHost(.kernel(self.refusal(reason, report)))
-        case .gatewayUnresolved, .gatewaySilent: return self.silence(.target)
-        case .resolverNoRoute, .resolverTimeout, .resolverFailed, .nameNotFound:
-            return NameCauseFinder(findings: self.findings, path: self.path).cause(of: reason, self)
-        case .portal, .limited: return self.internet(reason)
-        case .refused, .hostUnreachable, .timeout, .tlsFailed, .httpError: return self.target(report, reason)
+            .noSourceAddress, .noSuchInterface, .notAHost:
+            evidence.kernel = report.reason.map { self.refusal($0, report) }
+        case .gatewayUnresolved, .gatewaySilent: break
+        case .resolverNoRoute: self.addRefusedQuestion(to: &evidence)
+        case .resolverTimeout, .resolverFailed, .nameNotFound:
+            evidence.failure = .resolveFailed
+            evidence.lookup = report.reason.flatMap { self.findings.name?.failure($0, self.wantedFamily) }
+        case .portal, .limited:
+            evidence.internet = report.reason == .portal ? .portal(location: nil) : .failing
+            if case .portal(let location)? = self.path?.internet.map(ConnectivityEvaluator.connectivity) {
+                evidence.internet = .portal(location: location)
+            }
+        case .refused, .hostUnreachable, .timeout, .tlsFailed, .httpError: self.addAnswer(report, to: &evidence)
+        }
+        return evidence
+    }
+
+    /// The cause of a name that is answered with an address that no public name has.
+    func cause(ofBlocked name: String, by server: IPAddress?, answer: IPAddress) -> Cause {
+        var evidence = self.evidence
+        (evidence.failure, evidence.lookup) = (.resolveFailed, .blocked(name, by: server, answer: answer))
+        return DecisionTable.cause(of: evidence)
+    }
+
+    private var wantedFamily: AddressFamily? { self.findings.families.count == 1 ? self.findings.families.first : nil }
+
+    // A router's error about a name server, or this host's.
+    private func addRefusedQuestion(to evidence: inout FailureEvidence) {
+        for server in self.findings.name?.servers ?? [] {
+            for case .unreachable(let refusal?) in server.outcomes {
+                (evidence.failure, evidence.refusal, evidence.peer) = (.connectFailed, refusal, server.server)
+                evidence.local = server.verdict.path?.source
+                return
+            }
+        }
+        guard self.findings.name != nil else { return evidence.failure = .resolveFailed }
+        evidence.kernel = self.refusal(.resolverNoRoute, nil)
+    }
+
+    // What the target answered, or how far a check of it came.
+    private func addAnswer(_ report: RungReport, to evidence: inout FailureEvidence) {
+        let answer = self.path.flatMap { $0.web[$0.subject.address] } ?? HTTPCheck.Result(reached: nil)
+        (evidence.text, evidence.local) = (answer.text, answer.local)
+        switch report.rung {
+        case .tls, .http:
+            evidence.socketError = answer.isBrokenOff ? .reset : nil
+            if report.rung == .tls {
+                (evidence.failure, evidence.stage, evidence.handshake) = (.tlsFailed, .tls, answer.handshake)
+                (evidence.certificateError, evidence.certificate) = (answer.certificateError, answer.certificate)
+            } else {
+                (evidence.failure, evidence.stage, evidence.status) = (.protocolError, .response, answer.status)
+                if answer.status != nil { evidence.failure = .httpStatus }
+            }
+            guard answer.status == nil, answer.certificateError == nil,
+                WebRungs.isLate(answer) || answer.isBrokenOff && report.rung == .http
+            else {
+                break
+            }
+            evidence.failure = .timedOut
+            if WebRungs.isLate(answer) { (evidence.handshake, evidence.socketError) = (nil, nil) }
+            // The connection stands.
+            evidence.witnesses.append(Witness(.target, .destination))
+        default:
+            evidence.refusal = answer.refusal ?? self.path?.neighbourRefusal
+            if report.reason == .refused, self.path != nil { evidence.socketError = .refused }
+            evidence.port = self.findings.target.target.port
         }
     }
 
     // MARK: The kernel
 
-    func refusal(_ reason: UnreachableReason, _ report: RungReport?) -> HostCause.KernelRefusal {
+    private func refusal(_ reason: UnreachableReason, _ report: RungReport?) -> HostCause.KernelRefusal {
         let family = self.path?.subject.address.family ?? .ipv4
         let link = self.path.flatMap { LinkRungs.link(of: $0, reason, among: self.findings.links) }
         return HostCause.KernelRefusal(
@@ -75,16 +133,7 @@ struct CauseFinder {
         }
     }
 
-    // MARK: Silence
-
-    /// The cause of a silence on this path.
-    func silence(_ silent: SilenceEvidence.Silent) -> Cause {
-        guard let path = self.path else { return .unknown(.silence) }
-        return SilenceClassifier.cause(
-            of: SilenceEvidence(
-                silent: silent, gateway: path.gatewayEvidence, witnesses: self.witnesses,
-                losesLargePackets: path.losesLargePackets))
-    }
+    // MARK: Witnesses
 
     /// Everybody else who was asked over this path.
     var witnesses: [Witness] {
@@ -115,84 +164,6 @@ struct CauseFinder {
             }
             return Witness(.resolver, hasAnswered ? .beyond(server.server) : .nothing)
         }
-    }
-
-    private func internet(_ reason: UnreachableReason) -> Cause {
-        if case .portal(let location)? = self.path?.internet.map(ConnectivityEvaluator.connectivity) {
-            return .provider(.portal(location: location))
-        }
-        if reason == .portal { return .provider(.portal(location: nil)) }
-        let cause = self.silence(.target)
-        if case .provider = cause { return cause }
-        if case .router = cause { return cause }
-        return .provider(.checksFail)
-    }
-
-    // MARK: The target
-
-    private func target(_ report: RungReport, _ reason: UnreachableReason) -> Cause {
-        let answer = self.path.flatMap { $0.web[$0.subject.address] } ?? HTTPCheck.Result(reached: nil)
-        switch report.rung {
-        case .tls: return self.handshake(answer)
-        case .http: return self.response(answer)
-        default: return self.connection(answer, reason)
-        }
-    }
-
-    private func connection(_ answer: HTTPCheck.Result, _ reason: UnreachableReason) -> Cause {
-        guard let path = self.path else { return .unknown(.silence) }
-        if let refusal = answer.refusal ?? path.neighbourRefusal {
-            return self.cause(of: refusal, from: answer.local, path.subject.address)
-        }
-        if reason == .refused {
-            return path.verdict.notes.contains(.thisHost)
-                ? .thisHost(.nothingListens(path.subject.address, port: self.findings.target.target.port))
-                : .server(.refused)
-        }
-        return self.silence(.target)
-    }
-
-    /// The cause behind an ICMP error about `destination`.
-    func cause(of error: ICMPError, from local: IPAddress?, _ destination: IPAddress) -> Cause {
-        let networkPath = self.path?.verdict.path
-        let sender: ICMPErrorClassifier.Sender =
-            if error.offender == nil || error.isFrom(local) || error.isFrom(networkPath?.source) {
-                .thisHost
-            } else if error.isFrom(destination) {
-                .destination
-            } else {
-                error.isFrom(networkPath?.gateway) ? .gateway : .router
-            }
-        return ICMPErrorClassifier.cause(
-            of: error,
-            .init(
-                sender: sender, destination: destination, link: networkPath?.interface ?? "the link",
-                gateway: networkPath?.gateway, witnesses: self.witnesses))
-    }
-
-    private func handshake(_ answer: HTTPCheck.Result) -> Cause {
-        if let error = answer.certificateError { return .server(.certificate(error, answer.certificate)) }
-        if WebRungs.isLate(answer) {
-            return self.path?.losesLargePackets == true ? .onTheWay(.largePackets) : .server(.handshakeSilent)
-        }
-        switch answer.handshake {
-        case .notTLS: return .server(.notTLS)
-        case .brokenOff: return .server(.handshakeReset)
-        case .refused, .notAccepted, nil:
-            if answer.isBrokenOff { return .server(.handshakeReset) }
-            return .server(.handshakeRefused(answer.text.isEmpty ? "the TLS handshake failed" : answer.text))
-        }
-    }
-
-    private func response(_ answer: HTTPCheck.Result) -> Cause {
-        if let status = answer.status {
-            let isRequest = (400..<500).contains(status) && status != 408 && status != 429
-            return isRequest ? .thisHost(.request(status: status)) : .server(.status(status))
-        }
-        if WebRungs.isLate(answer) {
-            return self.path?.losesLargePackets == true ? .onTheWay(.largePackets) : .server(.responseSilent)
-        }
-        return answer.isBrokenOff ? .server(.responseReset) : .server(.notHTTP)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 package import TidegateCore
 
 /// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time.
@@ -79,11 +80,12 @@ extension TargetCheck.Request {
 
     private func failure(_ answer: HTTPCheck.Result, at address: IPAddress) -> TargetCheck.Outcome.Failure? {
         guard let reason = WebRungs.failure(answer, self.lastStage) else { return nil }
-        let evidence = FailureEvidence(
-            failure: answer.failure ?? .httpStatus, stage: self.failedStage(answer), status: answer.status,
-            socketError: answer.socketError, refusal: answer.refusal, peer: address, local: answer.local,
-            text: answer.text, before: self.verdict, after: self.verdict, peers: self.peers)
-        let attribution = FaultClassifier.attribution(of: evidence)
+        var evidence = FailureEvidence(
+            failure: answer.failure ?? .httpStatus, stage: self.failedStage(answer), peer: address,
+            before: self.verdict, after: self.verdict)
+        (evidence.status, evidence.socketError, evidence.refusal) = (answer.status, answer.socketError, answer.refusal)
+        (evidence.local, evidence.text, evidence.peers) = (answer.local, answer.text, self.peers)
+        let attribution = DecisionTable.attribution(of: evidence)
         let text = answer.text.isEmpty ? attribution?.evidence.first ?? reason.description : answer.text
         return .init(reason: reason, party: attribution?.party ?? reason.party, text: text)
     }

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateAttribution
 package import TidegateCore
 
 /// Diagnoses this host whenever ``DiagnosisSchedule`` says so, keeps the latest result, and revises the attribution of
@@ -11,12 +12,6 @@ package final class HostDiagnostics: Sendable {
         var silent = SilentAttempts()
         var running: Task<Bool, Never>?
     }
-
-    /// How long a diagnosis counts as evidence, and a silent attempt may be revised.
-    static let lifetime = Duration.seconds(30)
-    private static let limit = Duration.seconds(5)
-    // A result that is no older is used for other targets, too.
-    private static let freshness = Duration.seconds(2)
 
     private let diagnostics: PathDiagnostics
     private let bus: EventBus
@@ -45,7 +40,7 @@ package final class HostDiagnostics: Sendable {
     package func evidence(_ family: AddressFamily) -> SilenceEvidence? {
         let now = self.time.monotonic()
         return self.state.withLock { state in
-            guard let ended = state.endedAt, now - ended <= HostDiagnostics.lifetime else { return nil }
+            guard let ended = state.endedAt, now - ended <= Thresholds.evidenceAge else { return nil }
             var evidence = state.evidence[family]
             evidence?.moment = ended
             return evidence
@@ -109,23 +104,23 @@ package final class HostDiagnostics: Sendable {
     /// The same of an address that a gateway leads to; without an address, of names that nobody resolves.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.time.monotonic() - $0 }
-        if age.map({ $0 > HostDiagnostics.freshness }) ?? true { await self.diagnose() }
+        if age.map({ $0 > Thresholds.diagnosisReuse }) ?? true { await self.diagnose() }
         let cause: Cause?
         if let address {
             guard let gateway, gateway != address, let evidence = self.evidence(address.family),
                 evidence.gateway.address == gateway
             else { return nil }
-            cause = SilenceClassifier.cause(of: evidence)
+            cause = DecisionTable.cause(of: evidence)
         } else {
             cause = self.latest?.explanation.cause
         }
-        return cause.flatMap { [.gateway, .upstream].contains($0.party) ? $0 : nil }
+        return cause.flatMap { $0.party.isWayOut ? $0 : nil }
     }
 
     private func diagnoseAlone() async -> Bool {
         let start = self.time.monotonic()
         let found = await self.diagnostics.diagnoseHost(
-            walksToInternet: self.walksToInternet, within: HostDiagnostics.limit)
+            walksToInternet: self.walksToInternet, within: Thresholds.hostDiagnosis)
         let (now, wall) = (self.time.monotonic(), self.time.wall())
         // What was found until it was cancelled says nothing.
         guard !Task.isCancelled else {

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -49,7 +50,7 @@ struct LadderComposer {
         // Without a walk nobody beyond the gateway was asked.
         guard path.walk != nil else { return Explanation.Ladder(family: self.family, rungs: rungs) }
         let cause = finder.silence(.target)
-        return self.ladder(rungs, cause, CauseFinder.rung(of: cause, shownBy: .internet))
+        return self.ladder(rungs, cause, DecisionTable.rung(of: cause, shownBy: .internet))
     }
 
     private func proof(_ witnesses: [Witness]) -> String {
@@ -132,7 +133,8 @@ struct LadderComposer {
     private func blocked(_ rungs: [RungReport]) -> (report: RungReport, cause: Cause)? {
         guard let name = self.findings.name, let blocked = name.blocked, rungs.contains(where: { $0.status == .bad })
         else { return nil }
-        let cause = Cause.resolver(.blocks(blocked.server, name: name.name, answer: blocked.answer))
+        let finder = CauseFinder(findings: self.findings, path: self.findings.paths[self.family])
+        let cause = finder.cause(ofBlocked: name.name, by: blocked.server, answer: blocked.answer)
         let evidence = rungs.first { $0.rung == .dns }?.evidence ?? []
         return (RungReport(rung: .dns, status: .bad, reason: .resolverFailed, evidence: evidence), cause)
     }

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 

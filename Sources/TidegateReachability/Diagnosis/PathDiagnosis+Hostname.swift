@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -92,7 +93,7 @@ extension PathDiagnosis {
     }
 
     private func walked(to servers: [ResolverFindings]) async -> Meanwhile {
-        guard await self.pause(for: SilenceTiming.patience),
+        guard await self.pause(for: Thresholds.patience),
             let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server,
             let walk = await self.walk(to: server, self.diagnostics.dependencies.resolvers.port)
         else { return Meanwhile() }
@@ -100,7 +101,7 @@ extension PathDiagnosis {
     }
 
     private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> Meanwhile {
-        guard await self.pause(for: SilenceTiming.patience),
+        guard await self.pause(for: Thresholds.patience),
             let path = await self.defaultPath(family, watching: false), path.verdict.level >= .routed,
             let gateway = path.verdict.path?.gateway
         else { return Meanwhile() }

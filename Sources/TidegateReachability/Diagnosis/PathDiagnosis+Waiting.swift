@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -33,7 +34,7 @@ extension PathDiagnosis {
                 group.addTask { .web(await requests.results()) }
                 group.addTask { .smallPackets(pass: await requests.smallPacketsPass()) }
             }
-            let delay = requests == nil ? .zero : SilenceTiming.patience
+            let delay = requests == nil ? .zero : Thresholds.patience
             group.addTask { await self.walks(known, after: delay) }
             group.addTask { .neighbour(await self.neighbourRefusal(known, after: delay, since: start)) }
             for await answer in group {
@@ -69,8 +70,8 @@ extension PathDiagnosis {
     // How long a silent target is waited for, from the first packet to it; nil for its whole time.
     private func patience(_ path: PathFindings, _ requests: TargetRequests) -> Duration? {
         if requests.isSent { return nil }
-        if path.isSilenceExplained { return SilenceTiming.certainty }
-        return requests.isInHandshake(path) ? SilenceTiming.handshake : nil
+        if path.isSilenceExplained { return Thresholds.certainty }
+        return requests.isInHandshake(path) ? Thresholds.handshake : nil
     }
 
     private func walks(_ path: PathFindings, after patience: Duration) async -> Answer {
@@ -115,7 +116,7 @@ extension PathDiagnosis {
             let networkPath = path.verdict.path, networkPath.gateway == nil, path.gateway.resolvesNeighbours,
             !path.verdict.notes.contains(.thisHost), await self.pause(for: patience)
         else { return nil }
-        let limit = min(self.rest, SilenceTiming.untilCertain(since: start, at: self.now))
+        let limit = min(self.rest, Thresholds.untilCertain(since: start, at: self.now))
         let probe = await self.diagnostics.dependencies.udpProbe(address.onLink(networkPath.index), within: limit)
         let (type, code): (UInt8, UInt8) = address.family == .ipv4 ? (3, 1) : (1, 3)
         let own = ICMPError(offender: nil, type: type, code: code)
@@ -141,7 +142,7 @@ extension PathDiagnosis {
             later.udpProbe = .unresolved(nil)  // the kernel had given it up before
             return later
         }
-        let rest = min(self.rest, SilenceTiming.untilCertain(since: start, at: self.now))
+        let rest = min(self.rest, Thresholds.untilCertain(since: start, at: self.now))
         let second = await self.diagnostics.dependencies.udpProbe(place, within: rest)
         return await self.gateway(path, second ?? probe, since: start)
     }

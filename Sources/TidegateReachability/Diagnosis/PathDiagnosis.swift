@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -132,7 +133,7 @@ struct PathDiagnosis: Sendable {
         let isSilent = name?.servers.allSatisfy { !$0.outcomes.contains(where: \.isAnswer) } ?? false
         path = await self.asked(
             path, subject, TargetRequests(self, target, at: usable), isProbed: probed != nil,
-            resolvingLimit: isSilent ? .milliseconds(200) : SilenceTiming.certainty)
+            resolvingLimit: isSilent ? .milliseconds(200) : Thresholds.certainty)
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
     }

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -5,11 +6,6 @@ internal import TidegateNetwork
 struct ReachedFindings {
     let findings: LadderFindings
     let ladders: [Explanation.Ladder]
-
-    // Longer than people wait without asking why.
-    private static let slow = Duration.seconds(3)
-    // Let's Encrypt renews 30 days before the end: with less than 14, renewal has failed.
-    private static let certificateDays = 14
 
     /// The clauses, what matters most first.
     var clauses: [String] {
@@ -55,7 +51,8 @@ struct ReachedFindings {
 
     private var slowness: [String] {
         let longest = self.answers.compactMap(\.phases.processing).max() ?? .zero
-        return longest < ReachedFindings.slow ? [] : ["the first byte came after \(LadderDescriptions.time(longest))"]
+        return longest < Thresholds.slowFirstByte
+            ? [] : ["the first byte came after \(LadderDescriptions.time(longest))"]
     }
 
     private var certificates: [String] {
@@ -63,7 +60,7 @@ struct ReachedFindings {
         let ends = certificates.compactMap { certificate in certificate.expiry.map { ($0, certificate.notAfter) } }
         guard let (end, text) = ends.min(by: { $0.0 < $1.0 }) else { return [] }
         let days = Int((end.seconds - self.findings.wallTime.seconds) / 86_400)
-        guard days < ReachedFindings.certificateDays else { return [] }
+        guard days < Thresholds.certificateDays else { return [] }
         return ["the certificate has \(days) day\(days == 1 ? "" : "s") left (until \(text))"]
     }
 

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Attempts that failed in silence lately, until a diagnosis that began after them has been made.
@@ -37,23 +38,17 @@ struct SilentAttempts: Sendable {
     mutating func revisions(
         by evidence: [AddressFamily: SilenceEvidence], before start: MonotonicTime, at now: MonotonicTime
     ) -> [Revision] {
-        let known = self.attempts.filter { $0.moment <= start && now - $0.moment <= HostDiagnostics.lifetime }
+        let known = self.attempts.filter { $0.moment <= start && now - $0.moment <= Thresholds.evidenceAge }
         self.attempts.removeAll { $0.moment <= start }
         return known.compactMap { attempt in
             let own = attempt.family.map { evidence[$0] } ?? evidence[.ipv4] ?? evidence[.ipv6]
-            var party = FaultParty.unknown
-            if var own {
-                own.silent = attempt.silent
-                party = SilenceClassifier.cause(of: own).party
+            switch own.map({ DecisionTable.revision(of: attempt.party, attempt.silent, by: $0) }) {
+            case .to(let party)?:
+                return Revision(task: attempt.task, attempt: attempt.number, from: attempt.party, to: party)
+            case .unchanged?: break
+            case .undecided?, nil: self.attempts.append(attempt)
             }
-            guard party != .unknown else {
-                self.attempts.append(attempt)
-                return nil
-            }
-            guard party != attempt.party else { return nil }
-            // A server that had answered before stays the one that is silent, unless nothing answers at all.
-            if attempt.party == .theirs, party == .path { return nil }
-            return Revision(task: attempt.task, attempt: attempt.number, from: attempt.party, to: party)
+            return nil
         }
     }
 }

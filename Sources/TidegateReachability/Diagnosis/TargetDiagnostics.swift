@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Finds out why checks of targets fail, as `explain` does.
@@ -16,10 +17,6 @@ package final class TargetDiagnostics: Sendable {
         weak var host: HostDiagnostics?
         var findings: [Target: Finding] = [:]
     }
-
-    /// How long a finding explains further failures of the same kind.
-    private static let interval = Duration.seconds(15)
-    private static let limits = (least: Duration.seconds(2), most: Duration.seconds(5))
 
     private let walksToInternet: Bool
     private let state = Mutex(State())
@@ -45,7 +42,7 @@ package final class TargetDiagnostics: Sendable {
         else { return failure }
         let now = diagnostics.time.monotonic()
         if let finding = self.state.withLock({ $0.findings[request.target] }), finding.reason == failure.reason,
-            now - finding.moment < TargetDiagnostics.interval
+            now - finding.moment < Thresholds.findingAge
         {
             return .init(reason: failure.reason, party: finding.party, text: finding.text)
         }
@@ -53,7 +50,8 @@ package final class TargetDiagnostics: Sendable {
         if failure.reason.isSilence, let cause = await self.state.withLock({ $0.host })?.outage(of: request) {
             return self.found(cause, failure, request, diagnostics)
         }
-        let limit = min(max(request.check.timeout, TargetDiagnostics.limits.least), TargetDiagnostics.limits.most)
+        let (least, most) = (Thresholds.targetDiagnosis.lowerBound, Thresholds.targetDiagnosis.upperBound)
+        let limit = min(max(request.check.timeout, least), most)
         let subject = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
         let explanation = await diagnostics.diagnose(
             subject, within: limit, walksToInternet: self.walksToInternet)

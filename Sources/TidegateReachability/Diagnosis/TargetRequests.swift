@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// The checks of one target at some of its addresses, and what is known of them while they run.
@@ -43,7 +44,7 @@ final class TargetRequests: Sendable {
     /// What came of each address.
     ///
     /// Once one of them works, an address that has not accepted a connection gets no more than
-    /// ``SilenceTiming/certainty``.
+    /// ``Thresholds/certainty``.
     func results() async -> [IPAddress: HTTPCheck.Result] {
         await withTaskGroup(of: End.self) { group in
             for address in self.addresses {
@@ -63,7 +64,7 @@ final class TargetRequests: Sendable {
                 }
                 isEnding = true
                 group.addTask {
-                    _ = await self.diagnosis.pause(for: SilenceTiming.certainty - self.duration)
+                    _ = await self.diagnosis.pause(for: Thresholds.certainty - self.duration)
                     return .timeIsUp
                 }
             }
@@ -78,7 +79,7 @@ final class TargetRequests: Sendable {
     private func request(_ address: IPAddress) -> HTTPCheck.Request {
         var request = HTTPCheck.Request(
             url: self.target.url, address: address, lastStage: self.stage, limit: self.diagnosis.rest)
-        request.connectLimit = SilenceTiming.resolution
+        request.connectLimit = Thresholds.resolution
         request.proxy = self.target.location == nil ? nil : self.target.proxy
         return request
     }
@@ -106,7 +107,7 @@ final class TargetRequests: Sendable {
     /// handshake hangs although the connection stands.
     func smallPacketsPass() async -> Bool {
         guard self.target.location?.scheme == .https, let address = self.addresses.first,
-            await self.diagnosis.pause(for: SilenceTiming.patience), !self.isSent
+            await self.diagnosis.pause(for: Thresholds.patience), !self.isSent
         else { return false }
         var request = HTTPCheck.Request(
             url: self.target.url, address: address, lastStage: .tls, limit: min(self.diagnosis.rest, .seconds(1)))

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// What connections of other programs show about a path.
@@ -23,9 +24,6 @@ struct ConnectionFindings: Sendable, Hashable {
 
 /// The remotes of a report that can say something about the path to one address.
 struct PathRemotes: Sendable, Hashable {
-    // An answer that is older says nothing of a silence that is a second old.
-    private static let freshness = Duration.milliseconds(1500)
-
     private let reports: [RemoteReport]
     private let subject: IPAddress
     private let window: Duration
@@ -38,7 +36,7 @@ struct PathRemotes: Sendable, Hashable {
     /// work any more.
     init(_ report: ConnectionsReport, for subject: IPAddress, within window: Duration) {
         self.subject = subject.withoutZone
-        self.window = min(window, Self.freshness)
+        self.window = min(window, Thresholds.answerAge)
         self.isCurrent = report.listed.map { $0 <= window } ?? false
         self.reports = report.remotes.filter { remote in
             let address = remote.remote.address

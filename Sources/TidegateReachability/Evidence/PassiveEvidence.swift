@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// What requests that succeeded lately show about the paths they took, as long as none has failed in silence since.
@@ -19,8 +20,6 @@ final class PassiveEvidence: EventSink {
         var internetAt: MonotonicTime?
     }
 
-    /// For how long a success counts.
-    static let lifetime = Duration.seconds(30)
     private static let capacity = 8
 
     private let records = Mutex<[SuccessRecord]>([])
@@ -89,9 +88,9 @@ final class PassiveEvidence: EventSink {
     func fresh(from source: IPAddress?, at now: MonotonicTime) -> SuccessRecord? {
         guard let source = source?.withoutZone else { return nil }
         let found = self.records.withLock { records in records.first { $0.source == source } }
-        guard var record = found, now - record.answeredAt <= PassiveEvidence.lifetime else { return nil }
-        if let moment = record.resolvedAt, now - moment > PassiveEvidence.lifetime { record.resolvedAt = nil }
-        if let moment = record.internetAt, now - moment > PassiveEvidence.lifetime { record.internetAt = nil }
+        guard var record = found, now - record.answeredAt <= Thresholds.evidenceAge else { return nil }
+        if let moment = record.resolvedAt, now - moment > Thresholds.evidenceAge { record.resolvedAt = nil }
+        if let moment = record.internetAt, now - moment > Thresholds.evidenceAge { record.internetAt = nil }
         return record
     }
 }

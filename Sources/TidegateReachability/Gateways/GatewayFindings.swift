@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -47,7 +48,7 @@ struct GatewayFindings: Sendable {
     /// a repetition.
     var isUnanswered: Bool {
         guard let probedAgo = self.probedAgo, self.neighbour?.state == .incomplete else { return false }
-        return probedAgo >= SilenceTiming.certainty
+        return probedAgo >= Thresholds.certainty
     }
 
     /// True if the kernel has its link-layer address.

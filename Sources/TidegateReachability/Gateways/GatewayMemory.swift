@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Which gateways have answered during an outage beyond them.
@@ -6,9 +7,6 @@ internal import TidegateCore
 /// Routers limit how often they answer for themselves (RFC 1812, 4.3.2.8; `icmp_ratelimit` of ip-sysctl): one that
 /// answered a diagnosis and is silent to the next one has not died in between, as long as it is found on its link.
 final class GatewayMemory: Sendable {
-    /// How long an answer counts.
-    static let lifetime = Duration.seconds(30)
-
     /// A gateway, and the link that it is on: many links have one of the same address.
     struct Place: Hashable, Sendable {
         var address: IPAddress
@@ -25,7 +23,7 @@ final class GatewayMemory: Sendable {
 
     /// How long ago a gateway answered in the outage that lasts; nil if it did not.
     func answeredAgo(_ gateway: Place, at now: MonotonicTime) -> Duration? {
-        self.answers.withLock { $0[gateway] }.map { now - $0 }.flatMap { $0 <= Self.lifetime ? $0 : nil }
+        self.answers.withLock { $0[gateway] }.map { now - $0 }.flatMap { $0 <= Thresholds.evidenceAge ? $0 : nil }
     }
 
     /// Records what a diagnosis that ends now found about a gateway and about what lies beyond it.
@@ -34,7 +32,7 @@ final class GatewayMemory: Sendable {
     func record(_ gateway: Place, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
         let hasAnswered = findings.hasAnswered || witnesses.contains { $0.reach == .gateway }
         self.answers.withLock { answers in
-            answers = answers.filter { now - $0.value <= Self.lifetime }
+            answers = answers.filter { now - $0.value <= Thresholds.evidenceAge }
             if witnesses.contains(where: \.isBeyondGateway) || findings.answer == .unresolved {
                 answers[gateway] = nil
             } else if !witnesses.isEmpty, hasAnswered {

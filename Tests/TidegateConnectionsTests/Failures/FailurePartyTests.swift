@@ -1,14 +1,18 @@
 import Testing
+import TidegateAttribution
 import TidegateConnections
 import TidegateCore
 
 /// Whose failure an outcome is.
 struct FailurePartyTests {
-    private static func context(
-        _ level: ReachabilityLevel = .routed, gateway: IPAddress? = IPAddress(ipv4: 0x0A00_0001)
-    ) -> FailureParty.Context {
-        FailureParty.Context(
-            verdict: Verdict(level: level, path: NetworkPath(interface: "v0", index: 2, gateway: gateway)))
+    private static func party(
+        _ outcome: ConnectionOutcome, _ level: ReachabilityLevel = .routed,
+        gateway: IPAddress? = IPAddress(ipv4: 0x0A00_0001), _ change: (inout FailureEvidence) -> Void = { _ in }
+    ) -> FaultParty? {
+        let verdict = Verdict(level: level, path: NetworkPath(interface: "v0", index: 2, gateway: gateway))
+        guard var evidence = FailureEvidence(outcome, by: verdict) else { return nil }
+        change(&evidence)
+        return DecisionTable.party(of: evidence)
     }
 
     @Test(
@@ -18,38 +22,31 @@ struct FailurePartyTests {
             (.lost, .unknown), (.abandoned, nil), (.aborted, nil), (.closed, nil), (.established, nil),
         ] as [(ConnectionOutcome, FaultParty?)])
     func plain(_ outcome: ConnectionOutcome, _ party: FaultParty?) {
-        #expect(FailureParty.party(of: outcome, Self.context()) == party)
+        #expect(Self.party(outcome) == party)
     }
 
     @Test("A neighbour on this host's own link that is not found is not the gateway")
     func neighbour() {
-        #expect(FailureParty.party(of: .notSent, Self.context(gateway: nil)) == .theirs)
+        #expect(Self.party(.notSent, gateway: nil) == .theirs)
     }
 
     @Test("Silence beside others that answer is theirs, and with all others the provider's")
     func silence() {
-        var context = Self.context()
-        context.isAnyOtherAnswering = true
-        #expect(FailureParty.party(of: .noAnswer, context) == .theirs)
-        context.group = .silent(count: 3)
-        #expect(FailureParty.party(of: .lost, context) == .upstream)
+        #expect(Self.party(.noAnswer) { $0.remotes = .answering } == .theirs)
+        #expect(Self.party(.lost) { $0.remotes = .silent } == .upstream)
     }
 
     @Test("Resets of many remotes at once come from the way")
     func manyResets() {
-        var context = Self.context()
-        context.resetRemotes = 2
-        #expect(FailureParty.party(of: .reset, context) == .theirs)
-        context.resetRemotes = 3
-        #expect(FailureParty.party(of: .reset, context) == .path)
+        #expect(Self.party(.reset) == .theirs)
+        #expect(Self.party(.reset) { $0.areManyReset = true } == .path)
     }
 
     @Test("Without a path, and while it settles, every failure is this host's", arguments: [true, false])
     func mine(_ isSettling: Bool) {
-        var context = Self.context(isSettling ? .routed : .local)
-        context.isSettling = isSettling
         for outcome in ConnectionOutcome.allCases where outcome.isFailure {
-            #expect(FailureParty.party(of: outcome, context) == .mine, "\(outcome)")
+            let party = Self.party(outcome, isSettling ? .routed : .local) { $0.isSettling = isSettling }
+            #expect(party == .mine, "\(outcome)")
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TidegateAttribution
 import TidegateCore
 import TidegateTestKit
 
@@ -7,7 +8,6 @@ import TidegateTestKit
 
 /// Whose failure the endings of connections are, by everything that is known around them.
 struct RecordedPartyTests {
-    private static let target = IPAddress(ipv4: 0xC633_6402)
     private static let gateway = IPAddress(ipv4: 0x0A00_0001)
 
     private static func verdict(
@@ -26,10 +26,7 @@ struct RecordedPartyTests {
 
     @Test("Every outcome, by path, group and resets")
     func parties() throws {
-        let groups: [(String, RemoteGroup.Finding)] = [
-            ("group fine", .fine), ("group silent", .silent(count: 2)), ("alone", .alone(Self.target)),
-            ("some hang", .some([Self.target: .path])),
-        ]
+        let groups: [(String, RemotesEvidence?)] = [("group fine", nil), ("group silent", .silent)]
         var answers: [(evidence: String, answer: String)] = []
         for outcome in ConnectionOutcome.allCases {
             for (place, verdict) in Self.verdicts {
@@ -37,10 +34,11 @@ struct RecordedPartyTests {
                     for (isAnswering, isSettling, resets) in [
                         (false, false, 0), (true, false, 0), (false, true, 0), (false, false, 2), (false, false, 3),
                     ] {
-                        var context = FailureParty.Context(verdict: verdict)
-                        (context.group, context.isAnyOtherAnswering) = (group, isAnswering)
-                        (context.isSettling, context.resetRemotes) = (isSettling, resets)
-                        let party = FailureParty.party(of: outcome, context)
+                        var evidence = FailureEvidence(outcome, by: verdict)
+                        evidence?.remotes = group ?? (isAnswering ? .answering : nil)
+                        evidence?.isSettling = isSettling
+                        evidence?.areManyReset = resets >= Thresholds.manyResets
+                        let party = evidence.map(DecisionTable.party)
                         let facts = [
                             "\(outcome)", place, name, isAnswering ? "others answer" : "",
                             isSettling ? "path settles" : "", resets > 0 ? "\(resets) resets" : "",

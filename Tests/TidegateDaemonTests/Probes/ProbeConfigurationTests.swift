@@ -3,7 +3,7 @@ import Testing
 import Tidegate
 import TidegateCore
 import TidegateProbes
-import TidegateRegex
+import TidegateCEL
 
 @testable import TidegateDaemon
 

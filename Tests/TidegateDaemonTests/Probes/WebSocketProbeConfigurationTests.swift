@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateProbes
-import TidegateRegex
+import TidegateCEL
 
 @testable import TidegateDaemon
 

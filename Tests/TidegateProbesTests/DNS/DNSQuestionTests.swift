@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateProbes
-import TidegateRegex
+import TidegateCEL
 import TidegateTestKit
 
 /// What DNS probes ask, and whom.

@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateProbes
-import TidegateRegex
+import TidegateCEL
 
 /// Probes by a module `tcp` with the options that a test sets.
 enum StreamProbe {

@@ -2,7 +2,6 @@ internal import HTTPTypes
 internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateProbes
-internal import TidegateRegex
 
 // How modules write their values.
 

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -49,23 +50,17 @@ struct FailureReporter {
     private func evidence(
         _ end: AttemptEnd, _ failure: TaskFailure, _ record: TaskRecord, _ found: SilenceEvidence?
     ) -> FailureEvidence {
-        let (outcome, connect) = (end.outcome, end.outcome.failedConnect)
         // Behind a proxy the verdict is the proxy's, and so is the address.
-        let after = record.target?.verdict(for: outcome.peer) ?? .unknown
+        let after = record.target?.verdict(for: end.outcome.peer) ?? .unknown
         var before = end.live.path.before
         before.path = FaultAttributor.pathBefore(
             connected: end.live.contact == nil ? nil : end.live.path.current ?? after.path, first: before.path,
             best: record.target?.verdict(for: nil).path, after: after.path)
-        var evidence = FailureEvidence(
-            failure: failure, stage: end.stage, status: end.status, socketError: outcome.socketError,
-            refusal: outcome.refusal, peer: outcome.peer, local: outcome.connection?.local ?? connect?.local,
-            isImmediate: connect?.isImmediate ?? false, unanswered: connect.map { $0.retransmits + 1 } ?? 0,
-            resolveFailure: end.resolveFailure, text: failure == .tlsFailed ? end.text : "", before: before,
-            after: after, gateway: found?.gateway ?? .unknown, witnesses: found?.witnesses ?? [])
-        evidence.lacksClientCertificate = outcome.lacksClientCertificate
-        evidence.proxyAnswer = outcome.proxyAnswer
+        var evidence = FailureEvidence(failure, end.outcome, before: before, after: after)
+        (evidence.stage, evidence.resolveFailure) = (end.stage, end.resolveFailure)
+        evidence.text = failure == .tlsFailed ? end.text : ""
         evidence.proxy = record.attempt.proxy.map { "\($0)" }
-        return evidence
+        return evidence.adding(found)
     }
 
     /// What is known of a failed attempt, for the decision about another one.
@@ -97,7 +92,7 @@ struct FailureReporter {
                 || record.target?.verdict(for: end.outcome.peer).isOnLink(end.outcome.peer) != true,
             let found = self.diagnosis(self.family(end, record))
         else { return false }
-        return [.gateway, .upstream].contains(SilenceClassifier.cause(of: found).party)
+        return DecisionTable.cause(of: found).party.isWayOut
     }
 
     /// What went wrong in one sentence that names the resource.

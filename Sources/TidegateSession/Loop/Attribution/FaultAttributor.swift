@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Attributes failures: to this host, the gateway, the resolver, the path or the server.
@@ -22,12 +23,12 @@ struct FaultAttributor {
         if let target, let path {
             evidence.peers = self.history.peers(of: target, on: path.identity, at: now, since: diagnosed)
         }
-        return FaultClassifier.attribution(of: evidence)
+        return DecisionTable.attribution(of: evidence)
     }
 
     /// Attributes a failure that was no attempt's, by the verdict alone.
     func attribute(_ failure: TaskFailure, verdict: Verdict) -> Attribution? {
-        FaultClassifier.attribution(of: FailureEvidence(failure: failure, before: verdict, after: verdict))
+        DecisionTable.attribution(of: FailureEvidence(failure: failure, before: verdict, after: verdict))
     }
 
     /// The path as it was before the failure, to be compared with the one after it.

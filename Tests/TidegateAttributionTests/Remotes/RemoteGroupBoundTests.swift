@@ -1,5 +1,5 @@
 import Testing
-import TidegateConnections
+import TidegateAttribution
 import TidegateCore
 
 /// Where the rules of a group begin and end.
@@ -25,7 +25,8 @@ struct RemoteGroupBoundTests {
     func freshness(_ age: Double, _ counts: Bool) throws {
         let silent = try Self.member("192.0.2.1", answered: 2, stalled: 2)
         let other = try Self.member("203.0.113.1", answered: age)
-        #expect(Self.finding([silent, other]) == (counts ? .some([silent.address: .theirs]) : .alone(silent.address)))
+        #expect(
+            Self.finding([silent, other]) == (counts ? .some([silent.address: .answering]) : .alone(silent.address)))
     }
 
     @Test("One that hangs does not clear the way, however lately it answered")
@@ -41,7 +42,7 @@ struct RemoteGroupBoundTests {
         let two = try Self.member("203.0.113.1", answered: 2 + apart, stalled: 2)
         #expect(
             Self.finding([one, two])
-                == (isTogether ? .silent(count: 2) : .some([one.address: .unknown, two.address: .unknown])))
+                == (isTogether ? .silent(count: 2) : .some([one.address: .undecided, two.address: .undecided])))
     }
 
     @Test(
@@ -52,7 +53,7 @@ struct RemoteGroupBoundTests {
         let two = try Self.member("203.0.113.1", answered: 5 - later, stalled: 3)
         #expect(
             Self.finding([one, two])
-                == (isSilent ? .silent(count: 2) : .some([one.address: .unknown, two.address: .unknown])))
+                == (isSilent ? .silent(count: 2) : .some([one.address: .undecided, two.address: .undecided])))
     }
 
     @Test(
@@ -64,8 +65,8 @@ struct RemoteGroupBoundTests {
     func networks(_ first: String, _ second: String, _ isOne: Bool) throws {
         let one = try Self.member(first, answered: 5, stalled: 5)
         let two = try Self.member(second, answered: 5, stalled: 5)
-        let party: FaultParty = isOne ? .path : .theirs
+        let evidence: RemotesEvidence = isOne ? .silentNetwork : .answering
         let finding = Self.finding([one, two, try Self.member("203.0.113.1", answered: 0.1)])
-        #expect(finding == .some([one.address: party, two.address: party]))
+        #expect(finding == .some([one.address: evidence, two.address: evidence]))
     }
 }

@@ -1,5 +1,5 @@
 import Testing
-import TidegateRegex
+import TidegateCEL
 
 struct RegularExpressionTests {
     private static func found(_ pattern: String, _ text: String) throws -> String? {

@@ -1,30 +1,41 @@
 import Testing
+import TidegateAttribution
 import TidegateCore
 
 /// What an ICMP error means by its sender, one row each.
-@Suite struct ICMPErrorClassifierTests {
+@Suite struct RefusalTests {
     private static let gateway = IPAddress(ipv4: 0x0A4D_0001)
     private static let target = IPAddress(ipv4: 0xCB00_710A)
 
-    private static func error(_ type: UInt8, _ code: UInt8) -> ICMPError {
-        ICMPError(offender: self.gateway, type: type, code: code)
+    private static let own = IPAddress(ipv4: 0x0A4D_0002)
+    private static let router = IPAddress(ipv4: 0x6440_0001)
+
+    /// Who sent an error.
+    private enum Sender {
+        case thisHost, gateway, router, destination
+    }
+
+    private static func error(_ type: UInt8, _ code: UInt8, _ sender: Sender = .gateway) -> ICMPError {
+        let offenders = [Sender.thisHost: own, .gateway: gateway, .router: router, .destination: target]
+        return ICMPError(offender: offenders[sender], type: type, code: code)
     }
 
     private func cause(
-        _ type: UInt8, _ code: UInt8, _ sender: ICMPErrorClassifier.Sender, onLink: Bool = false,
-        witnesses: [Witness] = []
+        _ type: UInt8, _ code: UInt8, _ sender: Sender, onLink: Bool = false, witnesses: [Witness] = []
     ) -> Cause {
-        ICMPErrorClassifier.cause(
-            of: Self.error(type, code),
-            .init(
-                sender: sender, destination: Self.target, link: "eth0", gateway: onLink ? nil : Self.gateway,
-                witnesses: witnesses))
+        let path = NetworkPath(
+            interface: "eth0", index: 2, gateway: onLink ? nil : Self.gateway, source: Self.own)
+        let verdict = Verdict(level: .routed, path: path)
+        return DecisionTable.cause(
+            of: FailureEvidence(
+                failure: .connectFailed, refusal: Self.error(type, code, sender), peer: Self.target, before: verdict,
+                after: verdict, witnesses: witnesses))
     }
 
     @Test("This host refuses: its firewall, or a neighbour that it does not find")
     func thisHost() {
-        #expect(self.cause(3, 13, .thisHost) == .thisHost(.filter(Self.error(3, 13))))
-        #expect(self.cause(3, 3, .thisHost) == .thisHost(.filter(Self.error(3, 3))))
+        #expect(self.cause(3, 13, .thisHost) == .thisHost(.filter(Self.error(3, 13, .thisHost))))
+        #expect(self.cause(3, 3, .thisHost) == .thisHost(.filter(Self.error(3, 3, .thisHost))))
         #expect(self.cause(3, 1, .thisHost) == .router(.absent(Self.gateway, link: "eth0")))
         #expect(self.cause(3, 1, .thisHost, onLink: true) == .server(.absent(Self.target, link: "eth0")))
     }
@@ -51,10 +62,12 @@ import TidegateCore
     func beyond() {
         #expect(self.cause(3, 0, .router).party == .path)
         #expect(self.cause(3, 13, .router).party == .path)
-        #expect(self.cause(11, 0, .router) == .onTheWay(.loop(at: Self.gateway)))
-        #expect(self.cause(3, 1, .router) == .server(.gone(Self.error(3, 1))))
+        #expect(self.cause(11, 0, .router) == .onTheWay(.loop(at: Self.router)))
+        #expect(self.cause(3, 1, .router) == .server(.gone(Self.error(3, 1, .router))))
     }
 
     @Test("The target's own refusal is the server's")
-    func destination() { #expect(self.cause(3, 13, .destination) == .server(.prohibits(Self.error(3, 13)))) }
+    func destination() {
+        #expect(self.cause(3, 13, .destination) == .server(.prohibits(Self.error(3, 13, .destination))))
+    }
 }

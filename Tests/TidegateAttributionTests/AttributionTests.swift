@@ -1,4 +1,5 @@
 import Testing
+import TidegateAttribution
 import TidegateCore
 
 @Suite struct AttributionTests {
@@ -7,7 +8,7 @@ import TidegateCore
 
     @Test("A lost path explains every symptom on it", arguments: [TaskFailure.timedOut, .reset, .resolveFailed])
     func lostPath(_ failure: TaskFailure) throws {
-        let judged = FaultClassifier.attribution(
+        let judged = DecisionTable.attribution(
             of: FailureEvidence(
                 failure: failure, socketError: .reset,
                 refusal: ICMPError(offender: IPAddress("192.0.2.9"), type: 3, code: 0), before: Self.routed,
@@ -21,7 +22,7 @@ import TidegateCore
     func movedPath() {
         let moved = Verdict(
             level: .routed, path: NetworkPath(interface: "wlan0", index: 3, gateway: IPAddress("10.1.0.1")))
-        let judged = FaultClassifier.attribution(
+        let judged = DecisionTable.attribution(
             of: FailureEvidence(failure: .timedOut, before: Self.routed, after: moved))
         #expect(judged?.party == .mine)
         #expect(judged?.rung == .route)
@@ -43,7 +44,7 @@ import TidegateCore
         _ failure: TaskFailure, _ status: Int?, _ error: SocketError?, _ name: ResolveFailure?,
         _ party: FaultParty, _ rung: Rung?
     ) {
-        let judged = FaultClassifier.attribution(
+        let judged = DecisionTable.attribution(
             of: FailureEvidence(
                 failure: failure, status: status, socketError: error, resolveFailure: name, before: Self.routed,
                 after: Self.routed))
@@ -55,7 +56,7 @@ import TidegateCore
     func closedPortOfThisHost(_ peer: String) {
         var local = Self.routed
         local.notes = [.thisHost]
-        let judged = FaultClassifier.attribution(
+        let judged = DecisionTable.attribution(
             of: FailureEvidence(
                 failure: .connectFailed, socketError: .refused, peer: IPAddress(peer), before: local, after: local))
         #expect(judged?.party == .mine)
@@ -65,7 +66,7 @@ import TidegateCore
     @Test("Nobody is to blame for a cancelled task")
     func cancelled() {
         #expect(
-            FaultClassifier.attribution(of: FailureEvidence(failure: .cancelled, before: Self.cut, after: Self.cut))
+            DecisionTable.attribution(of: FailureEvidence(failure: .cancelled, before: Self.cut, after: Self.cut))
                 == nil)
     }
 
@@ -75,27 +76,27 @@ import TidegateCore
         var evidence = FailureEvidence(
             failure: .timedOut, stage: .connect, before: Self.routed, after: Self.routed,
             gateway: .unresolved(gateway, link: "eth0", wasReachable: true))
-        let attribution = FaultClassifier.attribution(of: evidence)
+        let attribution = DecisionTable.attribution(of: evidence)
         #expect(attribution?.party == .gateway)
         #expect(attribution?.evidence.contains("the gateway 10.0.0.1 does not answer") == true)
         evidence.stage = .response
-        #expect(FaultClassifier.attribution(of: evidence)?.party == .gateway, "a connection that stood is silent, too")
+        #expect(DecisionTable.attribution(of: evidence)?.party == .gateway, "a connection that stood is silent, too")
         (evidence.failure, evidence.status) = (.httpStatus, 503)
-        #expect(FaultClassifier.attribution(of: evidence)?.party == .theirs)
+        #expect(DecisionTable.attribution(of: evidence)?.party == .theirs)
         (evidence.failure, evidence.status, evidence.stage) = (.timedOut, nil, .connect)
         (evidence.gateway, evidence.witnesses) = (.answers(gateway), [Witness(.hopWalk, .gateway)])
-        #expect(FaultClassifier.attribution(of: evidence)?.party == .upstream)
+        #expect(DecisionTable.attribution(of: evidence)?.party == .upstream)
         evidence.failure = .resolveFailed
         evidence.stage = .resolve
-        #expect(FaultClassifier.attribution(of: evidence)?.party == .upstream, "not the resolver behind it")
+        #expect(DecisionTable.attribution(of: evidence)?.party == .upstream, "not the resolver behind it")
         evidence.witnesses = [Witness(.hopWalk, .beyond(nil))]
-        #expect(FaultClassifier.attribution(of: evidence)?.party == .resolver)
+        #expect(DecisionTable.attribution(of: evidence)?.party == .resolver)
     }
 
     @Test("Behind a captive portal a bad certificate is the portal's")
     func portal() {
         let portal = Verdict(level: .portal, reason: .portal, path: NetworkPath(interface: "eth0", index: 2))
-        let judged = FaultClassifier.attribution(
+        let judged = DecisionTable.attribution(
             of: FailureEvidence(failure: .tlsFailed, before: Self.routed, after: portal))
         #expect(judged?.party == .upstream)
         #expect(judged?.rung == .internet)

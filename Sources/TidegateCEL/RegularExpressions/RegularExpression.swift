@@ -41,42 +41,44 @@ package struct RegularExpressionError: Error, Sendable, Hashable, CustomStringCo
     init(_ description: String) { self.description = description }
 }
 
-/// The compiled form.
-struct CompiledExpression: ~Copyable {
+/// The compiled form, which owns the expression of RE2 and never lends it.
+@safe struct CompiledExpression: ~Copyable {
     private let code: OpaquePointer
     /// The groups that have names, with their numbers.
     private let names: [String: Int]
 
     private init(_ code: OpaquePointer) {
-        self.code = code
+        unsafe self.code = code
         var names: [String: Int] = [:]
-        for number in 0...Int(max(0, tg_re2_groups(code))) {
-            if let name = tg_re2_group_name(code, Int32(number)) { names[String(cString: name)] = number }
+        for number in 0...Int(max(0, unsafe tg_re2_groups(code))) {
+            if let name = unsafe tg_re2_group_name(code, Int32(number)) {
+                names[unsafe String(cString: name)] = number
+            }
         }
         self.names = names
     }
 
-    deinit { tg_re2_free(self.code) }
+    deinit { unsafe tg_re2_free(self.code) }
 
     static func compile(_ pattern: String) throws(RegularExpressionError) -> CompiledExpression {
-        guard let code = tg_re2_new(pattern, pattern.utf8.count) else {
+        guard let code = unsafe tg_re2_new(pattern, pattern.utf8.count) else {
             throw RegularExpressionError("out of memory")
         }
-        guard let error = tg_re2_error(code) else { return CompiledExpression(code) }
-        defer { tg_re2_free(code) }
-        throw RegularExpressionError("\"\(pattern)\" is no regular expression: \(String(cString: error))")
+        guard let error = unsafe tg_re2_error(code) else { return unsafe CompiledExpression(code) }
+        defer { unsafe tg_re2_free(code) }
+        throw RegularExpressionError("\"\(pattern)\" is no regular expression: \(unsafe String(cString: error))")
     }
 
     func matches(_ bytes: [UInt8]) -> Bool {
-        Self.withText(bytes) { text, count in tg_re2_search(self.code, text, count, nil, 0) == 1 }
+        unsafe Self.withText(bytes) { text, count in unsafe tg_re2_search(self.code, text, count, nil, 0) == 1 }
     }
 
     func firstMatch(in bytes: [UInt8]) -> RegularExpressionMatch? {
-        let count = Int(tg_re2_groups(self.code)) + 1
+        let count = Int(unsafe tg_re2_groups(self.code)) + 1
         var bounds = [Int](repeating: -1, count: 2 * count)
-        let isFound = Self.withText(bytes) { text, length in
-            bounds.withUnsafeMutableBytes { places in
-                tg_re2_search(
+        let isFound = unsafe Self.withText(bytes) { text, length in
+            unsafe bounds.withUnsafeMutableBytes { places in
+                unsafe tg_re2_search(
                     self.code, text, length, places.baseAddress?.assumingMemoryBound(to: Int.self), Int32(count))
             } == 1
         }
@@ -88,6 +90,6 @@ struct CompiledExpression: ~Copyable {
     }
 
     private static func withText(_ bytes: [UInt8], _ body: (UnsafePointer<CChar>?, Int) -> Bool) -> Bool {
-        bytes.withUnsafeBytes { body($0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count) }
+        unsafe bytes.withUnsafeBytes { unsafe body($0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count) }
     }
 }

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import TidegateCore
+@testable import TidegateAttribution
+import TidegateCore
 
 @Suite struct PeerHistoryTests {
     private static func path(_ index: UInt32 = 2, gateway: String = "10.0.0.1") -> NetworkPath.Identity {
@@ -19,8 +20,8 @@ import Testing
         history.record(3, on: Self.path(), isReached: false, at: Self.at(0))
         history.record(3, on: Self.path(), isReached: true, at: Self.at(1))
         history.record(4, on: Self.path(), isReached: false, at: Self.at(1))
-        #expect(history.peers(of: 1, on: Self.path(), at: Self.at(1)) == PeerHistory.Evidence(reached: 2, missed: 1))
-        #expect(history.peers(of: 4, on: Self.path(), at: Self.at(1)) == PeerHistory.Evidence(reached: 3, missed: 0))
+        #expect(history.peers(of: 1, on: Self.path(), at: Self.at(1)) == PeerEvidence(reached: 2, missed: 1))
+        #expect(history.peers(of: 4, on: Self.path(), at: Self.at(1)) == PeerEvidence(reached: 3, missed: 0))
     }
 
     @Test("Another link, another gateway or a re-created link is another path")
@@ -31,9 +32,9 @@ import Testing
         let reborn = NetworkPath(
             interface: "eth2", index: 2, generation: 1, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))
         history.record(3, on: reborn.identity, isReached: true, at: Self.at(0))
-        #expect(history.peers(of: 9, on: Self.path(), at: Self.at(0)) == PeerHistory.Evidence())
+        #expect(history.peers(of: 9, on: Self.path(), at: Self.at(0)) == PeerEvidence())
         history.record(3, on: Self.path(), isReached: true, at: Self.at(0))
-        #expect(history.peers(of: 9, on: Self.path(), at: Self.at(0)) == PeerHistory.Evidence(reached: 1))
+        #expect(history.peers(of: 9, on: Self.path(), at: Self.at(0)) == PeerEvidence(reached: 1))
     }
 
     @Test("What became of others before a moment can be left out")
@@ -42,7 +43,7 @@ import Testing
         history.record(1, on: Self.path(), isReached: true, at: Self.at(0))
         history.record(2, on: Self.path(), isReached: false, at: Self.at(5))
         let later = history.peers(of: 9, on: Self.path(), at: Self.at(6), since: Self.at(5))
-        #expect(later == PeerHistory.Evidence(missed: 1))
+        #expect(later == PeerEvidence(missed: 1))
     }
 
     @Test("Rows older than 30 s do not count")

@@ -21,54 +21,58 @@ package struct RemoteGroup: Sendable, Hashable {
     package enum Finding: Sendable, Hashable {
         /// No remote hangs.
         case fine
-        /// Some hang while others answer: whose failure it is, by remote.
-        case some([IPAddress: FaultParty])
+        /// Some hang while others answer: what that says of each remote.
+        case some([IPAddress: RemotesEvidence])
         /// Several hang, and none answers: it is the way there.
         case silent(count: Int)
         /// One hangs, and nothing else is known.
         case alone(IPAddress)
-    }
 
-    // An answer that is older says nothing of a silence that is a second old.
-    private static let freshness = Duration.milliseconds(1500)
-    // What one failure silences goes silent within so long, as each had sent something.
-    private static let simultaneity = Duration.seconds(10)
-    // A silence begins with the last answer, which others may have got a moment later.
-    private static let tolerance = Duration.seconds(1)
+        /// What it says of one remote.
+        package func evidence(of remote: IPAddress) -> RemotesEvidence {
+            switch self {
+            case .some(let remotes): remotes[remote] ?? .answering
+            case .silent: .silent
+            case .alone: .undecided
+            // Only a closed window is left.
+            case .fine: .answering
+            }
+        }
+    }
 
     /// The remotes behind one next hop say what fails.
     package static func finding(_ members: [Member], at now: MonotonicTime) -> Finding {
         let stalled = members.filter { $0.stalledSince != nil }
         guard let latest = stalled.compactMap(\.stalledSince).max() else { return .fine }
         let answering = members.filter { member in
-            member.stalledSince == nil && member.answered.map { now - $0 < self.freshness } ?? false
+            member.stalledSince == nil && member.answered.map { now - $0 < Thresholds.answerAge } ?? false
         }
-        guard answering.isEmpty else { return .some(self.parties(of: stalled, beside: answering)) }
+        guard answering.isEmpty else { return .some(self.evidence(of: stalled, beside: answering)) }
         // A remote that has been silent for long says nothing of what failed now.
-        let together = stalled.filter { $0.stalledSince.map { latest - $0 < self.simultaneity } ?? false }
+        let together = stalled.filter { $0.stalledSince.map { latest - $0 < Thresholds.simultaneity } ?? false }
         let first = together.compactMap(\.stalledSince).min() ?? latest
         let hasAnyAnswered = members.contains { member in
             // What a remote to which connections hang sends nevertheless is no answer.
             let answered = [member.answered, member.stalledSince].compactMap(\.self).min()
-            return member.answered != nil && answered.map { $0 > first + self.tolerance } ?? false
+            return member.answered != nil && answered.map { $0 > first + Thresholds.simultaneityTolerance } ?? false
         }
         if together.count >= 2, !hasAnyAnswered { return .silent(count: stalled.count) }
         guard stalled.count == 1, let only = stalled.first else {
-            return .some(Dictionary(stalled.map { ($0.address, .unknown) }) { $1 })
+            return .some(Dictionary(stalled.map { ($0.address, .undecided) }) { $1 })
         }
         return .alone(only.address)
     }
 
     // Several that hang in one network where nothing answers: more likely the way to that network than each of them.
-    private static func parties(of stalled: [Member], beside answering: [Member]) -> [IPAddress: FaultParty] {
+    private static func evidence(of stalled: [Member], beside answering: [Member]) -> [IPAddress: RemotesEvidence] {
         let networks = Dictionary(grouping: stalled) { Network($0.address) }
         let answers = Set(answering.map { Network($0.address) })
-        var parties: [IPAddress: FaultParty] = [:]
+        var evidence: [IPAddress: RemotesEvidence] = [:]
         for (network, members) in networks {
-            let party: FaultParty = members.count >= 2 && !answers.contains(network) ? .path : .theirs
-            for member in members { parties[member.address] = party }
+            let isNetworkSilent = members.count >= 2 && !answers.contains(network)
+            for member in members { evidence[member.address] = isNetworkSilent ? .silentNetwork : .answering }
         }
-        return parties
+        return evidence
     }
 
     /// The covering /24 or /48 of an address.

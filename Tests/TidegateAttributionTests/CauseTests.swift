@@ -1,4 +1,5 @@
 import Testing
+import TidegateAttribution
 import TidegateCore
 
 /// What is said of a cause: whose, what is wrong, what to do.
@@ -39,7 +40,7 @@ import TidegateCore
             .resolver(.blocks(gateway, name: "www.test", answer: IPAddress(ipv4: 0))),
             .onTheWay(.loop(at: target)), .onTheWay(.prohibits(icmp)), .onTheWay(.noRoute(icmp)),
             .onTheWay(.ends(after: gateway)), .onTheWay(.largePackets), .server(.refused), .server(.gone(icmp)),
-            .server(.absent(target, link: "uplink")), .server(.portSilent), .server(.silent),
+            .server(.absent(target, link: "uplink")), .server(.portSilent),
             .server(.prohibits(icmp)), .server(.handshakeSilent), .server(.handshakeReset), .server(.notTLS),
             .server(.handshakeRefused("tlsv1 alert protocol version")), .server(.certificate(.expired, nil)),
             .server(.certificate(.notYetValid, nil)), .server(.certificate(.selfSigned, nil)),

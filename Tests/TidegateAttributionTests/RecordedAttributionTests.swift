@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TidegateAttribution
 import TidegateCore
 import TidegateTestKit
 
@@ -44,7 +45,7 @@ import TidegateTestKit
     }
 
     private static func answer(_ evidence: FailureEvidence) -> String {
-        guard let answer = FaultClassifier.attribution(of: evidence) else { return "nobody" }
+        guard let answer = DecisionTable.attribution(of: evidence) else { return "nobody" }
         let silence = answer.silence.map { ", silent: \($0 == .target ? "target" : "resolvers")" } ?? ""
         return "\(answer.party.label) \(answer.rung?.rawValue ?? "-")\(silence): "
             + answer.evidence.joined(separator: "; ")
@@ -176,7 +177,7 @@ import TidegateTestKit
 
     @Test("Silence at every stage, by gateway and witnesses")
     func silence() throws {
-        let peers: [(String, PeerHistory.Evidence)] = [
+        let peers: [(String, PeerEvidence)] = [
             ("", .init()), (", others answer", .init(reached: 2, missed: 1)), (", others silent", .init(missed: 1)),
         ]
         var answers: Answers = []
@@ -208,7 +209,7 @@ import TidegateTestKit
             for (gatewayName, gateway) in Self.gateways {
                 for (witnessName, witnesses) in Self.witnesses {
                     for large in [false, true] {
-                        let cause = SilenceClassifier.cause(
+                        let cause = DecisionTable.cause(
                             of: SilenceEvidence(
                                 silent: silent, gateway: gateway, witnesses: witnesses, losesLargePackets: large))
                         let name =

@@ -1,4 +1,5 @@
 import Testing
+import TidegateAttribution
 import TidegateCore
 
 /// The table of measured socket evidence, one row each, in both versions of IP.
@@ -34,7 +35,7 @@ import TidegateCore
         var isOnLink = false
         var failure = TaskFailure.connectFailed
         var stage = Stage.connect
-        var peers = PeerHistory.Evidence()
+        var peers = PeerEvidence()
         /// The latest diagnosis: the gateway answers, and nothing beyond it does.
         var isProviderDead = false
         let party: FaultParty
@@ -85,7 +86,7 @@ import TidegateCore
             party: .path, rung: .tcp, phrase: "R (a router on the way) says: no route to X (N)"),
         Row(
             situation: "a router beyond has no route, and others answer", error: .networkUnreachable,
-            icmp: (.router, .noRoute), peers: PeerHistory.Evidence(reached: 2), party: .path, rung: .tcp,
+            icmp: (.router, .noRoute), peers: PeerEvidence(reached: 2), party: .path, rung: .tcp,
 
             phrase: "R (a router on the way) says: no route to X (N)"),
         Row(
@@ -114,11 +115,11 @@ import TidegateCore
             phrase: "4 SYNs to X went unanswered"),
         Row(
             situation: "silence, while others answer", failure: .timedOut,
-            peers: PeerHistory.Evidence(reached: 1, missed: 3),
+            peers: PeerEvidence(reached: 1, missed: 3),
             party: .path, rung: .tcp,
             phrase: "1 other host on eth0 via G answered in the last 30 s"),
         Row(
-            situation: "silence all around", failure: .timedOut, peers: PeerHistory.Evidence(missed: 3),
+            situation: "silence all around", failure: .timedOut, peers: PeerEvidence(missed: 3),
             party: .upstream,
             rung: .tcp, phrase: "nor did 3 other hosts on eth0 via G in the last 30 s"),
         Row(
@@ -135,7 +136,7 @@ import TidegateCore
             phrase: "X sent no more of its answer"),
         Row(
             situation: "an answer that stops, while others go on", failure: .stalled, stage: .body,
-            peers: PeerHistory.Evidence(reached: 2), party: .theirs, rung: .http,
+            peers: PeerEvidence(reached: 2), party: .theirs, rung: .http,
             phrase: "2 other hosts on eth0 via G answered in the last 30 s"),
         Row(
             situation: "a request to a host on the link, and no answer, while the provider is dead", isOnLink: true,
@@ -170,7 +171,7 @@ import TidegateCore
             number = "\(isIPv4 ? "ICMP" : "ICMPv6") \(type)/\(code)"
             return ICMPError(offender: address, type: type, code: code)
         }
-        let judged = FaultClassifier.attribution(
+        let judged = DecisionTable.attribution(
             of: FailureEvidence(
                 failure: row.failure, stage: row.stage, socketError: row.error, refusal: refusal, peer: target,
                 local: own, isImmediate: row.isImmediate, unanswered: 4, before: verdict, after: verdict,
@@ -194,7 +195,7 @@ import TidegateCore
                 failure: .timedOut, stage: .response, peer: peer, before: verdict, after: verdict,
                 gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .gateway)])
             evidence.proxy = proxy
-            return FaultClassifier.attribution(of: evidence)
+            return DecisionTable.attribution(of: evidence)
         }
         var verdict = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 2, gateway: gateway))
         let zoned = try #require(isIPv4 ? gateway : IPAddress("fe80::1%2"))
@@ -218,7 +219,7 @@ import TidegateCore
             interface: "eth0", index: 2, gateway: IPAddress("10.0.0.1"), source: IPAddress("10.0.0.2"))
         let verdict = Verdict(level: .routed, path: path)
         let refusal = ICMPError(offender: IPAddress("10.0.0.2"), type: 3, code: 1)
-        let judged = FaultClassifier.attribution(
+        let judged = DecisionTable.attribution(
             of: FailureEvidence(failure: .connectFailed, refusal: refusal, before: verdict, after: .unknown))
         #expect(judged?.party == .gateway)
         #expect(judged?.evidence.first == "the gateway 10.0.0.1 does not answer on eth0")

@@ -1,5 +1,5 @@
 import Testing
-import TidegateConnections
+import TidegateAttribution
 import TidegateCore
 
 /// What several remotes behind one next hop say together.
@@ -27,7 +27,7 @@ struct RemoteGroupTests {
     func theirs() throws {
         let silent = try Self.member("192.0.2.1", answered: 5, stalled: 5)
         let finding = Self.finding([silent, try Self.member("203.0.113.1", answered: 0.1)])
-        #expect(finding == .some([silent.address: .theirs]))
+        #expect(finding == .some([silent.address: .answering]))
     }
 
     @Test("Two of one network that hang beside one of another that answers are on the way")
@@ -35,7 +35,7 @@ struct RemoteGroupTests {
         let one = try Self.member("192.0.2.1", answered: 5, stalled: 5)
         let two = try Self.member("192.0.2.9", answered: 5, stalled: 5)
         let finding = Self.finding([one, two, try Self.member("203.0.113.1", answered: 0.1)])
-        #expect(finding == .some([one.address: .path, two.address: .path]))
+        #expect(finding == .some([one.address: .silentNetwork, two.address: .silentNetwork]))
     }
 
     @Test("Two of a network of which another one answers are their own failure")
@@ -43,7 +43,7 @@ struct RemoteGroupTests {
         let one = try Self.member("2001:db8:1::1", answered: 5, stalled: 5)
         let two = try Self.member("2001:db8:1::2", answered: 5, stalled: 5)
         let finding = Self.finding([one, two, try Self.member("2001:db8:1::3", answered: 0.1)])
-        #expect(finding == .some([one.address: .theirs, two.address: .theirs]))
+        #expect(finding == .some([one.address: .answering, two.address: .answering]))
     }
 
     @Test("What remotes send to which nothing gets through is no answer")
@@ -67,7 +67,7 @@ struct RemoteGroupTests {
         let one = try Self.member("192.0.2.1", answered: 8, stalled: 8)
         let two = try Self.member("203.0.113.1", answered: 7, stalled: 7)
         let third = try Self.member("198.51.100.1", answered: 3)
-        #expect(Self.finding([one, two, third]) == .some([one.address: .unknown, two.address: .unknown]))
+        #expect(Self.finding([one, two, third]) == .some([one.address: .undecided, two.address: .undecided]))
     }
 
     @Test("One alone says nothing of whose failure it is")

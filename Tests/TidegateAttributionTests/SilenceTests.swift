@@ -1,8 +1,9 @@
 import Testing
+import TidegateAttribution
 import TidegateCore
 
 /// The table of silence: who is convicted by what, one row each.
-@Suite struct SilenceClassifierTests {
+@Suite struct SilenceTests {
     private static let gateway = IPAddress(ipv4: 0x0A4D_0001)
     private static let router = IPAddress(ipv4: 0x6440_0001)
     private static let resolver = IPAddress(ipv4: 0xCB00_7135)
@@ -90,7 +91,7 @@ import TidegateCore
         let evidence = SilenceEvidence(
             silent: row.silent, gateway: row.gateway, witnesses: row.witnesses,
             losesLargePackets: row.losesLargePackets)
-        #expect(SilenceClassifier.cause(of: evidence) == row.cause)
+        #expect(DecisionTable.cause(of: evidence) == row.cause)
     }
 
     @Test("Every kind of witness beyond the gateway acquits it", arguments: Witness.Kind.allCases)
@@ -98,6 +99,6 @@ import TidegateCore
         let dead = SilenceEvidence.Gateway.unresolved(Self.gateway, link: "eth0", wasReachable: true)
         let evidence = SilenceEvidence(
             silent: .resolvers([Self.resolver]), gateway: dead, witnesses: [Witness(kind, .beyond(nil))])
-        #expect(SilenceClassifier.cause(of: evidence).party == .resolver)
+        #expect(DecisionTable.cause(of: evidence).party == .resolver)
     }
 }

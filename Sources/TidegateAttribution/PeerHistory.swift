@@ -1,29 +1,15 @@
+package import TidegateCore
+
 /// Which targets could be reached on which path recently: the evidence that others give about a failure.
 ///
 /// One row for each target, updated in place, so that a success costs a look-up and no memory.
 package struct PeerHistory: Sendable {
-    /// What became of attempts to other hosts on the same path in the last 30 s.
-    package struct Evidence: Sendable, Hashable {
-        /// Hosts that answered, and not failed since.
-        package var reached: Int
-        /// Hosts that could not be reached, and have not answered since.
-        package var missed: Int
-
-        /// Counts of hosts.
-        package init(reached: Int = 0, missed: Int = 0) {
-            self.reached = reached
-            self.missed = missed
-        }
-    }
-
     private struct Row {
         var path: NetworkPath.Identity
         var isReached: Bool
         var moment: MonotonicTime
     }
 
-    /// How long a row counts as evidence.
-    package static let lifetime = Duration.seconds(30)
     /// The most targets remembered; a further one is left out until others are old.
     package static let capacity = 512
 
@@ -40,7 +26,7 @@ package struct PeerHistory: Sendable {
     ) {
         let row = Row(path: path, isReached: isReached, moment: now)
         if self.rows.count >= PeerHistory.capacity, self.rows[target] == nil {
-            self.rows = self.rows.filter { now - $0.value.moment <= PeerHistory.lifetime }
+            self.rows = self.rows.filter { now - $0.value.moment <= Thresholds.evidenceAge }
             guard self.rows.count < PeerHistory.capacity else { return }
         }
         self.rows[target] = row
@@ -49,10 +35,10 @@ package struct PeerHistory: Sendable {
     /// What became of other targets on the same path recently, and since a moment, if one is given.
     package func peers(
         of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime, since start: MonotonicTime? = nil
-    ) -> Evidence {
-        var evidence = Evidence()
+    ) -> PeerEvidence {
+        var evidence = PeerEvidence()
         for (other, row) in self.rows
-        where other != target && row.path == path && now - row.moment <= PeerHistory.lifetime {
+        where other != target && row.path == path && now - row.moment <= Thresholds.evidenceAge {
             if let start, row.moment < start { continue }
             if row.isReached { evidence.reached += 1 } else { evidence.missed += 1 }
         }

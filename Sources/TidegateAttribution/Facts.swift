@@ -1,0 +1,151 @@
+internal import TidegateCore
+
+/// Evidence, and what follows from it for every rule.
+struct Facts: Sendable {
+    /// Who sent an ICMP error.
+    enum Sender: Sendable {
+        case thisHost, destination, gateway, router
+
+        /// The sender as a sentence names it.
+        var role: String {
+            switch self {
+            case .thisHost: "this host"
+            case .destination: "the host itself"
+            case .gateway: "the gateway"
+            case .router: "a router on the way"
+            }
+        }
+    }
+
+    /// The evidence.
+    let seen: FailureEvidence
+    /// Who did not answer, if nothing else is known.
+    let silent: SilenceEvidence.Silent
+    /// True if no router stands between this host and the silent party.
+    let isOnLink: Bool
+    /// How the gateway stands; unknown if that says nothing of the silent party.
+    let gateway: SilenceEvidence.Gateway
+    /// Everyone else who was asked, except those who say nothing of the silent party.
+    let witnesses: [Witness]
+    /// True if something beyond the gateway answered.
+    let isBeyondProven: Bool
+    /// The verdict that shows that this host had no path, and when.
+    let lost: (verdict: Verdict, moment: String)?
+
+    init(_ seen: FailureEvidence) {
+        self.seen = seen
+        if case .silent(let servers)? = seen.lookup {
+            self.silent = .resolvers(servers)
+        } else {
+            self.silent = seen.failure == .resolveFailed ? .resolvers([]) : .target
+        }
+        self.isOnLink = !seen.isOfThisPath && seen.isOnLink
+        // What lies beyond a router says nothing about a host on this side of it.
+        let isUnrelated = self.silent == .target && self.isOnLink
+        self.gateway = isUnrelated ? .unknown : seen.gateway
+        self.witnesses = isUnrelated ? [] : seen.allWitnesses
+        self.isBeyondProven = self.witnesses.contains(where: \.isBeyondGateway)
+        self.lost = [(seen.after, "when it failed"), (seen.before, "when it started")].first {
+            $0.0.level != .unknown && $0.0.level < .routed
+        }
+    }
+
+    /// True if anyone else was asked.
+    var isAnyoneAsked: Bool { !self.witnesses.isEmpty }
+
+    /// True if packets come as far as the gateway.
+    var isGatewayReached: Bool { self.witnesses.contains { $0.reach == .gateway } }
+
+    /// The path that packets took when it failed, or else when it started.
+    var path: NetworkPath? { self.seen.after.path ?? self.seen.before.path }
+
+    /// The interface that packets leave by.
+    var link: String { self.path?.interface ?? "the link" }
+
+    /// True if the path moved under the attempt.
+    var hasPathMoved: Bool {
+        guard let before = self.seen.before.path, let after = self.seen.after.path else { return false }
+        return !before.isSamePath(as: after)
+    }
+
+    /// True if the target is an address of this host.
+    var isThisHost: Bool { self.seen.peer?.isLoopback ?? false || self.seen.after.notes.contains(.thisHost) }
+
+    /// The ICMP error and its sender; nil if none came.
+    var refusal: (error: ICMPError, sender: Sender)? {
+        guard let error = self.seen.refusal else { return nil }
+        let paths = [self.seen.after.path, self.seen.before.path]
+        let isOwn =
+            error.offender == nil || error.isFrom(self.seen.local) || paths.contains { error.isFrom($0?.source) }
+        if isOwn { return (error, .thisHost) }
+        if error.isFrom(self.seen.peer) { return (error, .destination) }
+        return (error, paths.contains { error.isFrom($0?.gateway) } ? .gateway : .router)
+    }
+
+    /// The ICMP error, if it says this and somebody on the way sent it.
+    func refusal(_ kind: ICMPError.Kind, from senders: Sender...) -> ICMPError? {
+        self.refusal.flatMap { $0.error.kind == kind && senders.contains($0.sender) ? $0.error : nil }
+    }
+
+    /// The captive portal that answers; nil if none does.
+    var portal: Cause? {
+        if case .portal(let location)? = self.seen.internet { return .provider(.portal(location: location)) }
+        // How requests fail that a captive portal answers.
+        let isSymptom = self.isAny(
+            of: .tlsFailed, .tlsPinMismatch, .httpStatus, .protocolError, .reset, .digestMismatch)
+        return isSymptom && self.seen.after.level == .portal ? .provider(.portal(location: nil)) : nil
+    }
+
+    /// True if TLS failed.
+    var isTLS: Bool { self.isAny(of: .tlsFailed, .tlsPinMismatch) }
+
+    /// What other remotes say of a silence; of an answer they say nothing.
+    var remotes: RemotesEvidence? { self.isAny(of: .timedOut) ? self.seen.remotes : nil }
+
+    /// True if the failure is of one of these kinds.
+    func isAny(of failures: TaskFailure...) -> Bool { failures.contains(self.seen.failure) }
+
+    /// The rung at which the failure was seen; nil for one of this host alone.
+    var rung: Rung? {
+        if let rung = self.seen.rung { return rung }
+        switch self.seen.failure {
+        case .tooLarge, .invalidRequest, .fileError, .diskFull, .bodyChanged, .internal, .cancelled: return nil
+        default: break
+        }
+        if let lost = self.lost { return (lost.verdict.reason ?? .noRoute).rung }
+        switch self.seen.failure {
+        case .resolveFailed: return .dns
+        case .tlsFailed, .tlsPinMismatch: return .tls
+        case .httpStatus, .protocolError, .truncated, .rangeMismatch, .digestMismatch: return .http
+        default: break
+        }
+        return switch self.seen.stage {
+        case .tls: .tls
+        case .request, .response, .body: .http
+        case .resolve, .connect, nil: .tcp
+        }
+    }
+}
+
+extension FailureEvidence {
+    /// Evidence of silence alone.
+    init(_ silence: SilenceEvidence) {
+        self.init(
+            failure: silence.silent == .target ? .timedOut : .resolveFailed, before: .unknown, after: .unknown)
+        self = self.adding(silence)
+        if case .resolvers(let servers) = silence.silent { self.lookup = .silent(servers) }
+        (self.losesLargePackets, self.isOfThisPath) = (silence.losesLargePackets, true)
+    }
+
+    /// The latest diagnosis, and the results of attempts to other hosts.
+    fileprivate var allWitnesses: [Witness] {
+        if self.peers.reached > 0 { return self.witnesses + [Witness(.attempt, .beyond(nil))] }
+        return self.peers.missed > 0 ? self.witnesses + [Witness(.attempt, .nothing)] : self.witnesses
+    }
+
+    // Behind a proxy that answers, the silent party may be a server beyond it.
+    fileprivate var isOnLink: Bool {
+        guard self.proxy == nil || [nil, .resolve, .connect].contains(self.stage) else { return false }
+        return (self.after.path == nil ? self.before : self.after).isOnLink(self.peer)
+    }
+}
