@@ -53,6 +53,19 @@ struct Facts: Sendable {
     /// True if anyone else was asked.
     var isAnyoneAsked: Bool { !self.witnesses.isEmpty }
 
+    /// The last routers that answer on the ways that were walked.
+    var lastRouters: [IPAddress] {
+        self.witnesses.compactMap { if case .router(let address) = $0.reach { address } else { nil } }
+    }
+
+    /// True if the target's host itself has answered; a host on the link did when its link-layer address was found.
+    var isHostThere: Bool {
+        if self.witnesses.contains(where: { $0.reach == .destination }) { return true }
+        guard self.seen.isOnLink else { return false }
+        if case .answers = self.gateway { return true }
+        return self.gateway == .none
+    }
+
     /// True if packets come as far as the gateway.
     var isGatewayReached: Bool { self.witnesses.contains { $0.reach == .gateway } }
 
@@ -144,7 +157,7 @@ extension FailureEvidence {
     }
 
     // Behind a proxy that answers, the silent party may be a server beyond it.
-    fileprivate var isOnLink: Bool {
+    var isOnLink: Bool {
         guard self.proxy == nil || [nil, .resolve, .connect].contains(self.stage) else { return false }
         return (self.after.path == nil ? self.before : self.after).isOnLink(self.peer)
     }

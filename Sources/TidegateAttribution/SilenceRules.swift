@@ -88,16 +88,10 @@ enum SilenceRules {
             return .resolver(.silent(servers))
         },
         Rule("the target's host answers, and the port does not") { facts in
-            let isHostThere = facts.witnesses.contains { $0.reach == .destination }
-            return isHostThere || !facts.isBeyondProven && facts.gateway == .none ? .server(.portSilent) : nil
+            facts.isHostThere || !facts.isBeyondProven && facts.gateway == .none ? .server(.portSilent) : nil
         },
         Rule("packets end beyond the gateway, while others answer", isFinal: false) { facts in
-            let last = facts.witnesses.lazy.compactMap { witness -> IPAddress? in
-                guard case .beyond(let router) = witness.reach, witness.kind == .hopWalk else { return nil }
-                return router
-            }.first
-            let others = facts.witnesses.contains { $0.kind != .hopWalk && $0.isBeyondGateway }
-            return others || last != nil ? .onTheWay(.ends(after: last)) : nil
+            facts.isBeyondProven ? .onTheWay(.ends(after: facts.lastRouters.first)) : nil
         },
         Rule("nothing tells", isFinal: false) { _ in .unknown(.silence) },
     ]

@@ -26,11 +26,11 @@ import TidegateTestKit
 
     private static let witnesses: [(String, [Witness])] = [
         ("nobody", []), ("walk to nothing", [Witness(.hopWalk, .nothing)]),
-        ("walk to gateway", [Witness(.hopWalk, .gateway)]), ("walk to router", [Witness(.hopWalk, .beyond(router))]),
+        ("walk to gateway", [Witness(.hopWalk, .gateway)]), ("walk to router", [Witness(.hopWalk, .router(router))]),
         ("walk to target", [Witness(.hopWalk, .destination)]),
         ("silent check", [Witness(.internetCheck, .nothing)]),
         ("working check", [Witness(.internetCheck, .beyond(nil))]),
-        ("walk to router, working check", [Witness(.hopWalk, .beyond(router)), Witness(.internetCheck, .beyond(nil))]),
+        ("walk to router, working check", [Witness(.hopWalk, .router(router)), Witness(.internetCheck, .beyond(nil))]),
     ]
 
     private static func evidence(

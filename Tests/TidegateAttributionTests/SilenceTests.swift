@@ -55,7 +55,7 @@ import TidegateCore
             witnesses: [Witness(.internetCheck, .beyond(nil))], cause: .resolver(.silent([resolver]))),
         Row(
             situation: "resolvers are silent, while a router beyond the gateway answers",
-            silent: .resolvers([resolver]), gateway: .unknown, witnesses: [Witness(.hopWalk, .beyond(router))],
+            silent: .resolvers([resolver]), gateway: .unknown, witnesses: [Witness(.hopWalk, .router(router))],
             cause: .resolver(.silent([resolver]))),
         Row(
             situation: "a path beyond acquits a gateway that seems dead",
@@ -64,7 +64,7 @@ import TidegateCore
         Row(
             situation: "the walk ends beyond the provider's router, while others answer",
             gateway: .answers(gateway),
-            witnesses: [Witness(.hopWalk, .beyond(router)), Witness(.attempt, .beyond(nil))],
+            witnesses: [Witness(.hopWalk, .router(router)), Witness(.attempt, .beyond(nil))],
             cause: .onTheWay(.ends(after: router))),
         Row(
             situation: "the target is silent, while others answer",
@@ -72,6 +72,10 @@ import TidegateCore
         Row(
             situation: "the target's host answers at another port",
             gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .destination)], cause: .server(.portSilent)),
+        Row(
+            situation: "another host answers, which says nothing of the target's", gateway: .answers(gateway),
+            witnesses: [Witness(.hopWalk, .nothing), Witness(.hopWalk, .beyond(resolver))],
+            cause: .onTheWay(.ends(after: nil))),
         Row(
             situation: "small packets pass and large ones do not",
             gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .destination)], losesLargePackets: true,

@@ -22,7 +22,9 @@ package struct Witness: Sendable, Hashable {
         case nothing
         /// The gateway did, and nothing beyond it.
         case gateway
-        /// Something beyond the gateway did: the last router that answers, if it was a router.
+        /// A router beyond the gateway did, and nothing beyond it: that proves only the way to this router.
+        case router(IPAddress)
+        /// A host, a resolver or a server beyond the gateway did, which proves the way to it.
         case beyond(IPAddress?)
         /// The silent party's host itself did, at another port or by another protocol.
         case destination
@@ -46,6 +48,14 @@ package struct Witness: Sendable, Hashable {
     package var isBeyondGateway: Bool {
         switch self.reach {
         case .nothing, .gateway: false
+        case .router, .beyond, .destination: true
+        }
+    }
+
+    /// True if an end beyond the gateway answered, and not only a router on the way.
+    package var isEnd: Bool {
+        switch self.reach {
+        case .nothing, .gateway, .router: false
         case .beyond, .destination: true
         }
     }

@@ -139,7 +139,9 @@ struct CauseFinder {
     var witnesses: [Witness] {
         guard let path = self.path else { return [] }
         let gateway = path.verdict.path?.gateway
-        var witnesses = [path.walk, path.sentinelWalk].compactMap { $0?.witness(past: gateway) }
+        var witnesses = [path.walk, path.sentinelWalk].compactMap {
+            $0?.witness(past: gateway, asking: path.subject.address)
+        }
         if let passive = path.passive { witnesses.append(Witness(.attempt, .beyond(passive.remote))) }
         if let witness = path.connections?.witness { witnesses.append(witness) }
         if let observations = path.internet {

@@ -141,7 +141,7 @@ struct PathFindings: Sendable {
         // A port that accepts connections is slow until its time is up, not silent.
         if let arrival = walk.arrival { return arrival.how != .connected }
         let gateway = self.verdict.path?.gateway
-        let reaches = [walk, self.sentinelWalk].compactMap { $0?.reach(past: gateway) }
+        let reaches = [walk, self.sentinelWalk].compactMap { $0?.reach(past: gateway, asking: self.subject.address) }
         let isAlive = reaches.contains(.gateway) || self.gateway.answer.map { $0 != .unresolved } ?? false
         let hasRefused = walk.refusal != nil || self.sentinelWalk?.refusal != nil
         return !hasRefused && isAlive && reaches.allSatisfy { $0 == .gateway || $0 == .nothing }
