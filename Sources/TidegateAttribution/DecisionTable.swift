@@ -34,7 +34,7 @@ package enum DecisionTable {
     package static func rung(of cause: Cause, shownBy rung: Rung, _ witnesses: [Witness] = []) -> Rung {
         switch cause {
         case .router(.absent), .router(.silent): .gateway
-        case .provider(.nothingBeyond), .provider(.checksFail), .provider(.portal): .internet
+        case .provider(.nothingBeyond), .provider(.ends), .provider(.checksFail), .provider(.portal): .internet
         // A gateway without a way to anything is the internet's failure; without one to this host, that of its rung.
         case .provider(.noRoute):
             witnesses.isEmpty || witnesses.contains(where: \.isBeyondGateway) ? rung : .internet

@@ -58,7 +58,7 @@ extension Facts {
     private func silenceClauses(_ cause: Cause) -> [String] {
         switch cause {
         case .server(.handshakeSilent), .server(.responseSilent): return [self.silenceClause]
-        case .router, .provider(.nothingBeyond(.some)), .onTheWay(.ends(.some)), .server(.portSilent):
+        case .router, .provider(.nothingBeyond(.some)), .provider(.ends), .onTheWay(.ends(.some)), .server(.portSilent):
             // Before a connection was tried, there was nothing that could have been answered.
             let clause = self.seen.stage == nil ? [] : [self.silenceClause]
             return clause + [cause.description] + self.otherHosts

@@ -50,6 +50,9 @@ struct Facts: Sendable {
         }
     }
 
+    /// True if an end beyond the gateway answered, and not only a router on the way.
+    var isEndProven: Bool { self.witnesses.contains(where: \.isEnd) }
+
     /// True if anyone else was asked.
     var isAnyoneAsked: Bool { !self.witnesses.isEmpty }
 

@@ -52,6 +52,13 @@ enum SilenceRules {
             guard !facts.isBeyondProven, facts.isAnyoneAsked, facts.gateway == .unknown else { return nil }
             return .provider(.nothingBeyond(gateway: nil))
         },
+        Rule("packets to two networks end at the same router", isFinal: false) { facts in
+            let routers = facts.lastRouters
+            guard !facts.isEndProven, routers.count > 1, let router = routers.first,
+                routers.allSatisfy({ $0 == router })
+            else { return nil }
+            return .provider(.ends(after: router))
+        },
         Rule("internet checks fail") { $0.seen.internet == .failing ? .provider(.checksFail) : nil },
     ]
 
@@ -81,8 +88,10 @@ enum SilenceRules {
             }
             return .unknown(.routerOrProvider(gateway: address))
         },
-        Rule("resolvers are silent, and what lies beyond the gateway answers", isFinal: false) { facts in
-            guard case .resolvers(let servers) = facts.silent, facts.isBeyondProven || facts.gateway == .none else {
+        Rule("resolvers are silent, and a host beyond the gateway answers", isFinal: false) { facts in
+            guard case .resolvers(let servers) = facts.silent,
+                facts.isEndProven || !facts.isBeyondProven && facts.gateway == .none
+            else {
                 return nil
             }
             return .resolver(.silent(servers))

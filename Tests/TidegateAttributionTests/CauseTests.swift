@@ -33,6 +33,7 @@ import TidegateCore
             .thisHost(.request(status: 418)), .router(.absent(gateway, link: "uplink")),
             .router(.silent(gateway, link: "uplink", lastConfirmed: .seconds(25))), .router(.prohibits(icmp)),
             .provider(.nothingBeyond(gateway: gateway)), .provider(.noRoute(icmp)), .provider(.checksFail),
+            .provider(.ends(after: gateway)),
             .provider(.portal(location: "http://portal.test/")), .resolver(.silent([gateway])),
             .resolver(.silent([gateway, target])), .resolver(.refused(gateway)),
             .resolver(.refused(IPAddress(ipv4: 0x7F00_0035))), .resolver(.fails(gateway, code: "SERVFAIL")),

@@ -54,9 +54,21 @@ import TidegateCore
             silent: .resolvers([resolver]), gateway: .answers(gateway),
             witnesses: [Witness(.internetCheck, .beyond(nil))], cause: .resolver(.silent([resolver]))),
         Row(
-            situation: "resolvers are silent, while a router beyond the gateway answers",
+            situation: "resolvers are silent, and a router beyond the gateway proves only the way to itself",
             silent: .resolvers([resolver]), gateway: .unknown, witnesses: [Witness(.hopWalk, .router(router))],
-            cause: .resolver(.silent([resolver]))),
+            cause: .onTheWay(.ends(after: router))),
+        Row(
+            situation: "resolvers are silent, and walks to two networks end at the same router",
+            silent: .resolvers([resolver]), gateway: .answers(gateway),
+            witnesses: [Witness(.hopWalk, .router(router)), Witness(.hopWalk, .router(router))],
+            cause: .provider(.ends(after: router))),
+        Row(
+            situation: "walks to two networks end at the same router, and another host answers",
+            gateway: .answers(gateway),
+            witnesses: [
+                Witness(.hopWalk, .router(router)), Witness(.hopWalk, .router(router)), Witness(.attempt, .beyond(nil)),
+            ],
+            cause: .onTheWay(.ends(after: router))),
         Row(
             situation: "a path beyond acquits a gateway that seems dead",
             silent: .resolvers([resolver]), gateway: .unresolved(gateway, link: "eth0", wasReachable: true),

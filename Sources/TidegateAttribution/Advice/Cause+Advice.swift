@@ -34,6 +34,7 @@ extension ProviderCause {
         switch self {
         case .nothingBeyond(let gateway):
             "Ask the provider, or look at the uplink of \(gateway.map { "\($0)" } ?? "the gateway"): this host's side works."
+        case .ends(let router): "Ask the provider: nothing beyond its router \(router) answers."
         case .noRoute(let error):
             "Look at the uplink and the routes of \(error.sender(or: "the gateway")), or ask the provider."
         case .checksFail: "Ask the provider: the gateway is there, and internet checks fail."

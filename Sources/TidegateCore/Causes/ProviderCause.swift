@@ -2,6 +2,8 @@
 package enum ProviderCause: Sendable, Hashable {
     /// The gateway answers, and nothing beyond it does.
     case nothingBeyond(gateway: IPAddress?)
+    /// Packets to different networks get no further than this router.
+    case ends(after: IPAddress)
     /// The gateway has no way to what lies beyond it.
     case noRoute(ICMPError)
     /// The internet checks fail.
@@ -15,6 +17,7 @@ extension ProviderCause: CauseKind {
         switch self {
         case .nothingBeyond(let gateway):
             "\(gateway.map { "the gateway \($0)" } ?? "the gateway") answers, and nothing beyond it does"
+        case .ends(let router): "packets get no further than \(router), wherever they go"
         case .noRoute(let error):
             error.kind == .noRoute
                 ? "\(error.offender.map { "\($0)" } ?? "the gateway") has no route there (\(error.number))"
@@ -27,6 +30,7 @@ extension ProviderCause: CauseKind {
     var code: String {
         switch self {
         case .nothingBeyond: "nothingBeyondGateway"
+        case .ends: "providerEnds"
         case .noRoute: "gatewayNoRoute"
         case .checksFail: "internetChecksFail"
         case .portal: "portal"
