@@ -6,6 +6,7 @@ extension HopWalkResult {
     /// A destination that answers says nothing of whether another host is there.
     package func reach(past gateway: IPAddress?, asking subject: IPAddress) -> Witness.Reach {
         if self.isDestinationReached {
+            if self.destination.withoutZone == gateway?.withoutZone { return .gateway }
             let isSubject = self.destination.withoutZone == subject.withoutZone
             return isSubject ? .destination : .beyond(self.destination)
         }

@@ -26,6 +26,11 @@ import TidegateCore
         #expect(reach(Self.walk([Self.gateway], reaching: true)) == .destination)
     }
 
+    @Test("A walk to the gateway proves the gateway, whatever it asks for there")
+    func gatewayItself() {
+        #expect(Self.walk([], reaching: true).reach(past: Self.target, asking: Self.target) == .gateway)
+    }
+
     @Test("A host that answers speaks for itself only")
     func otherHost() {
         let walk = Self.walk([Self.gateway], reaching: true)

@@ -194,6 +194,24 @@ struct ExplainComposerTests {
         #expect(host.evidence[.ipv6] == host.evidence[.ipv4])
     }
 
+    @Test("A resolver that is the gateway says nothing of what is beyond it", arguments: [DNSOutcome.timedOut])
+    func forwarder(_ outcome: DNSOutcome) throws {
+        var way = Self.way(Self.gateway4)
+        (way.subject, way.leadsToGateway) = (.resolver(Self.gateway4), true)
+        way.verdict.path?.gateway = nil
+        way.walk = HopWalkResult(
+            destination: Self.gateway4, port: 53, hops: [.reached(.refused, after: .milliseconds(1))])
+        way.sentinelWalk = HopWalkResult(destination: Self.server4, port: 53, hops: [.silent, .silent])
+        var name = NameFindings(name: "api.test", system: .failure(.timedOut))
+        name.servers = [ResolverFindings(server: Self.gateway4, verdict: way.verdict, answers: [.a: outcome])]
+        var findings = try self.findings("api.test:80", [.ipv4: way], name: name)
+        findings.families = [.ipv4]
+        let explanation = ExplanationComposer.compose(findings)
+        #expect(explanation.cause == .provider(.nothingBeyond(gateway: Self.gateway4)), "\(explanation.party as Any)")
+        findings.paths[.ipv4]?.sentinelWalk?.hops = [.silent, .reached(.connected, after: .milliseconds(9))]
+        #expect(ExplanationComposer.compose(findings).party == .resolver)
+    }
+
     @Test("If nothing failed and nothing was reached, the party is unknown")
     func untold() throws {
         let pending = NameFindings(name: "api.test")

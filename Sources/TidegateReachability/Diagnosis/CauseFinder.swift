@@ -138,7 +138,7 @@ struct CauseFinder {
     /// Everybody else who was asked over this path.
     var witnesses: [Witness] {
         guard let path = self.path else { return [] }
-        let gateway = path.verdict.path?.gateway
+        let gateway = path.provenGateway
         var witnesses = [path.walk, path.sentinelWalk].compactMap {
             $0?.witness(past: gateway, asking: path.subject.address)
         }

@@ -123,6 +123,12 @@ struct PathFindings: Sendable {
     /// What a packet to a target on the link itself came to; nil if nothing was sent, or if it was answered.
     var neighbourRefusal: ICMPError?
 
+    /// The gateway that packets of this path prove: a resolver on the link that is the gateway proves nothing beyond it.
+    var provenGateway: IPAddress? {
+        if case .resolver(let address) = self.subject, self.leadsToGateway { return address }
+        return self.verdict.path?.gateway
+    }
+
     /// The gateway as evidence about silence.
     var gatewayEvidence: SilenceEvidence.Gateway {
         guard let path = self.verdict.path else { return .unknown }
@@ -140,7 +146,7 @@ struct PathFindings: Sendable {
         guard let walk = self.walk else { return false }
         // A port that accepts connections is slow until its time is up, not silent.
         if let arrival = walk.arrival { return arrival.how != .connected }
-        let gateway = self.verdict.path?.gateway
+        let gateway = self.provenGateway
         let reaches = [walk, self.sentinelWalk].compactMap { $0?.reach(past: gateway, asking: self.subject.address) }
         let isAlive = reaches.contains(.gateway) || self.gateway.answer.map { $0 != .unresolved } ?? false
         let hasRefused = walk.refusal != nil || self.sentinelWalk?.refusal != nil
