@@ -64,9 +64,16 @@ struct Facts: Sendable {
     /// True if the target's host itself has answered; a host on the link did when its link-layer address was found.
     var isHostThere: Bool {
         if self.witnesses.contains(where: { $0.reach == .destination }) { return true }
-        guard self.seen.isOnLink else { return false }
+        guard self.silent == .target, self.seen.isOnLink else { return false }
         if case .answers = self.gateway { return true }
         return self.gateway == .none
+    }
+
+    /// What is wrong if name servers on the own link fail and no host beyond the gateway answers; nil if one does.
+    var forwarderCause: Cause? {
+        guard self.seen.isForwarded, self.isAnyoneAsked, !self.isEndProven else { return nil }
+        return self.lastRouters.first.map { .provider(.ends(after: $0)) }
+            ?? .provider(.nothingBeyond(gateway: self.gateway.address))
     }
 
     /// True if packets come as far as the gateway.

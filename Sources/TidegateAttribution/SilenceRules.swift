@@ -88,12 +88,12 @@ enum SilenceRules {
             }
             return .unknown(.routerOrProvider(gateway: address))
         },
+        Rule("resolvers on the own link are silent, and no host beyond the gateway answers", isFinal: false) { facts in
+            facts.silent == .target ? nil : facts.forwarderCause
+        },
         Rule("resolvers are silent, and a host beyond the gateway answers", isFinal: false) { facts in
-            guard case .resolvers(let servers) = facts.silent,
-                facts.isEndProven || !facts.isBeyondProven && facts.gateway == .none
-            else {
-                return nil
-            }
+            let isAlone = facts.gateway == .none && (facts.seen.isOnLink || !facts.isBeyondProven)
+            guard case .resolvers(let servers) = facts.silent, facts.isEndProven || isAlone else { return nil }
             return .resolver(.silent(servers))
         },
         Rule("the target's host answers, and the port does not") { facts in

@@ -194,7 +194,9 @@ struct ExplainComposerTests {
         #expect(host.evidence[.ipv6] == host.evidence[.ipv4])
     }
 
-    @Test("A resolver that is the gateway says nothing of what is beyond it", arguments: [DNSOutcome.timedOut])
+    @Test(
+        "A resolver that is the gateway says nothing of what is beyond it",
+        arguments: [DNSOutcome.timedOut, .failed(code: "SERVFAIL"), .refused])
     func forwarder(_ outcome: DNSOutcome) throws {
         var way = Self.way(Self.gateway4)
         (way.subject, way.leadsToGateway) = (.resolver(Self.gateway4), true)

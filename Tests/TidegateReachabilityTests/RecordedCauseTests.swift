@@ -152,6 +152,7 @@ struct RecordedCauseTests {
                             "\(walkName)\(secondName)\(leadsToGateway ? ", is the gateway" : "")"
                             + (refusal == nil ? "" : ", not found")
                         answers += try Self.answer(name, Self.bad(.tcp, .timeout), path)
+                        path.subject = .resolver(Self.gateway)
                         let servers = [
                             ResolverFindings(server: Self.gateway, verdict: Self.path(nil), answers: [.a: .timedOut])
                         ]

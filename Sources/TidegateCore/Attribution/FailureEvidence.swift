@@ -53,6 +53,8 @@ package struct FailureEvidence: Sendable, Hashable {
     package var kernel: HostCause.KernelRefusal?
     /// What the name servers answered when they were asked one by one.
     package var lookup: LookupFailure?
+    /// True if the name servers are on this host's own link, so that they ask others beyond the gateway.
+    package var isForwarded = false
     /// The line of the hosts file that gave the address.
     package var hostsEntry: HostsEntry?
     /// How the internet checks fail.

@@ -52,6 +52,7 @@ struct CauseFinder {
         case .resolverNoRoute: self.addRefusedQuestion(to: &evidence)
         case .resolverTimeout, .resolverFailed, .nameNotFound:
             evidence.failure = .resolveFailed
+            evidence.isForwarded = self.findings.name?.isForwarded == true && self.path?.neighbourRefusal == nil
             evidence.lookup = report.reason.flatMap { self.findings.name?.failure($0, self.wantedFamily) }
         case .portal, .limited:
             evidence.internet = report.reason == .portal ? .portal(location: nil) : .failing
@@ -139,7 +140,9 @@ struct CauseFinder {
     var witnesses: [Witness] {
         guard let path = self.path else { return [] }
         let gateway = path.provenGateway
-        var witnesses = [path.walk, path.sentinelWalk].compactMap {
+        // A walk to a resolver on the link asks nobody beyond it.
+        let isBesideGateway = path.subject == .resolver(path.subject.address) && gateway == nil
+        var witnesses = [isBesideGateway ? nil : path.walk, path.sentinelWalk].compactMap {
             $0?.witness(past: gateway, asking: path.subject.address)
         }
         if let passive = path.passive { witnesses.append(Witness(.attempt, .beyond(passive.remote))) }

@@ -17,6 +17,14 @@ extension NameFindings {
         return refusing.map { .refused($0.server) } ?? .fails(self.servers.first?.server, code: nil)
     }
 
+    /// True if every server is on this host's own link or on this host itself.
+    var isForwarded: Bool {
+        !self.servers.isEmpty
+            && self.servers.allSatisfy { server in
+                server.verdict.path.map { $0.gateway == nil && !server.verdict.notes.contains(.tunnel) } ?? false
+            }
+    }
+
     private func missing(_ wanted: AddressFamily?) -> LookupFailure {
         // An address of the other version proves that the resolver works.
         if !self.addresses.isEmpty { return .noRecord(self.name, of: wanted) }
