@@ -32,14 +32,18 @@ package struct PeerHistory: Sendable {
         self.rows[target] = row
     }
 
-    /// What became of other targets on the same path recently, and since a moment, if one is given.
+    /// The results of other targets on the same path, and since a moment, if one is given.
+    ///
+    /// An answer from before the silence that is to be explained, since `silence`, proves nothing.
     package func peers(
-        of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime, since start: MonotonicTime? = nil
+        of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime, since start: MonotonicTime? = nil,
+        silentSince silence: MonotonicTime? = nil
     ) -> PeerEvidence {
         var evidence = PeerEvidence()
         for (other, row) in self.rows
         where other != target && row.path == path && now - row.moment <= Thresholds.evidenceAge {
             if let start, row.moment < start { continue }
+            if row.isReached, let silence, row.moment < silence { continue }
             if row.isReached { evidence.reached += 1 } else { evidence.missed += 1 }
         }
         return evidence

@@ -70,7 +70,14 @@ package struct RemoteGroup: Sendable, Hashable {
         var evidence: [IPAddress: RemotesEvidence] = [:]
         for (network, members) in networks {
             let isNetworkSilent = members.count >= 2 && !answers.contains(network)
-            for member in members { evidence[member.address] = isNetworkSilent ? .silentNetwork : .answering }
+            for member in members {
+                // An answer from before the silence proves nothing.
+                let isAnyYounger = answering.contains {
+                    ($0.answered ?? .init(nanoseconds: 0)) > (member.stalledSince ?? .init(nanoseconds: 0))
+                }
+                evidence[member.address] =
+                    !isAnyYounger ? .undecided : isNetworkSilent ? .silentNetwork : .answering
+            }
         }
         return evidence
     }

@@ -139,6 +139,7 @@ extension FailureEvidence {
         self.unanswered = outcome.failedConnect.map { $0.retransmits + 1 } ?? 0
         (self.certificateError, self.certificate) = (outcome.certificateError, outcome.certificate)
         (self.handshake, self.text) = (outcome.handshake, outcome.text)
+        self.silentSince = outcome.started
         (self.lacksClientCertificate, self.proxyAnswer) = (outcome.lacksClientCertificate, outcome.proxyAnswer)
     }
 }

@@ -62,4 +62,14 @@ import TidegateCore
         history.record(20_000, on: Self.path(), isReached: true, at: Self.at(31))
         #expect(history.count == 1)
     }
+
+    @Test("An answer from before a silence proves nothing of it; an older silence does")
+    func olderAnswers() {
+        var history = PeerHistory()
+        history.record(1, on: Self.path(), isReached: true, at: Self.at(0))
+        history.record(2, on: Self.path(), isReached: true, at: Self.at(4))
+        history.record(3, on: Self.path(), isReached: false, at: Self.at(0))
+        let peers = history.peers(of: 9, on: Self.path(), at: Self.at(5), silentSince: Self.at(2))
+        #expect(peers == PeerEvidence(reached: 1, missed: 1))
+    }
 }

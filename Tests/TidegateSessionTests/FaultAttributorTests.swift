@@ -36,6 +36,17 @@ struct FaultAttributorTests {
         #expect(Self.party(attributor, at: 40) == alone)
     }
 
+    @Test("Others that answered before the attempt began say nothing of its silence")
+    func before() {
+        var attributor = FaultAttributor()
+        attributor.note(1, on: Self.path, isReached: true, at: Self.at(0))
+        var evidence = Self.silence()
+        evidence.silentSince = Self.at(1)
+        #expect(attributor.attribute(evidence, target: 9, on: Self.path, at: Self.at(2))?.party == .unknown)
+        attributor.note(2, on: Self.path, isReached: true, at: Self.at(1))
+        #expect(attributor.attribute(evidence, target: 9, on: Self.path, at: Self.at(2))?.party == .path)
+    }
+
     @Test("Neither the target itself nor a target on another path is evidence")
     func unrelated() {
         var attributor = FaultAttributor()

@@ -38,6 +38,8 @@ package struct FailureEvidence: Sendable, Hashable {
     package var gateway = SilenceEvidence.Gateway.unknown
     /// What that diagnosis found beyond the gateway; empty if none was made lately.
     package var witnesses: [Witness] = []
+    /// The earliest moment at which the silence can have begun; nil if that is not known.
+    package var silentSince: MonotonicTime?
     /// True if gateway and witnesses are those of this path, and not of the host's default one.
     package var isOfThisPath = false
     /// True if small packets pass and large ones do not.

@@ -107,7 +107,9 @@ final class TargetChecks {
         guard let deadline = self.schedule.deadline, deadline <= now else { return }
         for case .run(let number) in self.schedule.tick(at: now, using: &self.generator) {
             let state = self.states[number]
-            let peers = state.verdict.path.map { self.peers.peers(of: UInt64(number), on: $0.identity, at: now) }
+            let peers = state.verdict.path.map {
+                self.peers.peers(of: UInt64(number), on: $0.identity, at: now, silentSince: now)
+            }
             self.check(
                 number,
                 TargetCheck.Request(

@@ -30,6 +30,13 @@ struct RemoteGroupTests {
         #expect(finding == .some([silent.address: .answering]))
     }
 
+    @Test("An answer from before the silence proves nothing")
+    func older() throws {
+        let silent = try Self.member("192.0.2.1", answered: 0.6, stalled: 0.6)
+        let finding = Self.finding([silent, try Self.member("203.0.113.1", answered: 1.2)])
+        #expect(finding == .some([silent.address: .undecided]))
+    }
+
     @Test("Two of one network that hang beside one of another that answers are on the way")
     func path() throws {
         let one = try Self.member("192.0.2.1", answered: 5, stalled: 5)

@@ -21,7 +21,8 @@ struct FaultAttributor {
     ) -> Attribution? {
         var evidence = evidence
         if let target, let path {
-            evidence.peers = self.history.peers(of: target, on: path.identity, at: now, since: diagnosed)
+            evidence.peers = self.history.peers(
+                of: target, on: path.identity, at: now, since: diagnosed, silentSince: evidence.silentSince)
         }
         return DecisionTable.attribution(of: evidence)
     }
