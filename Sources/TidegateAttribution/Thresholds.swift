@@ -8,6 +8,8 @@ package enum Thresholds {
     ///
     /// A result of an attempt to another host, an answer of a gateway, a request that succeeded, a diagnosis of the host.
     package static let evidenceAge = Duration.seconds(30)
+    /// How long the kernel takes a neighbour that was confirmed for reachable, at most (RFC 4861, 6.3.2).
+    package static let reachableTime = Duration.seconds(45)
     /// How long the answer of another program's remote counts: an older one says nothing of a silence that is a second
     /// old.
     package static let answerAge = Duration.milliseconds(1_500)

@@ -112,6 +112,12 @@ import TidegateCore
         }
     }
 
+    @Test("A router that was confirmed a moment ago is not to be restarted", arguments: [(25, false), (90, true)])
+    func restart(_ age: Int, _ isRestarted: Bool) throws {
+        let cause = Cause.router(.silent(Self.gateway, link: "uplink", lastConfirmed: .seconds(age)))
+        #expect(cause.advice(for: try Target("www.test:443")).hasPrefix("Restart") == isRestarted)
+    }
+
     @Test("A certificate's end is read from its text")
     func expiry() {
         let certificate = CertificateSummary(
