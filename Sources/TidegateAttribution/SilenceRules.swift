@@ -15,8 +15,11 @@ enum SilenceRules {
         Rule("others behind the next hop answer", party: .theirs) { $0.remotes == .answering },
     ]
 
-    // Nothing beyond the gateway answers.
+    // Nothing beyond this host or its gateway answers.
     private static let near: [Rule] = [
+        Rule("a filter of this host drops what it sends", rung: .route) { facts in
+            facts.seen.isFiltered && facts.seen.internet == nil ? .thisHost(.filter(nil)) : nil
+        },
         Rule("the gateway has lost its link-layer address", isFinal: false) { facts in
             guard !facts.isBeyondProven, case .unresolved(let address, let link, true) = facts.gateway else {
                 return nil

@@ -214,6 +214,15 @@ struct ExplainComposerTests {
         #expect(ExplanationComposer.compose(findings).party == .resolver)
     }
 
+    @Test("What this host's own filter drops is its own failure")
+    func filtered() throws {
+        var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: nil, failure: .timedOut))
+        way.walk = HopWalkResult(destination: Self.server4, port: 80, hops: [.failed(1), .failed(1)])
+        let explanation = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
+        #expect(explanation.cause == .thisHost(.filter(nil)))
+        #expect(explanation.advice.contains("nft list ruleset"))
+    }
+
     @Test("If nothing failed and nothing was reached, the party is unknown")
     func untold() throws {
         let pending = NameFindings(name: "api.test")

@@ -59,6 +59,8 @@ package struct FailureEvidence: Sendable, Hashable {
     package var isForwarded = false
     /// The line of the hosts file that gave the address.
     package var hostsEntry: HostsEntry?
+    /// True if this host would not send packets to the target (EPERM), as a filter makes it.
+    package var isFiltered = false
     /// How the internet checks fail.
     package var internet: InternetFailure?
     /// Why the certificate is not accepted.

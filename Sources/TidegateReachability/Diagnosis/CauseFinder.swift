@@ -1,3 +1,4 @@
+internal import Glibc
 internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
@@ -32,7 +33,7 @@ struct CauseFinder {
         evidence.isOfThisPath = true
         guard let path = self.path else { return evidence }
         (evidence.gateway, evidence.witnesses) = (path.gatewayEvidence, self.witnesses)
-        evidence.losesLargePackets = path.losesLargePackets
+        (evidence.losesLargePackets, evidence.isFiltered) = (path.losesLargePackets, path.walk?.failure == EPERM)
         if case .target(let address) = path.subject, let name = self.findings.name, name.isFromHostsFile(address) {
             evidence.hostsEntry = HostsEntry(name: name.name, address: address, dns: name.answered(address.family))
         }
