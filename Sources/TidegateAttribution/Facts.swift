@@ -50,6 +50,9 @@ struct Facts: Sendable {
         }
     }
 
+    /// How the gateway stands if nothing beyond it answers; nil otherwise.
+    var nearGateway: SilenceEvidence.Gateway? { self.isBeyondProven ? nil : self.gateway }
+
     /// True if an end beyond the gateway answered, and not only a router on the way.
     var isEndProven: Bool { self.witnesses.contains(where: \.isEnd) }
 

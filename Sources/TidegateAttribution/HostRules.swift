@@ -12,11 +12,13 @@ enum HostRules {
         Rule(
             "an address of the hosts file does not work, and DNS says another one",
             cause: { facts in
-                guard let entry = facts.seen.hostsEntry, !entry.dns.contains(entry.address) else { return nil }
+                guard case .hostsFile(let name, let dns)? = facts.seen.lookup, let address = facts.seen.peer,
+                    !dns.contains(address)
+                else { return nil }
                 var seen = facts.seen
-                seen.hostsEntry = nil
+                seen.lookup = nil
                 return DecisionTable.cause(of: seen).isOfAddress
-                    ? .thisHost(.hostsFile(entry.name, address: entry.address, dns: entry.dns)) : nil
+                    ? .thisHost(.hostsFile(name, address: address, dns: dns)) : nil
             }),
         Rule("the gateway is what keeps a connection from its path", party: .gateway) {
             $0.seen.isOfThisPath && $0.lost?.verdict.reason?.party == .gateway

@@ -6,9 +6,7 @@ enum SilenceRules {
 
     // Connections of other programs.
     private static let remotes: [Rule] = [
-        Rule("nothing behind the next hop answers", party: .upstream) {
-            $0.remotes == .silent
-        },
+        Rule("nothing behind the next hop answers", party: .upstream) { $0.remotes == .silent },
         Rule("several of one network hang, and nothing there answers", party: .path) {
             $0.remotes == .silentNetwork
         },
@@ -21,39 +19,33 @@ enum SilenceRules {
             facts.seen.isFiltered && facts.seen.internet == nil ? .thisHost(.filter(nil)) : nil
         },
         Rule("the gateway has lost its link-layer address", isFinal: false) { facts in
-            guard !facts.isBeyondProven, case .unresolved(let address, let link, true) = facts.gateway else {
-                return nil
-            }
+            guard case .unresolved(let address, let link, true)? = facts.nearGateway else { return nil }
             return .router(.silent(address, link: link, lastConfirmed: nil))
         },
         Rule("the gateway has no link-layer address") { facts in
-            guard !facts.isBeyondProven, case .unresolved(let address, let link, _) = facts.gateway else { return nil }
+            guard case .unresolved(let address, let link, _)? = facts.nearGateway else { return nil }
             return .router(.absent(address, link: link))
         },
         Rule("the gateway answers, and nothing beyond it does", isFinal: false) { facts in
-            guard !facts.isBeyondProven, facts.isAnyoneAsked, case .answers(let address) = facts.gateway else {
-                return nil
-            }
+            guard facts.isAnyoneAsked, case .answers(let address)? = facts.nearGateway else { return nil }
             return .provider(.nothingBeyond(gateway: address))
         },
         Rule("packets come as far as the gateway, and nothing beyond it answers", isFinal: false) { facts in
-            guard !facts.isBeyondProven, facts.isGatewayReached else { return nil }
-            switch facts.gateway {
-            case .unconfirmed(let address, _, _), .confirmed(let address):
-                return .provider(.nothingBeyond(gateway: address))
-            default: return nil
+            switch facts.nearGateway {
+            case .unconfirmed(let address, _, _)? where facts.isGatewayReached,
+                .confirmed(let address)? where facts.isGatewayReached:
+                .provider(.nothingBeyond(gateway: address))
+            default: nil
             }
         },
         Rule("the gateway was last confirmed before the silence, and nothing answers", isFinal: false) { facts in
-            guard !facts.isBeyondProven, facts.isAnyoneAsked,
-                case .unconfirmed(let address, let link, let age) = facts.gateway
+            guard facts.isAnyoneAsked, case .unconfirmed(let address, let link, let age)? = facts.nearGateway
             else { return nil }
             return .router(.silent(address, link: link, lastConfirmed: age))
         },
         // Without a gateway to ask, silence of everybody is what lies behind the link.
         Rule("nothing is known of a gateway, and nothing answers", isFinal: false) { facts in
-            guard !facts.isBeyondProven, facts.isAnyoneAsked, facts.gateway == .unknown else { return nil }
-            return .provider(.nothingBeyond(gateway: nil))
+            facts.isAnyoneAsked && facts.nearGateway == .unknown ? .provider(.nothingBeyond(gateway: nil)) : nil
         },
         Rule("packets to two networks end at the same router", isFinal: false) { facts in
             let routers = facts.lastRouters
@@ -86,9 +78,7 @@ enum SilenceRules {
     // Something beyond the gateway answers, or nothing tells.
     private static let far: [Rule] = [
         Rule("the gateway was found since, and nothing answers", isFinal: false) { facts in
-            guard !facts.isBeyondProven, facts.isAnyoneAsked, case .confirmed(let address) = facts.gateway else {
-                return nil
-            }
+            guard facts.isAnyoneAsked, case .confirmed(let address)? = facts.nearGateway else { return nil }
             return .unknown(.routerOrProvider(gateway: address))
         },
         Rule("resolvers on the own link are silent, and no host beyond the gateway answers", isFinal: false) { facts in
@@ -100,7 +90,7 @@ enum SilenceRules {
             return .resolver(.silent(servers))
         },
         Rule("the target's host answers, and the port does not") { facts in
-            facts.isHostThere || !facts.isBeyondProven && facts.gateway == .none ? .server(.portSilent) : nil
+            facts.isHostThere || facts.nearGateway == SilenceEvidence.Gateway.none ? .server(.portSilent) : nil
         },
         Rule("packets end beyond the gateway, while others answer", isFinal: false) { facts in
             facts.isBeyondProven ? .onTheWay(.ends(after: facts.lastRouters.first)) : nil

@@ -57,8 +57,6 @@ package struct FailureEvidence: Sendable, Hashable {
     package var lookup: LookupFailure?
     /// True if the name servers are on this host's own link, so that they ask others beyond the gateway.
     package var isForwarded = false
-    /// The line of the hosts file that gave the address.
-    package var hostsEntry: HostsEntry?
     /// True if this host would not send packets to the target (EPERM), as a filter makes it.
     package var isFiltered = false
     /// How the internet checks fail.
@@ -126,19 +124,8 @@ package enum LookupFailure: Sendable, Hashable {
     case blocked(String, by: IPAddress?, answer: IPAddress)
     /// resolv.conf names no server.
     case noServer
-}
-
-/// An address from the hosts file, and what DNS says of the same name.
-package struct HostsEntry: Sendable, Hashable {
-    package var name: String
-    package var address: IPAddress
-    package var dns: [IPAddress]
-
-    package init(name: String, address: IPAddress, dns: [IPAddress]) {
-        self.name = name
-        self.address = address
-        self.dns = dns
-    }
+    /// The address comes from the hosts file; DNS says others.
+    case hostsFile(String, dns: [IPAddress])
 }
 
 /// How internet checks fail.

@@ -35,7 +35,7 @@ struct CauseFinder {
         (evidence.gateway, evidence.witnesses) = (path.gatewayEvidence, self.witnesses)
         (evidence.losesLargePackets, evidence.isFiltered) = (path.losesLargePackets, path.walk?.failure == EPERM)
         if case .target(let address) = path.subject, let name = self.findings.name, name.isFromHostsFile(address) {
-            evidence.hostsEntry = HostsEntry(name: name.name, address: address, dns: name.answered(address.family))
+            evidence.lookup = .hostsFile(name.name, dns: name.answered(address.family))
         }
         return evidence
     }
