@@ -1,5 +1,5 @@
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 
 @testable internal import TidegateReachability
 

@@ -46,7 +46,7 @@ package struct SocketReport: Sendable, Hashable {
     /// The interface that the socket is bound to (SO_BINDTODEVICE); 0 for none.
     package var interface: UInt32 = 0
     /// The number that no other socket has had since the machine started (SO_COOKIE in socket(7)).
-    package var cookie: UInt64
+    package var cookie: UInt64 = 0
     /// Bytes that the program has not read.
     package var receiveQueue: UInt32 = 0
     /// Bytes that the peer has not acknowledged, with those that are not sent, and the FIN.
@@ -59,13 +59,4 @@ package struct SocketReport: Sendable, Hashable {
     package var controlGroup: UInt64?
     /// How the connection fares; nil where the kernel does not say.
     package var tcp: TCPInfo?
-
-    /// A report from its parts.
-    package init(state: State, local: Endpoint, remote: Endpoint, cookie: UInt64 = 0, tcp: TCPInfo? = nil) {
-        self.state = state
-        self.local = local
-        self.remote = remote
-        self.cookie = cookie
-        self.tcp = tcp
-    }
 }

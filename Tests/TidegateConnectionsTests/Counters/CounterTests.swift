@@ -1,7 +1,7 @@
 import Testing
 import TidegateConnections
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 /// What the kernel's own counters decide.
 struct CounterTests {

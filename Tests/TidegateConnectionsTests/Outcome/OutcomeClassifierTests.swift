@@ -1,7 +1,7 @@
 import Testing
 import TidegateConnections
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 /// What the kernel's message about a socket that ended says of its connection.
 struct OutcomeClassifierTests {

@@ -1,7 +1,7 @@
 import Testing
 import TidegateConnections
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 /// The decision table of endings, row by row: the first row that matches decides.
 struct OutcomeTableTests {

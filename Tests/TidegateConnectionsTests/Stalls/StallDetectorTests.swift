@@ -1,7 +1,7 @@
 import Testing
 import TidegateConnections
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 /// Whether a connection hangs, by one report of the kernel.
 struct StallDetectorTests {

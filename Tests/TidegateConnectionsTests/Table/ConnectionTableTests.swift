@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 @testable import TidegateConnections
 

@@ -1,7 +1,7 @@
 import Testing
 import TidegateConnections
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 /// Which connections were accepted here.
 struct ListenerTableTests {

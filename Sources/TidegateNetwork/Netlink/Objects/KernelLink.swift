@@ -8,9 +8,9 @@ package struct KernelLink: Sendable, Hashable {
     package var name: String
     /// IFF_* (netdevice(7)).
     package var flags: UInt32
-    package var operState: Link.OperState
+    package var operState: Link.OperState = .unknown
     /// ARPHRD_*.
-    package var hardwareType: UInt16
+    package var hardwareType: UInt16 = 1
     /// IFLA_INFO_KIND: `bridge`, `veth`, `tun`…; nil for hardware.
     package var infoKind: String?
     package var kind: Link.Kind = .other
@@ -24,21 +24,6 @@ package struct KernelLink: Sendable, Hashable {
     package var isTether = false
     /// The table of a VRF's routes (IFLA_VRF_TABLE).
     package var vrfTable: UInt32?
-
-    package init(
-        index: UInt32, name: String, flags: UInt32, operState: Link.OperState = .unknown, hardwareType: UInt16 = 1,
-        infoKind: String? = nil, kind: Link.Kind = .other, master: UInt32? = nil, carrierLosses: UInt32? = nil
-    ) {
-        self.index = index
-        self.name = name
-        self.flags = flags
-        self.operState = operState
-        self.hardwareType = hardwareType
-        self.infoKind = infoKind
-        self.kind = kind
-        self.master = master
-        self.carrierLosses = carrierLosses
-    }
 
     package static let flagUp: UInt32 = 1 << 0
     package static let flagLoopback: UInt32 = 1 << 3
@@ -64,17 +49,9 @@ package struct KernelAddress: Sendable, Hashable {
     /// The other end of a point-to-point link; nil if it is the same address.
     package var peer: IPAddress?
     /// IFA_F_* (rtnetlink(7)).
-    package var flags: UInt32
+    package var flags: UInt32 = 0
     /// RT_SCOPE_*: 0 global, 200 site, 253 link, 254 host.
-    package var scope: UInt8
-
-    package init(link: UInt32, prefix: IPPrefix, peer: IPAddress? = nil, flags: UInt32 = 0, scope: UInt8 = 0) {
-        self.link = link
-        self.prefix = prefix
-        self.peer = peer
-        self.flags = flags
-        self.scope = scope
-    }
+    package var scope: UInt8 = 0
 
     package static let flagOptimistic: UInt32 = 0x04
     package static let flagDadFailed: UInt32 = 0x08

@@ -37,11 +37,6 @@ package struct RouteLookup: Sendable, Hashable {
     /// The path that a packet would take now.
     package var chosen: Answer
 
-    package init(matched: Answer, chosen: Answer) {
-        self.matched = matched
-        self.chosen = chosen
-    }
-
     package enum Answer: Sendable, Hashable {
         case route(KernelRoute)
         /// A raw error number; `hasText` if the kernel added a message (NLMSGERR_ATTR_MSG), which it does only for invalid
@@ -71,57 +66,32 @@ package struct KernelRoute: Sendable, Hashable {
         }
     }
 
-    package var kind: Kind
-    package var table: UInt32
+    package var kind: Kind = .unicast
+    package var table: UInt32 = 254
     /// The network bits of the route's destination.
-    package var prefixLength: UInt8
+    package var prefixLength: UInt8 = 0
     /// Lower is preferred (RTA_PRIORITY).
-    package var metric: UInt32
+    package var metric: UInt32 = 0
     /// What created it (RTPROT_*).
-    package var routeProtocol: UInt8
+    package var routeProtocol: UInt8 = 3
     /// RTNH_F_* of the single nexthop.
-    package var flags: UInt32
+    package var flags: UInt32 = 0
     package var link: UInt32?
     package var gateway: IPAddress?
     package var source: IPAddress?
     /// The nexthop object that the route uses (ip-nexthop(8)); with one, the kernel may omit the nexthops.
     package var nexthopObject: UInt32?
     /// The nexthops of a multipath route; empty for a single nexthop.
-    package var nexthops: [Nexthop]
+    package var nexthops: [Nexthop] = []
     /// Time left before the route expires; nil if it does not.
     package var expiresIn: Duration?
-
-    package init(
-        kind: Kind = .unicast, table: UInt32 = 254, prefixLength: UInt8 = 0, metric: UInt32 = 0,
-        routeProtocol: UInt8 = 3, flags: UInt32 = 0, link: UInt32? = nil, gateway: IPAddress? = nil,
-        source: IPAddress? = nil, nexthopObject: UInt32? = nil, nexthops: [Nexthop] = [], expiresIn: Duration? = nil
-    ) {
-        self.kind = kind
-        self.table = table
-        self.prefixLength = prefixLength
-        self.metric = metric
-        self.routeProtocol = routeProtocol
-        self.flags = flags
-        self.link = link
-        self.gateway = gateway
-        self.source = source
-        self.nexthopObject = nexthopObject
-        self.nexthops = nexthops
-        self.expiresIn = expiresIn
-    }
 
     /// One nexthop of a route.
     package struct Nexthop: Sendable, Hashable {
         package var link: UInt32
         package var gateway: IPAddress?
         /// RTNH_F_*.
-        package var flags: UInt32
-
-        package init(link: UInt32, gateway: IPAddress? = nil, flags: UInt32 = 0) {
-            self.link = link
-            self.gateway = gateway
-            self.flags = flags
-        }
+        package var flags: UInt32 = 0
 
         /// RTNH_F_DEAD and RTNH_F_LINKDOWN.
         package static let deadFlags: UInt32 = 0x01 | 0x10
