@@ -1,4 +1,3 @@
-internal import Glibc
 package import TidegateCore
 
 /// Which processes have which sockets open.
@@ -9,46 +8,42 @@ package enum SocketPrograms {
     /// Reads every descriptor of every process; for somebody who waits, not for a daemon's loop.
     package static func byInode() -> [UInt32: [SocketProgram]] {
         var programs: [UInt32: [SocketProgram]] = [:]
-        for pid in self.names(in: "/proc").compactMap(Int32.init).sorted() {
-            // A process may have a socket open more than once.
-            let inodes = Set(
-                self.names(in: "/proc/\(pid)/fd").compactMap { self.inode(behind: "/proc/\(pid)/fd/\($0)") })
+        for pid in SystemFiles.names(in: "/proc").compactMap(Int32.init).sorted() {
+            let inodes = self.inodes(in: "/proc/\(pid)/fd")
             guard !inodes.isEmpty else { continue }
-            let program = SocketProgram(pid: pid, name: self.name(of: pid))
+            let name = SystemFiles.text("/proc/\(pid)/comm") ?? ""
+            let program = SocketProgram(pid: pid, name: String(name.dropLast()))
             for inode in inodes { programs[inode, default: []].append(program) }
         }
         return programs
     }
 
-    /// The entries of a directory; none of one that this process may not read, or that is gone.
-    private static func names(in folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names
-    }
+    /// The inodes of the sockets that this process has open.
+    static func ownInodes() -> Set<UInt32> { self.inodes(in: "/proc/self/fd") }
 
-    // The link of a socket reads `socket:[INODE]`.
-    private static func inode(behind path: String) -> UInt32? {
-        var bytes = [CChar](repeating: 0, count: 64)
-        let count = readlink(path, &bytes, bytes.count)
-        let text = String(decoding: bytes.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
-        guard text.hasPrefix("socket:["), text.hasSuffix("]") else { return nil }
-        return UInt32(text.dropFirst("socket:[".count).dropLast())
+    // The link of a socket reads `socket:[INODE]`. A process may have a socket open more than once.
+    private static func inodes(in folder: String) -> Set<UInt32> {
+        let targets = SystemFiles.names(in: folder).compactMap { SystemFiles.target(of: "\(folder)/\($0)") }
+        return Set(
+            targets.compactMap { target in
+                guard target.hasPrefix("socket:["), target.hasSuffix("]") else { return nil }
+                return UInt32(target.dropFirst("socket:[".count).dropLast())
+            })
     }
+}
 
-    private static func name(of pid: Int32) -> String {
-        let descriptor = open("/proc/\(pid)/comm", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = read(descriptor, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(0, count - 1)), as: UTF8.self)
+/// Which listening sockets are this process's own; its descriptors are only looked at when there are others than before.
+package struct OwnListeners {
+    private var listed: Set<UInt32> = []
+    private var own: Set<UInt32> = []
+
+    /// Nothing was listed yet.
+    package init() {}
+
+    /// The inodes of this process's own sockets among some listeners.
+    package mutating func inodes(of reports: [SocketReport]) -> Set<UInt32> {
+        let listed = Set(reports.map(\.inode))
+        if listed != self.listed { (self.listed, self.own) = (listed, SocketPrograms.ownInodes().intersection(listed)) }
+        return self.own
     }
 }

@@ -6,10 +6,10 @@ extension TCPCounters {
     package static func read() -> TCPCounters? {
         // A thread's own view: /proc/net is that of the main thread.
         let folder = "/proc/thread-self/net"
-        guard let snmp = ProcSysFiles.text("\(folder)/snmp") else { return nil }
+        guard let snmp = SystemFiles.text("\(folder)/snmp") else { return nil }
         return TCPCounters(
-            snmp: snmp, netstat: ProcSysFiles.text("\(folder)/netstat") ?? "",
-            snmp6: ProcSysFiles.text("\(folder)/snmp6") ?? "")
+            snmp: snmp, netstat: SystemFiles.text("\(folder)/netstat") ?? "",
+            snmp6: SystemFiles.text("\(folder)/snmp6") ?? "")
     }
 
     /// From the texts of the files; nil if the first one has no line of TCP.

@@ -87,8 +87,8 @@ struct KernelTablesTests {
     @Test("Without sysfs, a device whose driver reports no kind is hardware")
     func withoutSysfs() {
         #expect(LinkClassifier.kind(of: self.up) { nil } == .ethernet)
-        #expect(ProcSysFiles.facts(of: KernelLink(index: 4_000_000, name: "lo", flags: 0)) == nil)
-        #expect(ProcSysFiles.facts(of: KernelLink(index: 1, name: "../../etc", flags: 0)) == nil)
+        #expect(SystemFiles.facts(of: KernelLink(index: 4_000_000, name: "lo", flags: 0)) == nil)
+        #expect(SystemFiles.facts(of: KernelLink(index: 1, name: "../../etc", flags: 0)) == nil)
     }
 
     @Test("A renamed link keeps its kind")

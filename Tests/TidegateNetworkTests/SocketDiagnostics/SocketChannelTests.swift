@@ -129,7 +129,7 @@ struct SocketChannelTests {
             }
             close(open(sign, O_CREAT | O_WRONLY, 0o600))
             let ended = SocketChannelFixture.read(channel, 1)
-            return (connecting, ended, ProcSysFiles.text("/proc/thread-self/status") ?? "", channel.receiveBufferBytes)
+            return (connecting, ended, SystemFiles.text("/proc/thread-self/status") ?? "", channel.receiveBufferBytes)
         }
         let (connecting, ended, status, bytes) = found
         #expect(status.contains("CapEff:\t0000000000000000"))

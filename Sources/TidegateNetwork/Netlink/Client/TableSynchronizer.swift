@@ -85,7 +85,7 @@ final class TableSynchronizer {
         guard let link = self.tables.link(index), link.kind == .other else { return }
         var facts: LinkFacts?
         let kind = LinkClassifier.kind(of: link) {
-            facts = ProcSysFiles.facts(of: link)
+            facts = SystemFiles.facts(of: link)
             return facts
         }
         self.tables.classify(index, as: kind, isTether: LinkClassifier.isTether(facts))

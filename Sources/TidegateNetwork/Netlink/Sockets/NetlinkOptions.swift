@@ -36,7 +36,7 @@ package struct NetlinkOptions: Sendable {
     /// Datagrams with more bytes count as longer than the buffer; called before each one.
     package var datagramLimit: @Sendable (SocketKind) -> Int = { _ in .max }
     /// How long the machine has been suspended since boot.
-    package var suspended: @Sendable () -> Duration = ProcSysFiles.suspended
+    package var suspended: @Sendable () -> Duration = SystemFiles.suspended
 
     package init(
         isOnce: Bool = false, receiveBufferBytes: Int = 8 << 20, onThreadStart: @escaping @Sendable () -> Void = {},

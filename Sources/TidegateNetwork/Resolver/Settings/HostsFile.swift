@@ -18,5 +18,5 @@ package struct HostsFile: Sendable, Hashable {
     }
 
     /// The file of this host; one that is missing or cannot be read counts as empty.
-    package static func system() -> HostsFile { HostsFile(parsing: SystemFile.text("/etc/hosts")) }
+    package static func system() -> HostsFile { HostsFile(parsing: SystemFiles.text("/etc/hosts") ?? "") }
 }

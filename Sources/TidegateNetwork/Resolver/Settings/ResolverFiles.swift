@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// The files with the resolver's settings.
 package struct ResolverFiles: Sendable, Hashable {
     /// The file that glibc reads.
@@ -23,16 +21,12 @@ package struct ResolverFiles: Sendable, Hashable {
 
     /// Reads the settings; a file that is missing or cannot be read counts as empty.
     package func read() -> ResolverSettings {
-        var settings = ResolverSettings(parsing: SystemFile.text(self.configuration), zone: ResolverFiles.index)
+        let text = SystemFiles.text(self.configuration) ?? ""
+        var settings = ResolverSettings(parsing: text, zone: SystemFiles.interfaceIndex)
         if settings.hasStub {
-            let text = SystemFile.text(self.upstreams)
-            settings.upstreams = ResolverSettings.nameservers(in: text, zone: ResolverFiles.index)
+            let text = SystemFiles.text(self.upstreams) ?? ""
+            settings.upstreams = ResolverSettings.nameservers(in: text, zone: SystemFiles.interfaceIndex)
         }
         return settings
-    }
-
-    private static func index(of link: String) -> UInt32? {
-        let index = if_nametoindex(link)
-        return index == 0 ? nil : index
     }
 }

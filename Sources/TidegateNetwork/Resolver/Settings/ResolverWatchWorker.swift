@@ -3,6 +3,18 @@ internal import TidegateLoop
 
 /// Watches the directories of the files; runs on the watch's thread.
 final class ResolverWatchWorker: LoopHandler {
+    /// What the files hold.
+    struct Content: Equatable {
+        let settings: ResolverSettings
+        /// The hash of the hosts file's text, which is only compared.
+        private let hosts: Int
+
+        init(_ files: ResolverFiles) {
+            self.settings = files.read()
+            self.hosts = (SystemFiles.text(files.hosts) ?? "").hashValue
+        }
+    }
+
     private enum Timer: UInt64 {
         /// Files were changed; they are read after a delay, because a change often has several steps.
         case debounce
@@ -19,27 +31,25 @@ final class ResolverWatchWorker: LoopHandler {
 
     private let loop: Loop
     private let files: ResolverFiles
-    private let store: ResolverStore
     private let onChange: @Sendable (ResolverSettings) -> Void
     private let notifier: Int32
     private var paths = WatchedPaths(for: [])
     // The relevant entries by watch; the kernel has one watch for a directory, even if it is reached by several paths.
     private var entries: [Int32: Set<String>] = [:]
     private var timer: TimerID?
-    // The text of the hosts file, which is compared only.
-    private var hosts: Int
+    private var known: Content
 
     init(
-        loop: Loop, files: ResolverFiles, hosts: Int, store: ResolverStore,
-        onChange: @escaping @Sendable (ResolverSettings) -> Void
+        loop: Loop, files: ResolverFiles, known: Content, onChange: @escaping @Sendable (ResolverSettings) -> Void
     ) {
         self.loop = loop
         self.files = files
-        self.store = store
         self.onChange = onChange
         self.notifier = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-        self.hosts = hosts
-        self.start()
+        self.known = known
+        if self.notifier >= 0 { try? self.loop.watch(self.notifier, for: .read) }
+        // A file may have changed between its first reading and the watch.
+        self.reload()
     }
 
     func receive(_ command: Never) {}
@@ -65,19 +75,11 @@ final class ResolverWatchWorker: LoopHandler {
         if self.notifier >= 0 { close(self.notifier) }
     }
 
-    // A file may have changed between its first reading and the watch.
-    private func start() {
-        if self.notifier >= 0 { try? self.loop.watch(self.notifier, for: .read) }
-        self.reload()
-    }
-
     private func reload() {
         let isWatched = self.watchFolders()
-        let settings = self.files.read()
-        let hosts = SystemFile.text(self.files.hosts).hashValue
-        let isChanged = hosts != self.hosts
-        self.hosts = hosts
-        if self.store.write(settings) || isChanged { self.onChange(settings) }
+        let content = Content(self.files)
+        if content != self.known { self.onChange(content.settings) }
+        self.known = content
         // Without a notifier, or with too many watches on this host, the files are polled.
         if !isWatched { self.schedule(.poll, after: ResolverWatchWorker.pollInterval) }
     }

@@ -20,7 +20,7 @@ struct WatchedPaths: Hashable {
             let (folder, name) = WatchedPaths.split(path)
             guard WatchedPaths.isFolder(folder) else { return self.addAncestor(of: folder) }
             self.entries[folder, default: []].insert(name)
-            guard let target = WatchedPaths.target(of: path) else { return }
+            guard let target = SystemFiles.target(of: path) else { return }
             path = target.hasPrefix("/") ? target : "\(folder)/\(target)"
         }
     }
@@ -46,12 +46,5 @@ struct WatchedPaths: Hashable {
     private static func isFolder(_ path: String) -> Bool {
         var information = stat()
         return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
-    }
-
-    private static func target(of path: String) -> String? {
-        var buffer = [CChar](repeating: 0, count: 4096)
-        let count = readlink(path, &buffer, buffer.count)
-        guard count > 0 else { return nil }
-        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

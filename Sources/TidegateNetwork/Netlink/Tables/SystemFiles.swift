@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// Facts from sysfs and the system's clocks.
-package enum ProcSysFiles {
+/// What small files of the system say: in /proc, /sys, /etc and /run.
+package enum SystemFiles {
     /// What sysfs reports about a link; nil if it is not mounted or belongs to another namespace.
     package static func facts(of link: KernelLink) -> LinkFacts? {
         let folder = "/sys/class/net/\(link.name)"
@@ -28,7 +28,8 @@ package enum ProcSysFiles {
 
     /// The start of a file, 64 KiB at most; nil if it cannot be read.
     static func text(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // O_NONBLOCK, in case the path is a pipe.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var content: [UInt8] = []
@@ -39,5 +40,33 @@ package enum ProcSysFiles {
             content.append(contentsOf: buffer[..<count])
         }
         return String(decoding: content, as: UTF8.self)
+    }
+
+    /// The entries of a directory; none of one that this process may not read, or that is gone.
+    static func names(in folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(
+                withUnsafePointer(to: &entry.pointee.d_name) {
+                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                })
+        }
+        return names
+    }
+
+    /// Where a symbolic link leads (readlink(2)); nil if the path is none.
+    static func target(of path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 4096)
+        let count = readlink(path, &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The index of an interface by its name (if_nametoindex(3)); nil if there is none of that name.
+    static func interfaceIndex(of name: String) -> UInt32? {
+        let index = if_nametoindex(name)
+        return index == 0 ? nil : index
     }
 }
