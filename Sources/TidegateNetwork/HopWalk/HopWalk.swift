@@ -95,7 +95,7 @@ private final class HopWalkLoop: LoopHandler {
             within: request.limit)
         var sockets: [HopWalkMachine.Probe: HopSocket] = [:]
         for probe in machine.probes where machine.isWanted(probe) {
-            do throws(HopSocket.Failure) {
+            do throws(SocketFailure) {
                 sockets[probe] = try self.open(probe, for: request, owner: id)
             } catch {
                 machine.record(.failed(error.code), for: probe, at: start)
@@ -108,14 +108,13 @@ private final class HopWalkLoop: LoopHandler {
 
     private func open(
         _ probe: HopWalkMachine.Probe, for request: Request, owner: UInt64
-    ) throws(HopSocket.Failure) -> HopSocket {
-        let socket = try HopSocket(
-            probe.transport, to: request.address, port: request.port, hopLimit: probe.limit, noting: self.own)
-        socket.sentAt = self.loop.clock.monotonic()
+    ) throws(SocketFailure) -> HopSocket {
+        let destination = SocketRequest(to: request.address, port: request.port, within: request.limit)
+        let socket = try HopSocket(probe, to: destination, at: self.loop.clock.monotonic(), noting: self.own)
         do throws(LoopError) {
             try self.loop.watch(socket.descriptor, for: probe.transport == .tcp ? .write : .read)
         } catch {
-            throw HopSocket.Failure(code: error.code)
+            throw SocketFailure(operation: error.operation, code: error.code)
         }
         self.owners[socket.descriptor] = (owner, probe)
         return socket
@@ -158,6 +157,6 @@ private final class HopWalkLoop: LoopHandler {
         // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
         try? self.loop.unwatch(socket.descriptor)
         self.owners[socket.descriptor] = nil
-        socket.close()
+        _ = Glibc.close(socket.descriptor)
     }
 }

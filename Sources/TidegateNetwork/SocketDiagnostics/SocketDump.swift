@@ -44,7 +44,7 @@ package struct SocketDump: Sendable, Hashable {
         put(UInt16(20), at: 4)
         put(UInt16(NLM_F_REQUEST | NLM_F_DUMP), at: 6)
         put(sequence, at: 8)
-        bytes[16] = UInt8(self.family == .ipv4 ? AF_INET : AF_INET6)
+        bytes[16] = UInt8(self.family.domain)
         bytes[17] = UInt8(IPPROTO_TCP)
         // Bit n − 1 asks for attribute n; INET_DIAG_INFO is 2. The control group comes unasked.
         bytes[18] = self.asksForInfo ? 0x02 : 0

@@ -72,34 +72,38 @@ package enum SocketEndingFilter {
 
     /// A program that drops sockets that were never used and, unless it includes them, connections on loopback.
     static func program(includesLoopback: Bool) -> [sock_filter] {
-        let halfWord = UInt16(BPF_LD | BPF_H | BPF_ABS)
-        let byte = UInt16(BPF_LD | BPF_B | BPF_ABS)
-        let word = UInt16(BPF_LD | BPF_W | BPF_ABS)
-        let equal = UInt16(BPF_JMP | BPF_JEQ | BPF_K)
-        let end = UInt16(BPF_RET | BPF_K)
-        func load(_ code: UInt16, _ offset: UInt32) -> sock_filter { sock_filter(code: code, jt: 0, jf: 0, k: offset) }
-        func test(_ value: UInt32, ifEqual: UInt8, otherwise: UInt8) -> sock_filter {
-            sock_filter(code: equal, jt: ifEqual, jf: otherwise, k: value)
-        }
-        let keep = sock_filter(code: end, jt: 0, jf: 0, k: .max)
-        let drop = sock_filter(code: end, jt: 0, jf: 0, k: 0)
         guard !includesLoopback else {
-            return [load(halfWord, self.localPort), test(0, ifEqual: 1, otherwise: 0), keep, drop]
+            return [.load(BPF_H, self.localPort), .test(0, ifEqual: 1, otherwise: 0), .keep, .drop]
         }
         // Jumps count the instructions that are left out.
         return [
-            load(halfWord, self.localPort), test(0, ifEqual: 14, otherwise: 0),
-            load(byte, self.family), test(UInt32(AF_INET6), ifEqual: 2, otherwise: 0),
-            load(byte, self.remoteAddress), test(127, ifEqual: 10, otherwise: 9),
+            .load(BPF_H, self.localPort), .test(0, ifEqual: 14, otherwise: 0),
+            .load(BPF_B, self.family), .test(UInt32(AF_INET6), ifEqual: 2, otherwise: 0),
+            .load(BPF_B, self.remoteAddress), .test(127, ifEqual: 10, otherwise: 9),
             // ::1, and ::ffff:127.0.0.0/104.
-            load(word, self.remoteAddress), test(0, ifEqual: 0, otherwise: 7),
-            load(word, self.remoteAddress + 4), test(0, ifEqual: 0, otherwise: 5),
-            load(word, self.remoteAddress + 8), test(0xFFFF, ifEqual: 5, otherwise: 0),
-            test(0, ifEqual: 0, otherwise: 2),
-            load(word, self.remoteAddress + 12), test(1, ifEqual: 1, otherwise: 0),
-            keep, drop,
-            load(byte, self.remoteAddress + 12), test(127, ifEqual: 1, otherwise: 0),
-            keep, drop,
+            .load(BPF_W, self.remoteAddress), .test(0, ifEqual: 0, otherwise: 7),
+            .load(BPF_W, self.remoteAddress + 4), .test(0, ifEqual: 0, otherwise: 5),
+            .load(BPF_W, self.remoteAddress + 8), .test(0xFFFF, ifEqual: 5, otherwise: 0),
+            .test(0, ifEqual: 0, otherwise: 2),
+            .load(BPF_W, self.remoteAddress + 12), .test(1, ifEqual: 1, otherwise: 0),
+            .keep, .drop,
+            .load(BPF_B, self.remoteAddress + 12), .test(127, ifEqual: 1, otherwise: 0),
+            .keep, .drop,
         ]
     }
+}
+
+extension sock_filter {
+    /// Loads a byte, a half-word or a word (BPF_B, BPF_H, BPF_W) of the message.
+    static func load(_ size: Int32, _ offset: UInt32) -> sock_filter {
+        sock_filter(code: UInt16(BPF_LD | size | BPF_ABS), jt: 0, jf: 0, k: offset)
+    }
+
+    /// Compares what was loaded; leaves out so many of the following instructions.
+    static func test(_ value: UInt32, ifEqual: UInt8, otherwise: UInt8) -> sock_filter {
+        sock_filter(code: UInt16(BPF_JMP | BPF_JEQ | BPF_K), jt: ifEqual, jf: otherwise, k: value)
+    }
+
+    static var keep: sock_filter { sock_filter(code: UInt16(BPF_RET | BPF_K), jt: 0, jf: 0, k: .max) }
+    static var drop: sock_filter { sock_filter(code: UInt16(BPF_RET | BPF_K), jt: 0, jf: 0, k: 0) }
 }

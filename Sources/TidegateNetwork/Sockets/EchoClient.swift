@@ -1,7 +1,4 @@
-internal import Glibc
-internal import Synchronization
 package import TidegateCore
-internal import TidegateLoop
 
 /// Sends ICMP echo requests, as ping(8) does, each by a socket of its own.
 ///
@@ -10,25 +7,18 @@ package final class EchoClient: Sendable {
     /// One echo request.
     package struct Request: Sendable {
         /// Who is asked.
-        package var address: IPAddress
+        package var socket: SocketRequest
         /// What the reply has to bring back.
         package var payload: [UInt8]
-        /// How long a reply is waited for.
-        package var limit: Duration
-        /// The address of this host that it is sent from; nil leaves that to the kernel.
-        package var source: IPAddress?
-        /// The only interface that it may leave by.
-        package var interface: String?
         /// How many routers it may pass; nil for this host's usual number.
         package var hopLimit: Int?
         /// Whether an IPv4 packet must stay whole.
         package var forbidsFragments = false
 
         /// A request that the kernel sends as it likes.
-        package init(to address: IPAddress, payload: [UInt8], within limit: Duration) {
-            self.address = address
+        package init(_ socket: SocketRequest, payload: [UInt8]) {
+            self.socket = socket
             self.payload = payload
-            self.limit = limit
         }
     }
 
@@ -63,123 +53,21 @@ package final class EchoClient: Sendable {
         package var local: IPAddress?
     }
 
-    private let onThreadStart: @Sendable () -> Void
-    private let thread = Mutex<LoopThread<EchoLoop>?>(nil)
+    private let thread: ExchangeThread<EchoExchange>
 
     /// A client without a thread yet; `onThreadStart` runs on it first, so that tests can enter a namespace.
-    package init(onThreadStart: @escaping @Sendable () -> Void = {}) { self.onThreadStart = onThreadStart }
-
-    deinit { self.stop() }
+    package init(onThreadStart: @escaping @Sendable () -> Void = {}) {
+        self.thread = ExchangeThread(name: "tg-echo", onStart: onThreadStart)
+    }
 
     /// Sends a request and waits for what comes back.
     ///
     /// At most 1024 requests are under way at a time; further ones fail with `ENOBUFS` at once.
     package func send(_ request: Request) async -> Outcome {
-        await withCheckedContinuation { waiter in
-            let command = EchoLoop.Command(request: request) { waiter.resume(returning: $0) }
-            guard let thread = self.runningThread(), thread.send(command) else {
-                return command.completion(.failed("thread", ENOBUFS))
-            }
-        }
-    }
-
-    private func runningThread() -> LoopThread<EchoLoop>? {
-        let onThreadStart = self.onThreadStart
-        return self.thread.withLock { thread in
-            if thread == nil {
-                thread = try? LoopThread(name: "tg-echo") { loop in
-                    onThreadStart()
-                    return EchoLoop(loop: loop)
-                }
-            }
-            return thread
-        }
+        await self.thread.run(
+            EchoExchange(request, id: .random(in: .min ... .max), sequence: .random(in: .min ... .max)))
     }
 
     /// Ends the requests under way as silent, then the thread.
-    package func stop() { self.thread.withLock { $0.take() }?.stop() }
-}
-
-extension EchoClient.Outcome {
-    fileprivate static func failed(_ operation: String, _ code: Int32) -> EchoClient.Outcome {
-        EchoClient.Outcome(result: .failed(.failed(operation: operation, code: code)), setup: .zero)
-    }
-}
-
-private final class EchoLoop: LoopHandler {
-    struct Command: Sendable {
-        let request: EchoClient.Request
-        let completion: @Sendable (EchoClient.Outcome) -> Void
-    }
-
-    private struct Pending {
-        let command: Command
-        let socket: EchoSocket
-        let setup: Duration
-        let sent: MonotonicTime
-        let timer: TimerID
-    }
-
-    private static let openLimit = 1024
-
-    private let loop: Loop
-    private var pending: [Int32: Pending] = [:]
-    private var generator = SystemRandomNumberGenerator()
-    // As long as any packet, so that none is cut.
-    private var buffer = [UInt8](repeating: 0, count: 65_536)
-
-    init(loop: Loop) { self.loop = loop }
-
-    func receive(_ command: Command) {
-        guard self.pending.count < Self.openLimit else { return command.completion(.failed("socket", ENOBUFS)) }
-        let start = self.loop.clock.monotonic()
-        let numbers = (
-            UInt16.random(in: .min ... .max, using: &self.generator),
-            UInt16.random(in: .min ... .max, using: &self.generator)
-        )
-        let socket: EchoSocket
-        do throws(EchoClient.Failure) {
-            socket = try EchoSocket(command.request, numbers: numbers)
-        } catch {
-            let setup = self.loop.clock.monotonic() - start
-            return command.completion(EchoClient.Outcome(result: .failed(error), setup: setup))
-        }
-        do throws(LoopError) {
-            try self.loop.watch(socket.descriptor, for: .read)
-        } catch {
-            socket.close()
-            return command.completion(.failed(error.operation, error.code))
-        }
-        let sent = self.loop.clock.monotonic()
-        let token = UInt64(UInt32(bitPattern: socket.descriptor))
-        self.pending[socket.descriptor] = Pending(
-            command: command, socket: socket, setup: sent - start, sent: sent,
-            timer: self.loop.schedule(after: command.request.limit, token: token))
-        if let result = socket.send() { self.finish(socket.descriptor, result) }
-    }
-
-    func ready(_ descriptor: Int32, for events: Loop.Interest) {
-        guard let echo = self.pending[descriptor] else { return }
-        let clock = self.loop.clock
-        guard let result = echo.socket.receive(into: &self.buffer, after: { clock.monotonic() - echo.sent }) else {
-            return
-        }
-        self.finish(descriptor, result)
-    }
-
-    func timerFired(_ token: UInt64) { self.finish(Int32(truncatingIfNeeded: token), .silent) }
-
-    func stopping() {
-        for descriptor in Array(self.pending.keys) { self.finish(descriptor, .silent) }
-    }
-
-    private func finish(_ descriptor: Int32, _ result: EchoClient.Result) {
-        guard let echo = self.pending.removeValue(forKey: descriptor) else { return }
-        self.loop.cancel(echo.timer)
-        let local = echo.socket.local
-        // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
-        try? self.loop.unwatch(descriptor)
-        echo.socket.close()
-        echo.command.completion(EchoClient.Outcome(result: result, setup: echo.setup, local: local))
-    }
+    package func stop() { self.thread.stop() }
 }

@@ -6,7 +6,7 @@ internal import TidegateCore
 enum ErrorQueue {
     /// Enables ICMP errors; if the kernel does not support them for this socket, outcomes only have less detail.
     static func open(_ descriptor: Int32, _ family: AddressFamily) {
-        _ = tg_receive_errors(descriptor, family == .ipv4 ? AF_INET : AF_INET6, 1)
+        _ = tg_receive_errors(descriptor, family.domain, 1)
     }
 
     /// Empties the queue; returns its last error.

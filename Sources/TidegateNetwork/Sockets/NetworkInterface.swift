@@ -6,13 +6,12 @@ package import TidegateCore
 package enum NetworkInterface {
     /// The index of an interface (if_nametoindex(3)); nil if there is none of that name.
     package static func index(of name: String) -> Int? {
-        let index = if_nametoindex(name)
-        return index == 0 ? nil : Int(index)
+        SystemFiles.interfaceIndex(of: name).map(Int.init)
     }
 
     /// Why no packet leaves by an interface; nil if packets do, or if there is none of that name.
     package static func fault(of name: String) -> UnreachableReason? {
-        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = SocketAddress.socket(.ipv4, SOCK_DGRAM)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let flags = tg_interface_flags(descriptor, name)
@@ -24,8 +23,7 @@ package enum NetworkInterface {
 
     /// True if the kernel would have packets to an address leave by an interface; no packet is sent.
     package static func routes(to address: IPAddress, by name: String) -> Bool {
-        let family = address.family == .ipv4 ? AF_INET : AF_INET6
-        let descriptor = socket(family, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = SocketAddress.socket(address.family, SOCK_DGRAM)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // Of a datagram socket this only looks the route up; any port will do.

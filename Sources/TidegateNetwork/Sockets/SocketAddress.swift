@@ -4,6 +4,19 @@ internal import TidegateCore
 
 /// Conversions of addresses for system calls.
 enum SocketAddress {
+    /// Opens a socket that never blocks (socket(2)); the descriptor, or -1 with errno.
+    static func socket(_ family: AddressFamily, _ type: __socket_type, _ number: Int32 = 0) -> Int32 {
+        let flags = SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+        return Glibc.socket(family.domain, Int32(type.rawValue | flags), number)
+    }
+
+    /// The error that a socket has met with (SO_ERROR in socket(7)); 0 for none.
+    static func pendingError(of descriptor: Int32) -> Int32 {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno
+    }
+
     /// Connects a socket (connect(2)); 0 or the error number.
     static func connect(_ descriptor: Int32, to address: IPAddress, port: UInt16) -> Int32 {
         self.pass(address, port) { Glibc.connect(descriptor, $0, $1) }
@@ -63,4 +76,9 @@ enum SocketAddress {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, size) == 0 ? 0 : errno }
         }
     }
+}
+
+extension AddressFamily {
+    /// AF_INET or AF_INET6.
+    var domain: Int32 { self == .ipv4 ? AF_INET : AF_INET6 }
 }

@@ -1,5 +1,5 @@
+internal import CLinux
 internal import Glibc
-internal import Synchronization
 package import TidegateCore
 internal import TidegateLoop
 
@@ -8,27 +8,6 @@ internal import TidegateLoop
 /// The caller's thread asks for the connection and sees at once what the kernel knows at once, as it does for this host's
 /// own addresses. For all others one thread, `tg-connect`, waits; it starts with the first of them.
 package final class TCPConnector: Sendable {
-    /// One connection.
-    package struct Request: Sendable, Hashable {
-        /// Who is connected to.
-        package var address: IPAddress
-        /// The port there.
-        package var port: UInt16
-        /// How long an answer is waited for.
-        package var limit: Duration
-        /// The address of this host that it comes from; nil leaves that to the kernel.
-        package var source: IPAddress?
-        /// The only interface that its packets may leave by.
-        package var interface: String?
-
-        /// A connection that the kernel makes as it likes.
-        package init(to address: IPAddress, port: UInt16, within limit: Duration) {
-            self.address = address
-            self.port = port
-            self.limit = limit
-        }
-    }
-
     /// Why there is no connection.
     package enum Failure: Error, Hashable {
         /// This host has no interface of that name.
@@ -40,115 +19,95 @@ package final class TCPConnector: Sendable {
         case timedOut
     }
 
-    private let thread = Mutex<LoopThread<ConnectLoop>?>(nil)
+    private let thread = ExchangeThread<ConnectExchange>(name: "tg-connect")
 
     /// A connector without a thread yet.
     package init() {}
 
-    deinit { self.stop() }
-
     /// Connects; the socket is noted in `own` before its first packet.
     package func connect(
-        _ request: Request, noting own: OwnSockets? = nil
+        _ request: SocketRequest, noting own: OwnSockets? = nil
     ) async throws(Failure) -> ConnectedSocket {
-        let socket = try ConnectSocket(request, noting: own)
-        if let result = socket.result { return ConnectedSocket(try result.get()) }
-        let result = await withCheckedContinuation { waiter in
-            let command = ConnectLoop.Command(socket: socket, limit: request.limit) { waiter.resume(returning: $0) }
-            guard let thread = self.runningThread() else {
-                socket.close()
-                return command.completion(.failure(.failed(code: ENOBUFS, isImmediate: true)))
-            }
-            guard thread.send(command) else {
-                // It was stopped meanwhile.
-                socket.close()
-                return command.completion(.failure(.timedOut))
-            }
-        }
-        return ConnectedSocket(try result.get())
-    }
-
-    private func runningThread() -> LoopThread<ConnectLoop>? {
-        self.thread.withLock { thread in
-            if thread == nil { thread = try? LoopThread(name: "tg-connect") { ConnectLoop(loop: $0) } }
-            return thread
-        }
+        let exchange = try ConnectExchange(request, noting: own)
+        if let result = exchange.result { return ConnectedSocket(try result.get()) }
+        return ConnectedSocket(try await self.thread.run(exchange).get())
     }
 
     /// Ends the attempts under way as unanswered, then the thread.
-    package func stop() { self.thread.withLock { $0.take() }?.stop() }
+    func stop() { self.thread.stop() }
 }
 
-extension ConnectSocket {
-    /// The descriptor, or why there is no connection, after which the socket is closed; nil while nothing is decided.
-    fileprivate var result: Result<Int32, TCPConnector.Failure>? {
-        switch self.state {
-        case .connecting: return nil
-        case .connected:
-            self.ignoreErrors()
-            return .success(self.descriptor)
-        case .failed(let code):
-            let error = self.removeError()
-            let local = error == nil ? nil : SocketAddress.local(of: self.descriptor)
-            self.close()
-            return .failure(.failed(code: code, isImmediate: false, error: error, local: local))
-        }
+/// A TCP connection that stands, which is closed with its last use.
+package struct ConnectedSocket: ~Copyable {
+    private let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { _ = Glibc.close(self.descriptor) }
+
+    /// Gives the descriptor away, to be closed by who takes it.
+    package consuming func release() -> Int32 {
+        let descriptor = self.descriptor
+        discard self
+        return descriptor
     }
 }
 
-private final class ConnectLoop: LoopHandler {
-    struct Command: Sendable {
-        let socket: ConnectSocket
-        let limit: Duration
-        let completion: @Sendable (Result<Int32, TCPConnector.Failure>) -> Void
-    }
+/// A connection that has begun; its socket is closed with every outcome that is a failure.
+struct ConnectExchange: SocketExchange {
+    typealias Outcome = Result<Int32, TCPConnector.Failure>
 
-    private struct Pending {
-        let command: Command
-        let timer: TimerID
-    }
+    static let (openLimit, bufferSize) = (Int.max, 0)
 
-    private let loop: Loop
-    private var pending: [Int32: Pending] = [:]
+    let descriptor: Int32
+    private let request: SocketRequest
 
-    init(loop: Loop) { self.loop = loop }
-
-    func receive(_ command: Command) {
-        let descriptor = command.socket.descriptor
-        do throws(LoopError) {
-            try self.loop.watch(descriptor, for: .write)
+    /// Asks for the connection, for which it does not wait.
+    ///
+    /// - Throws: What this host refuses at once.
+    init(_ request: SocketRequest, noting own: OwnSockets?) throws(TCPConnector.Failure) {
+        self.request = request
+        do throws(SocketFailure) {
+            self.descriptor = try request.open(SOCK_STREAM, noting: own)
         } catch {
-            command.socket.close()
-            return command.completion(.failure(.failed(code: error.code, isImmediate: true)))
+            if let name = request.interface, error.operation == "source_interface", error.code == ENODEV {
+                throw .noInterface(name)
+            }
+            throw .failed(code: error.code, isImmediate: true)
         }
-        let token = UInt64(UInt32(bitPattern: descriptor))
-        let timer = self.loop.schedule(after: command.limit, token: token)
-        self.pending[descriptor] = Pending(command: command, timer: timer)
     }
 
-    func ready(_ descriptor: Int32, for _: Loop.Interest) {
-        guard let result = self.pending[descriptor]?.command.socket.result else { return }
-        // A failure has closed it, which ends the watch as well.
-        try? self.loop.unwatch(descriptor)
-        self.take(descriptor)?.completion(result)
+    /// The descriptor, or why there is no connection; nil while nothing is decided (connect(2), EINPROGRESS).
+    var result: Outcome? {
+        var entry = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&entry, 1, 0) > 0 else { return nil }
+        let code = SocketAddress.pendingError(of: self.descriptor)
+        guard code != 0 else {
+            // A connection that stands outlives ICMP errors, as TCP wants it (RFC 1122 4.2.3.9).
+            _ = tg_receive_errors(self.descriptor, self.request.address.family.domain, 0)
+            return .success(self.descriptor)
+        }
+        let error = ErrorQueue.drain(self.descriptor)?.refusal
+        let local = error == nil ? nil : SocketAddress.local(of: self.descriptor)
+        _ = Glibc.close(self.descriptor)
+        return .failure(.failed(code: code, isImmediate: false, error: error, local: local))
     }
 
-    func timerFired(_ token: UInt64) { self.giveUp(Int32(truncatingIfNeeded: token)) }
+    var interest: Loop.Interest { .write }
 
-    func stopping() {
-        for descriptor in Array(self.pending.keys) { self.giveUp(descriptor) }
+    func timeToWait(at _: MonotonicTime) -> Duration { self.request.limit }
+
+    func open(at _: MonotonicTime) -> Int32 { self.descriptor }
+
+    func ready(_: Int32, into _: inout [UInt8], at _: MonotonicTime) -> ExchangeStep<Outcome> {
+        self.result.map { .over($0) } ?? .wait
     }
 
-    private func giveUp(_ descriptor: Int32) {
-        guard let command = self.take(descriptor) else { return }
-        try? self.loop.unwatch(descriptor)
-        command.socket.close()
-        command.completion(.failure(.timedOut))
+    func outcome(of failure: SocketFailure?) -> Outcome {
+        _ = Glibc.close(self.descriptor)
+        return .failure(failure.map { .failed(code: $0.code, isImmediate: true) } ?? .timedOut)
     }
 
-    private func take(_ descriptor: Int32) -> Command? {
-        guard let pending = self.pending.removeValue(forKey: descriptor) else { return nil }
-        self.loop.cancel(pending.timer)
-        return pending.command
-    }
+    // The outcome has done it, unless the connection stands.
+    func close(_: Int32) {}
 }

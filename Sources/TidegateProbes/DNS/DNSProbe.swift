@@ -30,20 +30,17 @@ struct DNSProbe: TargetProbe {
         let id = UInt16.random(in: .min ... .max)
         guard
             let question = DNSReply.question(
-                self.options.name, type: DNSReply.RecordType(self.options.type) ?? .any,
-                class: DNSReply.RecordClass(self.options.recordClass) ?? .internet,
+                self.options.name, type: self.options.type, class: self.options.recordClass,
                 recursionDesired: self.options.isRecursive, id: id)
         else { return findings.fail(.invalidTarget, .mine, "\"\(self.options.name)\" cannot be a name in the DNS") }
-        let exchange: DNSExchange
         do throws(TextError) {
-            exchange = DNSExchange(
-                address: address.address, port: target.port ?? self.options.defaultPort, source: self.options.source,
-                transport: self.options.transport, tls: try self.tls(to: target), question: question,
-                id: id, datagrams: self.context.environment.datagrams)
+            let exchange = DNSProbeExchange(
+                port: target.port ?? self.options.defaultPort, tls: try self.tls(to: target), question: question, id: id
+            )
+            await self.run(exchange, at: address, &findings)
         } catch {
-            return findings.fail(.fileError, .mine, "\(error)")
+            findings.fail(.fileError, .mine, "\(error)")
         }
-        await self.run(exchange, at: address, &findings)
     }
 
     /// The server, if it may be asked about; a diagnosis of another way out would say nothing of this one.
@@ -63,11 +60,16 @@ struct DNSProbe: TargetProbe {
         findings.set(.dnsDuration, duration.inSeconds, labels: [phase.rawValue])
     }
 
-    private func run(_ exchange: DNSExchange, at address: ProbeAddress, _ findings: inout ProbeFindings) async {
+    private func run(_ exchange: DNSProbeExchange, at address: ProbeAddress, _ findings: inout ProbeFindings) async {
         let time = self.context.environment.time
-        let (progress, start) = (DNSExchange.Progress(time), time.monotonic())
+        let (progress, start) = (DNSProbeExchange.Progress(time), time.monotonic())
         findings.note("Making DNS query", [("server", "\(address.address)"), ("port", "\(exchange.port)")])
-        let result = await self.ask(exchange, at: address, progress)
+        let result: Result<DNSReply, any Error>
+        do {
+            result = .success(try await self.ask(exchange, at: address, progress))
+        } catch {
+            result = .failure(error)
+        }
         let end = time.monotonic()
         self.set(.connect, (progress.connected ?? end) - start, &findings)
         self.set(.request, progress.connected.map { end - $0 } ?? .zero, &findings)
@@ -78,17 +80,15 @@ struct DNSProbe: TargetProbe {
     }
 
     private func ask(
-        _ exchange: DNSExchange, at address: ProbeAddress, _ progress: DNSExchange.Progress
-    ) async -> Result<DNSReply, any Error> {
+        _ exchange: DNSProbeExchange, at address: ProbeAddress, _ progress: DNSProbeExchange.Progress
+    ) async throws -> DNSReply {
+        let (context, port) = (self.context, exchange.port)
         guard self.options.transport == .tcp else {
-            return await exchange.sendDatagram(within: self.context.remaining, progress)
+            let request = context.request(to: address, port: port, from: self.source)
+            return try await exchange.ask(by: context.environment.datagrams, request, progress)
         }
-        do throws(TCPConnector.Failure) {
-            let socket = try await self.context.connect(to: address, port: exchange.port, from: self.source)
-            return await exchange.ask(on: socket, within: self.context.remaining, progress)
-        } catch {
-            return .failure(error)
-        }
+        let socket = try await context.connect(to: address, port: port, from: self.source)
+        return try await exchange.ask(on: socket, within: context.remaining, progress)
     }
 
     // MARK: Replies
@@ -103,8 +103,8 @@ struct DNSProbe: TargetProbe {
         }
         let valid = self.options.validCodes.isEmpty ? [0] : self.options.validCodes
         guard valid.contains(reply.code) else {
-            let names = valid.map { DNSReply.codeNames[$0] ?? "RCODE\($0)" }.joined(separator: " or ")
-            return findings.fail(.rcode, .theirs, "the server answered \(reply.codeName), not \(names)")
+            let names = valid.map { DNSReply.codeName($0) }.joined(separator: " or ")
+            return findings.fail(.rcode, .theirs, "the server answered \(DNSReply.codeName(reply.code)), not \(names)")
         }
         for (name, conditions, records) in [
             ("answer", self.options.answers, reply.answers),
@@ -120,29 +120,31 @@ struct DNSProbe: TargetProbe {
     // MARK: Failures
 
     private func fail(
-        _ error: any Error, _ progress: DNSExchange.Progress, _ address: ProbeAddress, _ findings: inout ProbeFindings
+        _ error: any Error, _ progress: DNSProbeExchange.Progress, _ address: ProbeAddress,
+        _ findings: inout ProbeFindings
     ) {
         var evidence = self.context.evidence(.connectFailed, at: address, from: self.source, stage: progress.stage)
         let host = "\(address.address)"
         switch error {
-        case DNSExchange.Failure.timedOut where progress.hasJunk:
+        case DNSProbeExchange.Failure.timedOut where progress.hasJunk:
             findings.fail(.protocolError, .theirs, "\(host) sent nothing that is a reply to the question")
-        case DNSExchange.Failure.timedOut, TCPConnector.Failure.timedOut:
+        case DNSProbeExchange.Failure.timedOut, TCPConnector.Failure.timedOut,
+            _ where self.options.transport == .tcp && self.context.remaining == .zero:
             evidence.failure = .timedOut
             // A datagram may be lost anywhere.
             if self.options.transport == .udp { evidence.stage = nil }
             findings.fail(.timedOut, evidence)
-        case DNSExchange.Failure.closed:
+        case DNSProbeExchange.Failure.closed, StreamError.closedWithoutAnswer:
             evidence.failure = .reset
             evidence.socketError = .reset
             findings.fail(.reset, evidence)
-        case DNSExchange.Failure.malformed:
+        case DNSProbeExchange.Failure.malformed:
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
-        case DNSExchange.Failure.refused(let error, let code, let local):
+        case DNSProbeExchange.Failure.refused(let error, let code, let local):
             // Over UDP nothing is connected, and what refuses a datagram is between this host and the server.
             (evidence.stage, evidence.refusal, evidence.local) = (.connect, error, local)
             self.fail(IOError(errnoCode: code, reason: "recv"), evidence, &findings)
-        case DNSExchange.Failure.noInterface(let name), TCPConnector.Failure.noInterface(let name):
+        case DNSProbeExchange.Failure.noInterface(let name), TCPConnector.Failure.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
         case TCPConnector.Failure.failed(let code, let isImmediate, let error, let local):
             (evidence.isImmediate, evidence.refusal, evidence.local) = (isImmediate, error, local)

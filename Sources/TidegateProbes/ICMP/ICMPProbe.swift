@@ -30,7 +30,7 @@ struct ICMPProbe: TargetProbe {
             of: target, preferring: preference, from: self.options.source, &findings)
         self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
         guard let address else { return }
-        let request = self.request(to: address.address)
+        let request = self.request(to: address)
         findings.note("Sending echo request", [("bytes", "\(request.payload.count)")])
         let outcome = await self.context.environment.echo.send(request)
         self.set(.setup, outcome.setup, &findings)
@@ -42,13 +42,12 @@ struct ICMPProbe: TargetProbe {
         self.options.source.interface == nil ? .address(address, port: nil) : nil
     }
 
-    private func request(to address: IPAddress) -> EchoClient.Request {
+    private func request(to address: ProbeAddress) -> EchoClient.Request {
         let size = self.options.payloadSize == 0 ? Self.usualSize : self.options.payloadSize
         let pattern = Array("Tidegate ".utf8)
         var request = EchoClient.Request(
-            to: address, payload: (0..<size).map { pattern[$0 % pattern.count] }, within: self.context.remaining)
-        request.source = self.options.source.address
-        request.interface = self.options.source.interface
+            self.context.request(to: address, from: self.source),
+            payload: (0..<size).map { pattern[$0 % pattern.count] })
         request.hopLimit = self.options.hopLimit == 0 ? nil : self.options.hopLimit
         request.forbidsFragments = self.options.forbidsFragments
         return request

@@ -39,14 +39,14 @@ package struct DNSProbeOptions: Sendable, Hashable {
 
 extension DNSProbeOptions {
     /// True if there is a type of records of that name.
-    package static func isRecordType(_ name: String) -> Bool { DNSReply.RecordType(name) != nil }
+    package static func isRecordType(_ name: String) -> Bool { DNSReply.isRecordType(name) }
 
     /// True if there is a class of records of that name.
-    package static func isRecordClass(_ name: String) -> Bool { DNSReply.RecordClass(name) != nil }
+    package static func isRecordClass(_ name: String) -> Bool { DNSReply.isRecordClass(name) }
 
     /// True if a question can be about this name.
     package static func isName(_ text: String) -> Bool {
-        DNSReply.question(text, type: .any, class: .internet, recursionDesired: true, id: 0) != nil
+        DNSReply.question(text, type: "ANY", class: "IN", recursionDesired: true, id: 0) != nil
     }
 
     /// The number of a response code such as `NXDOMAIN`; nil if there is none of that name.

@@ -3,13 +3,19 @@ internal import TidegateCore
 internal import TidegateNetwork
 
 extension ProbeContext {
+    /// A socket from `source` to an address, within what is left of the probe's time.
+    func request(to address: ProbeAddress, port: UInt16 = 0, from source: ProbeSource) -> SocketRequest {
+        var request = SocketRequest(to: address.address, port: port, within: self.remaining)
+        request.source = source.address
+        request.interface = source.interface
+        return request
+    }
+
     /// Connects over TCP, within what is left of the probe's time.
     func connect(
         to address: ProbeAddress, port: UInt16, from source: ProbeSource = ProbeSource()
     ) async throws(TCPConnector.Failure) -> ConnectedSocket {
-        var request = TCPConnector.Request(to: address.address, port: port, within: self.remaining)
-        request.source = source.address
-        request.interface = source.interface
+        let request = self.request(to: address, port: port, from: source)
         return try await self.environment.connector.connect(request, noting: self.environment.own)
     }
 

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import TidegateLoop
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 import TidegateTestKit
 
 /// The client with scripted servers, correct and incorrect ones.

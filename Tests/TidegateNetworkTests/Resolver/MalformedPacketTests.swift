@@ -5,7 +5,7 @@ import TidegateCore
 
 /// Malformed and malicious packets.
 @Suite struct MalformedPacketTests {
-    private func query() throws -> DNSQuery { try #require(DNSMessage.query("api.example", .a, id: 0xABCD)) }
+    private func query() throws -> DNSQuery { try #require(DNSQuery("api.example", .a, id: 0xABCD)) }
 
     // Records of many types: ldns parses each by its own rules.
     private func goodAnswers(to query: DNSQuery) -> [[UInt8]] {
@@ -106,7 +106,7 @@ import TidegateCore
         #expect(
             query.bytes == DNSPacket.octets(0xABCD, 0x0100, 1, 0, 0, 0) + DNSPacket.name("api.example")
                 + DNSPacket.octets(1, 1))
-        let six = try #require(DNSMessage.query("API.example.", .aaaa, id: 1))
+        let six = try #require(DNSQuery("API.example.", .aaaa, id: 1))
         #expect(six.bytes.suffix(4) == DNSPacket.octets(28, 1)[...] && six.name == query.name)
     }
 }

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TidegateLoop
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 import TidegateTestKit
 
 /// A client, a host next to it, and a real name server there; each in a network namespace.

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import TidegateCore
+import TidegateLoop
 import TidegateTestKit
 
 @testable import TidegateNetwork
@@ -12,7 +13,8 @@ struct EchoSocketTests {
     private static let far = "203.0.113.9"
 
     private static func request() throws -> EchoClient.Request {
-        EchoClient.Request(to: try #require(IPAddress(Self.far)), payload: [1, 2, 3, 4], within: .seconds(20))
+        let address = try #require(IPAddress(Self.far))
+        return EchoClient.Request(SocketRequest(to: address, within: .seconds(20)), payload: [1, 2, 3, 4])
     }
 
     // A gateway that refuses every packet to the far address, however many come: for a route it would seldom say so.
@@ -47,12 +49,21 @@ struct EchoSocketTests {
         let found = Mutex<[EchoClient.Result]?>(nil)
         try hosts.here.inside {
             var buffer = [UInt8](repeating: 0, count: 65_536)
-            let sockets = (1...100).compactMap { try? EchoSocket(request, numbers: (2, $0)) }
-            let results = sockets.flatMap { socket in
-                (0..<2000).compactMap { _ in socket.receive(into: &buffer, after: { .zero }) }
+            let now = SystemClock().monotonic()
+            let sockets = (1...100 as ClosedRange<UInt16>).compactMap { number -> (EchoExchange, Int32)? in
+                var exchange = EchoExchange(request, id: 2, sequence: number)
+                return (try? exchange.open(at: now)).map { (exchange, $0) }
+            }
+            let results = sockets.flatMap { exchange, descriptor in
+                (0..<2000).compactMap { _ -> EchoClient.Result? in
+                    guard case .over(let outcome) = exchange.ready(descriptor, into: &buffer, at: now) else {
+                        return nil
+                    }
+                    return outcome.result
+                }
             }
             found.withLock { $0 = sockets.count == 100 ? results : nil }
-            for socket in sockets { socket.close() }
+            for (exchange, descriptor) in sockets { exchange.close(descriptor) }
         }
         let results = try #require(found.withLock { $0 })
         #expect(results.isEmpty, "\(results.prefix(3))")

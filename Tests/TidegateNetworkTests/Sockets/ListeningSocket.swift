@@ -45,8 +45,8 @@ final class ListeningSocket: Sendable {
     func filled() throws -> [Connection] {
         var fillers: [Connection] = []
         while try self.queue().waiting <= self.queue().room {
-            let socket = try ConnectSocket(
-                TCPConnector.Request(to: IPAddress(ipv4: 0x7F00_0001), port: self.port, within: .zero), noting: nil)
+            let socket = try ConnectExchange(
+                SocketRequest(to: IPAddress(ipv4: 0x7F00_0001), port: self.port, within: .zero), noting: nil)
             fillers.append(Connection(descriptor: socket.descriptor))
             // On a busy machine a handshake ends after connect(2) has returned.
             while try self.queue().waiting < fillers.count { sched_yield() }
@@ -72,11 +72,5 @@ final class ListeningSocket: Sendable {
         init(descriptor: Int32) { self.descriptor = descriptor }
 
         deinit { close(self.descriptor) }
-    }
-}
-
-extension ConnectSocket {
-    var isConnecting: Bool {
-        if case .connecting = self.state { true } else { false }
     }
 }

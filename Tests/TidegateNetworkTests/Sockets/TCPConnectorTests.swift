@@ -13,11 +13,11 @@ struct TCPConnectorTests {
 
     private static func request(
         _ server: ListeningSocket, within limit: Duration = .seconds(60)
-    ) -> TCPConnector.Request {
-        TCPConnector.Request(to: Self.loopback, port: server.port, within: limit)
+    ) -> SocketRequest {
+        SocketRequest(to: Self.loopback, port: server.port, within: limit)
     }
 
-    private static func failure(_ request: TCPConnector.Request) async -> TCPConnector.Failure? {
+    private static func failure(_ request: SocketRequest) async -> TCPConnector.Failure? {
         do throws(TCPConnector.Failure) {
             _ = try await TCPConnector().connect(request)
             return nil
@@ -53,7 +53,7 @@ struct TCPConnectorTests {
     @Test("A server's refusal is not this host's")
     func refused() async throws {
         let port = UInt16(try FreePort.find())
-        let request = TCPConnector.Request(to: Self.loopback, port: port, within: .seconds(60))
+        let request = SocketRequest(to: Self.loopback, port: port, within: .seconds(60))
         #expect(await Self.failure(request) == .failed(code: ECONNREFUSED, isImmediate: false))
     }
 
@@ -73,10 +73,10 @@ struct TCPConnectorTests {
     func waiting() async throws {
         let server = try ListeningSocket(backlog: 0)
         let fillers = try server.filled()
-        let socket = try ConnectSocket(Self.request(server), noting: nil)
-        let isConnecting = socket.isConnecting
+        let socket = try ConnectExchange(Self.request(server), noting: nil)
+        let isConnecting = socket.result == nil
         // It would take the room.
-        socket.close()
+        _ = socket.outcome(of: nil)
         try #require(isConnecting)
         // The kernel asks again after pauses that double.
         let request = Self.request(server, within: .seconds(3600))

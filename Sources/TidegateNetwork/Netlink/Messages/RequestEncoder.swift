@@ -52,7 +52,7 @@ struct RequestEncoder: ~Copyable {
     private mutating func lookup(_ question: RouteQuestion, flags: UInt32, _ sequence: UInt32) {
         let destination = question.destination
         self.begin(RTM_GETROUTE, flags: 0, sequence)
-        self.write(RequestEncoder.number(of: destination.family))
+        self.write(UInt8(destination.family.domain))
         self.write(UInt8(destination.family.bits))
         self.write(UInt16(0))
         self.write(UInt32(0))
@@ -76,7 +76,7 @@ struct RequestEncoder: ~Copyable {
     /// Every rule of a family, in the kernel's order.
     mutating func ruleDump(_ family: AddressFamily, sequence: UInt32) {
         self.begin(RTM_GETRULE, flags: NLM_F_DUMP, sequence)
-        self.write(RequestEncoder.number(of: family))
+        self.write(UInt8(family.domain))
         self.write(zeros: MemoryLayout<fib_rule_hdr>.size - 1)
         self.end()
     }
@@ -84,7 +84,7 @@ struct RequestEncoder: ~Copyable {
     /// The routes of one table; the kernel filters (NETLINK_GET_STRICT_CHK in netlink(7)).
     mutating func routeDump(_ family: AddressFamily, _ filter: RouteFilter, sequence: UInt32) {
         self.begin(RTM_GETROUTE, flags: NLM_F_DUMP, sequence)
-        self.write(RequestEncoder.number(of: family))
+        self.write(UInt8(family.domain))
         self.write(zeros: 3)
         self.write(filter.table < 256 ? UInt8(filter.table) : 0)
         self.write(filter.routeProtocol)
@@ -98,7 +98,7 @@ struct RequestEncoder: ~Copyable {
     /// One entry of the neighbour table.
     mutating func neighbour(_ address: IPAddress, on link: UInt32, sequence: UInt32) {
         self.begin(RTM_GETNEIGH, flags: 0, sequence)
-        self.write(RequestEncoder.number(of: address.family))
+        self.write(UInt8(address.family.domain))
         self.write(zeros: 3)
         self.write(link)
         self.write(UInt32(0))
@@ -109,17 +109,10 @@ struct RequestEncoder: ~Copyable {
     /// The settings of a link, or of all links together (NETCONFA_IFINDEX_ALL).
     mutating func settings(_ family: AddressFamily, of link: Int32, sequence: UInt32) {
         self.begin(RTM_GETNETCONF, flags: 0, sequence)
-        self.write(RequestEncoder.number(of: family))
+        self.write(UInt8(family.domain))
         self.write(zeros: 3)
         self.attribute(Int(NETCONFA_IFINDEX), UInt32(bitPattern: link))
         self.end()
-    }
-
-    private static func number(of family: AddressFamily) -> UInt8 {
-        switch family {
-        case .ipv4: UInt8(AF_INET)
-        case .ipv6: UInt8(AF_INET6)
-        }
     }
 
     // MARK: Parts of a message

@@ -54,27 +54,17 @@ final class NeighbourChannel {
         }
         let ipv4 = self.section(offset: self.ipv4Offset, values(.ipv4))
         let ipv6 = self.section(offset: self.ipv6Offset, values(.ipv6))
-        let load = UInt16(BPF_LD | BPF_B | BPF_ABS)
-        let equal = UInt16(BPF_JMP | BPF_JEQ | BPF_K)
         return [
-            sock_filter(code: load, jt: 0, jf: 0, k: self.familyOffset),
-            sock_filter(code: equal, jt: 1, jf: 0, k: UInt32(AF_INET)),
-            sock_filter(
-                code: equal, jt: UInt8(ipv4.count), jf: UInt8(ipv4.count + ipv6.count - 2), k: UInt32(AF_INET6)),
+            .load(BPF_B, self.familyOffset), .test(UInt32(AF_INET), ifEqual: 1, otherwise: 0),
+            .test(UInt32(AF_INET6), ifEqual: UInt8(ipv4.count), otherwise: UInt8(ipv4.count + ipv6.count - 2)),
         ] + ipv4 + ipv6
     }
 
     // Loads a word, compares it with each value, and ends with "drop" and "keep".
     private static func section(offset: UInt32, _ values: [UInt32]) -> [sock_filter] {
-        let load = sock_filter(code: UInt16(BPF_LD | BPF_W | BPF_ABS), jt: 0, jf: 0, k: offset)
-        let equal = UInt16(BPF_JMP | BPF_JEQ | BPF_K)
         let tests = values.enumerated().map { place, value in
-            sock_filter(code: equal, jt: UInt8(values.count - place), jf: 0, k: value)
+            sock_filter.test(value, ifEqual: UInt8(values.count - place), otherwise: 0)
         }
-        let end = UInt16(BPF_RET | BPF_K)
-        return [load] + tests
-            + [
-                sock_filter(code: end, jt: 0, jf: 0, k: .max), sock_filter(code: end, jt: 0, jf: 0, k: 0),
-            ].reversed()
+        return [.load(BPF_W, offset)] + tests + [.drop, .keep]
     }
 }

@@ -1,5 +1,3 @@
-internal import Synchronization
-internal import TidegateLoop
 package import TidegateCore
 
 /// Sends questions to name servers directly, by UDP and, if the answer is too long for that, over TCP.
@@ -8,8 +6,7 @@ package import TidegateCore
 package final class DNSClient: Sendable {
     private let time: any TimeSource
     private let own: OwnSockets?
-    private let onThreadStart: @Sendable () -> Void
-    private let thread = Mutex<LoopThread<DNSClientLoop>?>(nil)
+    private let thread: ExchangeThread<DNSExchange>
 
     /// A client without a thread yet; `onThreadStart` runs on it first, so that tests can enter a namespace.
     ///
@@ -19,34 +16,20 @@ package final class DNSClient: Sendable {
     ) {
         self.time = time
         self.own = own
-        self.onThreadStart = onThreadStart
+        self.thread = ExchangeThread(name: "tg-dns-client", onStart: onThreadStart)
     }
 
     /// Sends a question; `completion` is called once, on the client's thread, within the question's limit.
     ///
-    /// At most 64 questions are sent at a time and 4096 wait; further ones fail with `EAGAIN` at once, on the caller's
-    /// thread. The limit starts with this call.
+    /// At most 64 questions are sent at a time and 4096 wait; further ones fail with `EAGAIN`. The limit starts with this
+    /// call. For a name that does not fit into a packet, and so cannot exist, `completion` is called on the caller's
+    /// thread.
     package func ask(_ question: DNSQuestion, completion: @escaping @Sendable (DNSOutcome) -> Void) {
-        let request = DNSRequest(
-            question: question, deadline: self.time.monotonic() + question.limit, completion: completion)
-        guard let thread = self.runningThread(), thread.send(request) else {
-            return completion(.failed(code: "EAGAIN"))
-        }
-    }
-
-    private func runningThread() -> LoopThread<DNSClientLoop>? {
-        let (time, own, onThreadStart) = (self.time, self.own, self.onThreadStart)
-        return self.thread.withLock { thread in
-            if thread == nil {
-                thread = try? LoopThread(name: "tg-dns-client") { loop in
-                    onThreadStart()
-                    return DNSClientLoop(loop: loop, time: time, own: own)
-                }
-            }
-            return thread
-        }
+        let query = DNSQuery(question.name, question.type, id: .random(in: .min ... .max))
+        guard let query else { return completion(.nameNotFound) }
+        self.thread.run(DNSExchange(question, query, self.time, noting: self.own), completion: completion)
     }
 
     /// Ends the questions under way as timed out, then the thread.
-    package func stop() { self.thread.withLock { $0.take() }?.stop() }
+    func stop() { self.thread.stop() }
 }

@@ -8,7 +8,7 @@ extension DNSMessage {
 
     /// The response code with the upper bits of EDNS.
     var extendedCode: Int {
-        Int(ldns_pkt_get_rcode(self.raw).rawValue) | Int(ldns_pkt_edns_extended_rcode(self.raw)) << 4
+        self.code | Int(ldns_pkt_edns_extended_rcode(self.raw)) << 4
     }
 
     /// The number of a type; nil if there is none of that name.

@@ -1,8 +1,7 @@
 internal import CLdns
 internal import Glibc
-internal import TidegateCore
 
-/// A question as a packet.
+/// A question for addresses as a packet.
 struct DNSQuery: Sendable, Hashable {
     /// The id by which the answer is matched.
     let id: UInt16
@@ -11,6 +10,15 @@ struct DNSQuery: Sendable, Hashable {
     let name: [UInt8]
     /// The whole packet.
     let bytes: [UInt8]
+
+    /// A question with recursion desired; nil if the name is invalid (RFC 1035 2.3.4).
+    init?(_ name: String, _ type: DNSQuestion.RecordType, id: UInt16) {
+        let question = DNSReply.question(name, type: type.name, class: "IN", recursionDesired: true, id: id)
+        guard !name.isEmpty, let question else { return nil }
+        (self.id, self.type, self.bytes) = (id, type, question)
+        // Type and class are the last four bytes.
+        self.name = DNSRecord.lowercased(question[DNSReply.headerLength...].dropLast(4))
+    }
 }
 
 /// A DNS packet of ldns (RFC 1035 4.1).
@@ -33,31 +41,11 @@ struct DNSMessage: ~Copyable {
         return DNSMessage(raw: raw)
     }
 
-    /// A question with recursion desired; nil if the name is invalid (RFC 1035 2.3.4).
-    static func query(_ name: String, _ type: DNSQuestion.RecordType, id: UInt16) -> DNSQuery? {
-        var raw: UnsafeMutablePointer<ldns_pkt>?
-        let recursion = UInt16(LDNS_RD)
-        guard !name.isEmpty, !name.utf8.contains(0),
-            ldns_pkt_query_new_frm_str(&raw, name, type.code, LDNS_RR_CLASS_IN, recursion) == LDNS_STATUS_OK,
-            let raw
-        else { return nil }
-        let message = DNSMessage(raw: raw)
-        ldns_pkt_set_id(raw, id)
-        var wire: UnsafeMutablePointer<UInt8>?
-        var size = 0
-        guard ldns_pkt2wire(&wire, raw, &size) == LDNS_STATUS_OK, let wire else { return nil }
-        defer { free(wire) }
-        let bytes = Array(UnsafeBufferPointer(start: wire, count: size))
-        return message.questions.first.map { DNSQuery(id: id, type: type, name: $0.owner, bytes: bytes) }
-    }
-
     var id: UInt16 { ldns_pkt_id(self.raw) }
-    var isResponse: Bool { ldns_pkt_qr(self.raw) != 0 }
     var isTruncated: Bool { ldns_pkt_tc(self.raw) != 0 }
-    var isQuery: Bool { ldns_pkt_get_opcode(self.raw) == LDNS_PACKET_QUERY }
-    var code: DNSResponseCode {
-        DNSResponseCode(number: UInt8(truncatingIfNeeded: ldns_pkt_get_rcode(self.raw).rawValue))
-    }
+    /// True for the answer to a question.
+    var isReply: Bool { ldns_pkt_qr(self.raw) != 0 && ldns_pkt_get_opcode(self.raw) == LDNS_PACKET_QUERY }
+    var code: Int { Int(ldns_pkt_get_rcode(self.raw).rawValue) }
     var questionCount: Int { Int(ldns_pkt_qdcount(self.raw)) }
     var questions: [DNSRecord] { DNSMessage.records(ldns_pkt_question(self.raw)) }
     var answers: [DNSRecord] { DNSMessage.records(ldns_pkt_answer(self.raw)) }
@@ -86,14 +74,5 @@ struct DNSMessage: ~Copyable {
     private static func bytes(_ field: UnsafeMutablePointer<ldns_rdf>?) -> [UInt8]? {
         guard let field, let data = ldns_rdf_data(field) else { return nil }
         return Array(UnsafeBufferPointer(start: data, count: ldns_rdf_size(field)))
-    }
-}
-
-extension DNSQuestion.RecordType {
-    fileprivate var code: ldns_rr_type {
-        switch self {
-        case .a: LDNS_RR_TYPE_A
-        case .aaaa: LDNS_RR_TYPE_AAAA
-        }
     }
 }

@@ -15,20 +15,19 @@ enum DNSMessageParser {
     private static let longestChain = 16
 
     static func parse(_ bytes: [UInt8], of query: DNSQuery) -> Result {
-        guard let message = DNSMessage.parse(bytes), message.id == query.id, message.isResponse, message.isQuery else {
-            return .foreign
-        }
+        guard let message = DNSMessage.parse(bytes), message.id == query.id, message.isReply else { return .foreign }
+        let failure = DNSOutcome.failed(code: DNSReply.codeName(message.code))
         // Some servers omit the question from a failure.
-        if message.questionCount == 0, case .failure(let name) = message.code { return .whole(.failed(code: name)) }
+        if message.questionCount == 0, ![0, 3].contains(message.code) { return .whole(failure) }
         let questions = message.questions
         guard message.questionCount == 1, let question = questions.first, question.owner == query.name,
             question.kind == .address(query.type)
         else { return .foreign }
         let outcome =
             switch message.code {
-            case .noError: self.follow(message.answers, from: query)
-            case .nameNotFound: DNSOutcome.nameNotFound
-            case .failure(let name): DNSOutcome.failed(code: name)
+            case 0: self.follow(message.answers, from: query)
+            case 3: DNSOutcome.nameNotFound
+            default: failure
             }
         // An answer truncated before the first address does not mean that there is none.
         return message.isTruncated ? .truncated(outcome == .noData ? nil : outcome) : .whole(outcome)
@@ -43,17 +42,14 @@ enum DNSMessageParser {
             if !matching.isEmpty {
                 let addresses = self.addresses(matching, query.type)
                 shortest = matching.reduce(shortest) { min($0, self.seconds($1)) }
-                return addresses.isEmpty ? .failed(code: "MALFORMED") : self.answer(addresses, shortest)
+                return addresses.isEmpty
+                    ? .failed(code: "MALFORMED") : .answered(addresses, timeToLive: .seconds(shortest))
             }
             guard let alias = own.first(where: { $0.kind == .alias }) else { return .noData }
             shortest = min(shortest, self.seconds(alias))
             name = DNSRecord.lowercased(alias.data)
         }
         return .failed(code: "MALFORMED")
-    }
-
-    private static func answer(_ addresses: [IPAddress], _ seconds: UInt32) -> DNSOutcome {
-        .answered(addresses, timeToLive: .seconds(Int64(seconds)))
     }
 
     private static func addresses(_ records: [DNSRecord], _ type: DNSQuestion.RecordType) -> [IPAddress] {

@@ -42,6 +42,14 @@ extension DNSQuestion.RecordType {
             }
     }
 
+    /// The name of the type.
+    var name: String {
+        switch self {
+        case .a: "A"
+        case .aaaa: "AAAA"
+        }
+    }
+
     /// The family of the addresses.
     package var family: AddressFamily {
         switch self {

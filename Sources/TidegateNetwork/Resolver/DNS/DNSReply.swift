@@ -20,7 +20,7 @@ package struct DNSReply: Sendable, Hashable {
 
     /// Parses a message; nil if it is malformed or no reply.
     package init?(_ bytes: [UInt8]) {
-        guard let message = DNSMessage.parse(bytes), message.isResponse, message.isQuery else { return nil }
+        guard let message = DNSMessage.parse(bytes), message.isReply else { return nil }
         self.id = message.id
         self.code = message.extendedCode
         self.answers = message.texts(of: .answer)
@@ -29,7 +29,7 @@ package struct DNSReply: Sendable, Hashable {
         self.content = message.questionCount == 0 ? [] : Array(bytes.dropFirst(Self.headerLength))
     }
 
-    private static let headerLength = 12
+    static let headerLength = 12
 
     /// True if the question of a message is repeated, whatever the case of its letters (RFC 5452 9.1); some servers
     /// leave it out of a failure.
@@ -39,48 +39,32 @@ package struct DNSReply: Sendable, Hashable {
         let repeated = self.content.prefix(asked.count)
         // Type and class are the last four bytes.
         return repeated.suffix(4) == asked.suffix(4)
-            && DNSRecord.lowercased(Array(repeated.dropLast(4))) == DNSRecord.lowercased(Array(asked.dropLast(4)))
+            && DNSRecord.lowercased(repeated.dropLast(4)) == DNSRecord.lowercased(asked.dropLast(4))
     }
 
-    /// A question as a message; nil if the name cannot be in one (RFC 1035 2.3.4).
+    /// A question as a message, of any type or in the Internet's class if there is none of that name; nil if the name
+    /// cannot be in one (RFC 1035 2.3.4).
     package static func question(
-        _ name: String, type: RecordType, class: RecordClass, recursionDesired: Bool, id: UInt16
+        _ name: String, type: String, class: String, recursionDesired: Bool, id: UInt16
     ) -> [UInt8]? {
-        DNSMessage.question(name, type: type.number, class: `class`.number, recursionDesired: recursionDesired, id: id)
+        DNSMessage.question(
+            name, type: DNSMessage.typeNumber(of: type) ?? 255, class: self.classes[`class`] ?? 1,
+            recursionDesired: recursionDesired, id: id)
     }
 
-    /// A type of records that can be asked for.
-    package struct RecordType: Sendable, Hashable {
-        let number: UInt16
-
-        /// Every type.
-        package static let any = RecordType(number: 255)
-
-        private init(number: UInt16) { self.number = number }
-
-        /// The type of a name such as `MX`; nil if there is none.
-        package init?(_ name: String) {
-            guard let number = DNSMessage.typeNumber(of: name) else { return nil }
-            self.number = number
-        }
+    /// A message as a stream has it: after its length in two octets (RFC 1035 4.2.2).
+    package static func framed(_ message: [UInt8]) -> [UInt8] {
+        let length = UInt16(clamping: message.count)
+        return [UInt8(length >> 8), UInt8(truncatingIfNeeded: length)] + message
     }
 
-    /// A class of records.
-    package struct RecordClass: Sendable, Hashable {
-        let number: UInt16
+    /// True if there is a type of records of that name, such as `MX`.
+    package static func isRecordType(_ name: String) -> Bool { DNSMessage.typeNumber(of: name) != nil }
 
-        /// The Internet.
-        package static let internet = RecordClass(number: 1)
+    /// True if there is a class of records of that name, such as `CH`.
+    package static func isRecordClass(_ name: String) -> Bool { self.classes[name] != nil }
 
-        private init(number: UInt16) { self.number = number }
-
-        /// The class of a name such as `CH`; nil if there is none.
-        package init?(_ name: String) {
-            let numbers: [String: UInt16] = ["IN": 1, "CS": 2, "CH": 3, "HS": 4, "NONE": 254, "ANY": 255]
-            guard let number = numbers[name] else { return nil }
-            self.number = number
-        }
-    }
+    private static let classes: [String: UInt16] = ["IN": 1, "CS": 2, "CH": 3, "HS": 4, "NONE": 254, "ANY": 255]
 
     /// The names of response codes by their numbers (RFC 6895 2.3).
     package static let codeNames = [
@@ -90,6 +74,6 @@ package struct DNSReply: Sendable, Hashable {
         20: "BADNAME", 21: "BADALG", 22: "BADTRUNC", 23: "BADCOOKIE",
     ]
 
-    /// The response code's name, or `RCODE` with its number.
-    package var codeName: String { Self.codeNames[self.code] ?? "RCODE\(self.code)" }
+    /// A response code's name, or `RCODE` with its number.
+    package static func codeName(_ code: Int) -> String { self.codeNames[code] ?? "RCODE\(code)" }
 }

@@ -7,10 +7,7 @@ struct DNSStream {
     private(set) var unsent: ArraySlice<UInt8>
     private var received: [UInt8] = []
 
-    init(_ query: DNSQuery) {
-        let length = UInt16(clamping: query.bytes.count)
-        self.unsent = ([UInt8(length >> 8), UInt8(truncatingIfNeeded: length)] + query.bytes)[...]
-    }
+    init(_ message: [UInt8]) { self.unsent = DNSReply.framed(message)[...] }
 
     mutating func sent(_ count: Int) { self.unsent = self.unsent.dropFirst(count) }
 

@@ -1,0 +1,226 @@
+internal import Glibc
+internal import Synchronization
+internal import TidegateCore
+internal import TidegateLoop
+
+/// What happens on one socket: something is sent, and what comes back is waited for.
+///
+/// An ``ExchangeLoop`` calls everything on its thread.
+protocol SocketExchange: Sendable {
+    associatedtype Outcome: Sendable
+
+    /// How many may be under way at a time.
+    static var openLimit: Int { get }
+    /// How many more may wait for that; further ones fail with ``fullCode``.
+    static var waitingLimit: Int { get }
+    static var fullCode: Int32 { get }
+    /// How many bytes are read at a time.
+    static var bufferSize: Int { get }
+
+    /// What the socket is watched for.
+    var interest: Loop.Interest { get }
+    /// How long to wait for the socket before ``expired(_:at:)``.
+    func timeToWait(at now: MonotonicTime) -> Duration
+    /// Opens the socket.
+    mutating func open(at now: MonotonicTime) throws(SocketFailure) -> Int32
+    /// The socket is watched.
+    mutating func begin(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome>
+    /// The socket is ready.
+    mutating func ready(
+        _ descriptor: Int32, into buffer: inout [UInt8], at now: MonotonicTime
+    ) -> ExchangeStep<Outcome>
+    /// The time to wait is over.
+    mutating func expired(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome>
+    /// The outcome of a failure; without one, nothing came in time.
+    mutating func outcome(of failure: SocketFailure?) -> Outcome
+    /// Closes the socket, unless the outcome hands it on.
+    func close(_ descriptor: Int32)
+}
+
+/// How an exchange goes on.
+enum ExchangeStep<Outcome> {
+    case wait
+    case over(Outcome)
+    /// Another socket takes the place of this one.
+    case reopen
+}
+
+extension SocketExchange {
+    static var openLimit: Int { 1024 }
+    static var waitingLimit: Int { 0 }
+    static var fullCode: Int32 { ENOBUFS }
+    // As long as any packet, so that none is cut.
+    static var bufferSize: Int { 65_536 }
+    var interest: Loop.Interest { .read }
+
+    func begin(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome> { .wait }
+
+    mutating func expired(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome> {
+        .over(self.outcome(of: nil))
+    }
+
+    func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
+}
+
+/// The thread of exchanges; it starts with the first one.
+final class ExchangeThread<Exchange: SocketExchange>: Sendable {
+    private let name: String
+    private let onStart: @Sendable () -> Void
+    private let thread = Mutex<LoopThread<ExchangeLoop<Exchange>>?>(nil)
+
+    init(name: String, onStart: @escaping @Sendable () -> Void = {}) {
+        self.name = name
+        self.onStart = onStart
+    }
+
+    deinit { self.stop() }
+
+    /// Runs an exchange; `completion` is called once, on the thread or, if that cannot start, on the caller's.
+    func run(_ exchange: Exchange, completion: @escaping @Sendable (Exchange.Outcome) -> Void) {
+        let command = ExchangeLoop.Command(exchange: exchange, completion: completion)
+        guard let thread = self.runningThread() else {
+            return command.end(SocketFailure(operation: "thread", code: Exchange.fullCode))
+        }
+        // It may have been stopped since.
+        if !thread.send(command) { command.end(nil) }
+    }
+
+    /// Runs an exchange.
+    func run(_ exchange: Exchange) async -> Exchange.Outcome {
+        await withCheckedContinuation { waiter in self.run(exchange) { waiter.resume(returning: $0) } }
+    }
+
+    private func runningThread() -> LoopThread<ExchangeLoop<Exchange>>? {
+        let (name, onStart) = (self.name, self.onStart)
+        return self.thread.withLock { thread in
+            if thread == nil {
+                thread = try? LoopThread(name: name) { loop in
+                    onStart()
+                    return ExchangeLoop(loop: loop)
+                }
+            }
+            return thread
+        }
+    }
+
+    /// Ends the exchanges under way as if nothing had come in time, then the thread.
+    func stop() { self.thread.withLock { $0.take() }?.stop() }
+}
+
+/// The exchanges of one kind that are under way, and their sockets.
+final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
+    struct Command: Sendable {
+        var exchange: Exchange
+        let completion: @Sendable (Exchange.Outcome) -> Void
+
+        func end(_ failure: SocketFailure?) {
+            var exchange = self.exchange
+            self.completion(exchange.outcome(of: failure))
+        }
+    }
+
+    private struct Pending {
+        var command: Command
+        var interest: Loop.Interest
+        var timer: TimerID
+    }
+
+    private let loop: Loop
+    private var pending: [Int32: Pending] = [:]
+    private var waiting: [Command] = []
+    private var buffer = [UInt8](repeating: 0, count: Exchange.bufferSize)
+
+    private var now: MonotonicTime { self.loop.clock.monotonic() }
+
+    init(loop: Loop) { self.loop = loop }
+
+    func receive(_ command: Command) {
+        if self.pending.count < Exchange.openLimit { return self.begin(command) }
+        guard self.waiting.count < Exchange.waitingLimit else {
+            return command.end(SocketFailure(operation: "socket", code: Exchange.fullCode))
+        }
+        self.waiting.append(command)
+    }
+
+    func ready(_ descriptor: Int32, for _: Loop.Interest) {
+        let now = self.now
+        self.take(self.pending[descriptor]?.command.exchange.ready(descriptor, into: &self.buffer, at: now), descriptor)
+    }
+
+    func timerFired(_ token: UInt64) {
+        let (descriptor, now) = (Int32(truncatingIfNeeded: token), self.now)
+        self.take(self.pending[descriptor]?.command.exchange.expired(descriptor, at: now), descriptor)
+        guard let exchange = self.pending[descriptor]?.command.exchange else { return }
+        self.pending[descriptor]?.timer = self.schedule(exchange, descriptor)
+    }
+
+    func batchEnded() {
+        while !self.waiting.isEmpty, self.pending.count < Exchange.openLimit {
+            self.begin(self.waiting.removeFirst())
+        }
+    }
+
+    func stopping() {
+        for descriptor in Array(self.pending.keys) { self.remove(descriptor)?.end(nil) }
+        for command in self.waiting { command.end(nil) }
+        self.waiting = []
+    }
+
+    // MARK: One exchange
+
+    private func begin(_ command: Command) {
+        var command = command
+        do throws(SocketFailure) {
+            let descriptor = try command.exchange.open(at: self.now)
+            let interest = command.exchange.interest
+            do throws(LoopError) {
+                try self.loop.watch(descriptor, for: interest)
+            } catch {
+                command.exchange.close(descriptor)
+                throw SocketFailure(operation: error.operation, code: error.code)
+            }
+            let step = command.exchange.begin(descriptor, at: self.now)
+            let timer = self.schedule(command.exchange, descriptor)
+            self.pending[descriptor] = Pending(command: command, interest: interest, timer: timer)
+            self.take(step, descriptor)
+        } catch {
+            command.end(error)
+        }
+    }
+
+    private func schedule(_ exchange: Exchange, _ descriptor: Int32) -> TimerID {
+        let now = self.now
+        return self.loop.schedule(
+            at: now + exchange.timeToWait(at: now), token: UInt64(UInt32(bitPattern: descriptor)))
+    }
+
+    private func take(_ step: ExchangeStep<Exchange.Outcome>?, _ descriptor: Int32) {
+        switch step {
+        case .wait?: self.update(descriptor)
+        case .over(let outcome)?: self.remove(descriptor)?.completion(outcome)
+        case .reopen?: if let command = self.remove(descriptor) { self.begin(command) }
+        case nil: break
+        }
+    }
+
+    private func update(_ descriptor: Int32) {
+        guard let pending = self.pending[descriptor], pending.interest != pending.command.exchange.interest else {
+            return
+        }
+        self.pending[descriptor]?.interest = pending.command.exchange.interest
+        do throws(LoopError) {
+            try self.loop.change(descriptor, to: pending.command.exchange.interest)
+        } catch {
+            self.remove(descriptor)?.end(SocketFailure(operation: error.operation, code: error.code))
+        }
+    }
+
+    private func remove(_ descriptor: Int32) -> Command? {
+        guard let pending = self.pending.removeValue(forKey: descriptor) else { return nil }
+        self.loop.cancel(pending.timer)
+        // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
+        try? self.loop.unwatch(descriptor)
+        pending.command.exchange.close(descriptor)
+        return pending.command
+    }
+}
