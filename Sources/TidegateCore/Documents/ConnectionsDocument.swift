@@ -16,9 +16,8 @@ package struct ConnectionsDocument: Sendable, Hashable {
     package var json: JSONValue {
         [
             "schema": 1, "mode": .string(self.report.mode.label), "reason": .optional(self.report.reason),
-            "remotes": .array(self.report.remotes.map(self.json)),
-            "dropped": .integer(Int64(clamping: self.report.dropped)),
-            "unexplained": .integer(Int64(clamping: self.report.unexplained)),
+            "remotes": .array(self.report.remotes.map(self.json)), "dropped": .whole(self.report.dropped),
+            "unexplained": .whole(self.report.unexplained),
         ]
     }
 }
@@ -27,7 +26,7 @@ extension ConnectionsDocument {
     private func json(of remote: RemoteReport) -> JSONValue {
         guard let programs = self.programs, case .object(let members) = remote.json else { return remote.json }
         let found = (programs[remote.remote] ?? []).map { program -> JSONValue in
-            ["pid": .integer(Int64(program.pid)), "name": .string(program.name)]
+            ["pid": .whole(program.pid), "name": .string(program.name)]
         }
         return .object(members + [.init("programs", .array(found))])
     }
@@ -39,23 +38,20 @@ extension RemoteReport {
             "address": .string(self.remote.address.description), "port": .optional(self.remote.port),
             "target": .optional(self.target), "direction": .string(self.remote.direction.label),
             "connections": [
-                "connecting": .integer(Int64(self.connecting)), "established": .integer(Int64(self.established)),
-                "closing": .integer(Int64(self.closing)),
+                "connecting": .whole(self.connecting), "established": .whole(self.established),
+                "closing": .whole(self.closing),
             ],
-            "stalled": .object(
-                ConnectionStall.allCases.map { .init($0.label, .integer(Int64(self.stalled[$0] ?? 0))) }),
-            "party": .optional(self.party?.rawValue), "nextTrySeconds": self.nextTry.map(JSONValue.seconds) ?? .null,
-            "minRoundTripSeconds": self.shortestRoundTrip.map(JSONValue.seconds) ?? .null,
-            "retransmitted": .integer(Int64(clamping: self.retransmittedSegments)),
-            "sent": .integer(Int64(clamping: self.sentSegments)),
-            "answeredSecondsAgo": self.answered.map(JSONValue.seconds) ?? .null,
+            "stalled": .object(ConnectionStall.allCases.map { .init($0.label, .whole(self.stalled[$0] ?? 0)) }),
+            "party": .optional(self.party?.rawValue), "nextTrySeconds": .seconds(self.nextTry),
+            "minRoundTripSeconds": .seconds(self.shortestRoundTrip),
+            "retransmitted": .whole(self.retransmittedSegments), "sent": .whole(self.sentSegments),
+            "answeredSecondsAgo": .seconds(self.answered),
             "outcomes": .object(
                 ConnectionOutcome.allCases.compactMap { outcome in
-                    self.outcomes[outcome].map { .init(outcome.label, .integer(Int64($0))) }
+                    self.outcomes[outcome].map { .init(outcome.label, .whole($0)) }
                 }),
             "failures": .array(self.failureList), "history": .array(self.history.map(\.json)),
-            "owners": .array(
-                self.owners.map { ["uid": .integer(Int64($0.user)), "cgroup": .optional($0.controlGroup)] }),
+            "owners": .array(self.owners.map { ["uid": .whole($0.user), "cgroup": .optional($0.controlGroup)] }),
         ]
     }
 }
@@ -66,8 +62,7 @@ extension RemoteReport {
             FaultParty.allCases.compactMap { party in
                 self.failures[outcome]?[party].map { count in
                     [
-                        "outcome": .string(outcome.label), "party": .string(party.rawValue),
-                        "count": .integer(Int64(count)),
+                        "outcome": .string(outcome.label), "party": .string(party.rawValue), "count": .whole(count),
                     ]
                 }
             }
@@ -78,10 +73,9 @@ extension RemoteReport {
 extension RemoteReport.Interval {
     fileprivate var json: JSONValue {
         [
-            "ageSeconds": .integer(self.age.components.seconds), "succeeded": .integer(Int64(self.succeeded)),
+            "ageSeconds": .integer(self.age.components.seconds), "succeeded": .whole(self.succeeded),
             "failures": .object(
-                FaultParty.allCases.compactMap { party in
-                    self.failures[party].map { .init(party.rawValue, .integer(Int64($0))) }
+                FaultParty.allCases.compactMap { party in self.failures[party].map { .init(party.rawValue, .whole($0)) }
                 }),
         ]
     }
@@ -95,10 +89,16 @@ extension ConnectionsDocument: Decodable {
     /// Reads the object of another process; what this version does not know is left out.
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
+        let remotes = try values.decode([RemoteDocument].self, forKey: .remotes).map { remote in
+            guard let report = remote.report else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .remotes, in: values, debugDescription: "\(remote.address) is not a remote")
+            }
+            return report
+        }
         self.report = ConnectionsReport(
             mode: ObservationMode(label: try values.decode(String.self, forKey: .mode)) ?? .off,
-            reason: try values.decodeIfPresent(String.self, forKey: .reason),
-            remotes: try values.decode([RemoteDocument].self, forKey: .remotes).map(\.report),
+            reason: try values.decodeIfPresent(String.self, forKey: .reason), remotes: remotes,
             dropped: try values.decode(UInt64.self, forKey: .dropped),
             unexplained: try values.decode(UInt64.self, forKey: .unexplained))
     }
@@ -129,71 +129,41 @@ private struct RemoteDocument: Decodable {
     let address: String
     let port: UInt16?
     let target: String?
-    let direction: ConnectionDirection
+    let direction: String
     let connections: Counts
     let stalled: [String: Int]
-    let party: FaultParty?
+    let party: String?
     let nextTrySeconds, minRoundTripSeconds, answeredSecondsAgo: Double?
     let retransmitted, sent: UInt64
     let outcomes: [String: Int]
-    let failures: [Failure]
-    let history: [Interval]
+    // Older versions do not say whose they were.
+    let failures: [Failure]?
+    let history: [Interval]?
     let owners: [Owner]
-    let parsed: IPAddress
 
-    private enum Key: String, CodingKey {
-        case address, port, target, direction, connections, stalled, party, nextTrySeconds
-        case minRoundTripSeconds, answeredSecondsAgo, retransmitted, sent, outcomes, failures, history, owners
-    }
-
-    init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: Key.self)
-        self.address = try values.decode(String.self, forKey: .address)
-        guard let parsed = IPAddress(self.address),
-            let direction = ConnectionDirection(rawValue: try values.decode(String.self, forKey: .direction))
+    // Nil if it is about no remote.
+    var report: RemoteReport? {
+        guard let address = IPAddress(self.address), let direction = ConnectionDirection(rawValue: self.direction)
         else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .address, in: values, debugDescription: "\(self.address) is not a remote")
+            return nil
         }
-        self.parsed = parsed
-        self.direction = direction
-        self.port = try values.decodeIfPresent(UInt16.self, forKey: .port)
-        self.target = try values.decodeIfPresent(String.self, forKey: .target)
-        self.connections = try values.decode(Counts.self, forKey: .connections)
-        self.stalled = try values.decode([String: Int].self, forKey: .stalled)
-        self.party = try values.decodeIfPresent(String.self, forKey: .party).map {
-            FaultParty(rawValue: $0) ?? .unknown
-        }
-        self.nextTrySeconds = try values.decodeIfPresent(Double.self, forKey: .nextTrySeconds)
-        self.minRoundTripSeconds = try values.decodeIfPresent(Double.self, forKey: .minRoundTripSeconds)
-        self.answeredSecondsAgo = try values.decodeIfPresent(Double.self, forKey: .answeredSecondsAgo)
-        self.retransmitted = try values.decode(UInt64.self, forKey: .retransmitted)
-        self.sent = try values.decode(UInt64.self, forKey: .sent)
-        self.outcomes = try values.decode([String: Int].self, forKey: .outcomes)
-        // Older versions do not say whose they were.
-        self.failures = try values.decodeIfPresent([Failure].self, forKey: .failures) ?? []
-        self.history = try values.decodeIfPresent([Interval].self, forKey: .history) ?? []
-        self.owners = try values.decode([Owner].self, forKey: .owners)
-    }
-
-    var report: RemoteReport {
-        var report = RemoteReport(Remote(self.parsed, port: self.port, self.direction))
+        var report = RemoteReport(Remote(address, port: self.port, direction))
         report.target = self.target
         (report.connecting, report.established) = (self.connections.connecting, self.connections.established)
         report.closing = self.connections.closing
         report.stalled = Self.counts(self.stalled)
-        report.party = self.party
+        report.party = self.party.map { FaultParty(rawValue: $0) ?? .unknown }
         report.nextTry = self.nextTrySeconds.map(Self.duration)
         report.shortestRoundTrip = self.minRoundTripSeconds.map(Self.duration)
         report.answered = self.answeredSecondsAgo.map(Self.duration)
         (report.sentSegments, report.retransmittedSegments) = (self.sent, self.retransmitted)
         report.outcomes = Self.counts(self.outcomes)
-        for failure in self.failures {
+        for failure in self.failures ?? [] {
             guard let outcome = ConnectionOutcome(label: failure.outcome) else { continue }
             report.failures[outcome, default: [:]][FaultParty(rawValue: failure.party) ?? .unknown, default: 0] +=
                 failure.count
         }
-        report.history = self.history.map { document in
+        report.history = (self.history ?? []).map { document in
             var interval = RemoteReport.Interval(age: .seconds(document.ageSeconds))
             interval.succeeded = document.succeeded
             for (party, count) in document.failures {

@@ -2,13 +2,11 @@ extension Explanation {
     /// The object that `explain --json` gives.
     package var json: JSONValue {
         [
-            "schema": 1, "target": .string(self.target),
-            "addresses": .array(self.addresses.map { .string($0.description) }),
+            "schema": 1, "target": .string(self.target), "addresses": .texts(self.addresses.map(\.description)),
             "families": .object(self.ladders.map { .init($0.family.rawValue, $0.json) }),
-            "firstFailure": .optional(self.firstFailure?.rung.rawValue),
-            "party": .optional(self.party?.rawValue), "advice": .string(self.advice),
-            "conclusion": .string(self.conclusion.rawValue), "cause": .optional(self.cause?.code),
-            "findings": .array(self.findings.map { .string($0) }),
+            "firstFailure": .optional(self.firstFailure?.rung.rawValue), "party": .optional(self.party?.rawValue),
+            "advice": .string(self.advice), "conclusion": .string(self.conclusion.rawValue),
+            "cause": .optional(self.cause?.code), "findings": .texts(self.findings),
         ]
     }
 }
@@ -26,10 +24,8 @@ extension RungReport {
     fileprivate var json: JSONValue {
         var members: [JSONValue.Member] = [
             .init("rung", .string(self.rung.rawValue)), .init("status", .string(self.status.rawValue)),
-            .init("reason", .optional(self.reason?.rawValue)),
-            .init("evidence", .array(self.evidence.map { .string($0) })),
-            .init("basis", .optional(self.basis?.rawValue)),
-            .init("ageSeconds", self.values.age.map { .number($0.inSeconds) } ?? .null),
+            .init("reason", .optional(self.reason?.rawValue)), .init("evidence", .texts(self.evidence)),
+            .init("basis", .optional(self.basis?.rawValue)), .init("ageSeconds", .optional(self.values.age?.inSeconds)),
         ]
         members += self.values.members
         return .object(members)
@@ -41,13 +37,13 @@ extension RungValues {
     fileprivate var members: [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         if let duration = self.duration { members.append(.init("durationSeconds", .number(duration.inSeconds))) }
-        if let status = self.status { members.append(.init("httpStatus", .integer(Int64(status)))) }
+        if let status = self.status { members.append(.init("httpStatus", .whole(status))) }
         if let refusal = self.refusal {
             members.append(
                 .init(
                     "icmp",
                     [
-                        "type": .integer(Int64(refusal.type)), "code": .integer(Int64(refusal.code)),
+                        "type": .whole(refusal.type), "code": .whole(refusal.code),
                         "from": .optional(refusal.offender?.description),
                     ]))
         }
@@ -60,7 +56,7 @@ extension RungValues {
 extension RungValues.Hop {
     fileprivate var json: JSONValue {
         [
-            "hop": .integer(Int64(self.limit)), "address": .string(self.router.description),
+            "hop": .whole(self.limit), "address": .string(self.router.description),
             "durationSeconds": .number(self.duration.inSeconds),
         ]
     }
@@ -70,7 +66,7 @@ extension CertificateSummary {
     fileprivate var json: JSONValue {
         [
             "subject": .string(self.subject), "issuer": .string(self.issuer), "notBefore": .string(self.notBefore),
-            "notAfter": .string(self.notAfter), "names": .array(self.names.map { .string($0) }),
+            "notAfter": .string(self.notAfter), "names": .texts(self.names),
             "localAuthority": self.localAuthority.map { ["name": .string($0.name), "file": .string($0.file)] } ?? .null,
         ]
     }

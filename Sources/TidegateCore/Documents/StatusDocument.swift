@@ -11,13 +11,11 @@ extension ReachabilityStatus {
         [
             .init("level", .string(self.global.level.rawValue)),
             .init("reason", .optional(self.global.reason?.rawValue)),
-            .init("since", .optional(self.since?.description)),
-            .init("mode", .string(self.mode.rawValue)),
+            .init("since", .optional(self.since?.description)), .init("mode", .string(self.mode.rawValue)),
             .init(
                 "families", .object(self.families.map { .init($0.family.rawValue, .object($0.verdict.familyMembers)) })),
             .init("links", .array(self.links.map { $0.json(among: self.links) })),
-            .init("targets", .array(self.targets.map(\.json))),
-            .init("monitor", self.health.json),
+            .init("targets", .array(self.targets.map(\.json))), .init("monitor", self.health.json),
         ]
     }
 }
@@ -25,9 +23,8 @@ extension ReachabilityStatus {
 extension ReachabilityStatus.Health {
     fileprivate var json: JSONValue {
         [
-            "overruns": .integer(Int64(clamping: self.overruns)), "resyncs": .integer(Int64(clamping: self.resyncs)),
-            "interruptedDumps": .integer(Int64(clamping: self.interruptedDumps)),
-            "consistent": .bool(self.isConsistent),
+            "overruns": .whole(self.overruns), "resyncs": .whole(self.resyncs),
+            "interruptedDumps": .whole(self.interruptedDumps), "consistent": .bool(self.isConsistent),
         ]
     }
 }
@@ -36,11 +33,11 @@ extension Link {
     fileprivate func json(among links: [Link]) -> JSONValue {
         let master = self.master.map { index in links.first { $0.index == index }?.name ?? String(index) }
         return [
-            "name": .string(self.name), "index": .integer(Int64(self.index)), "type": .string(self.kind.rawValue),
+            "name": .string(self.name), "index": .whole(self.index), "type": .string(self.kind.rawValue),
             "admin": .string(self.isAdminUp ? "up" : "down"), "carrier": .bool(self.hasCarrier),
             "operstate": .string(self.operState.rawValue), "usable": .bool(self.isUsable),
             "reason": .optional(self.reason?.rawValue), "master": .optional(master),
-            "addresses": .array(self.addresses.map { .string($0.description) }),
+            "addresses": .texts(self.addresses.map(\.description)),
         ]
     }
 }
@@ -74,8 +71,7 @@ extension Verdict {
         [
             .init("interface", .optional(self.path?.interface)),
             .init("gateway", .optional(self.path?.gateway?.description)),
-            .init("source", .optional(self.path?.source?.description)),
-            .init("table", .optional(self.path?.table)),
+            .init("source", .optional(self.path?.source?.description)), .init("table", .optional(self.path?.table)),
         ]
     }
 

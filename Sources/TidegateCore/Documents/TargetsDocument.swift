@@ -35,8 +35,7 @@ extension TargetCheckReport.Failure {
 extension PhaseDurations {
     fileprivate var checkJSON: JSONValue {
         [
-            "connect": self.connect.map(JSONValue.seconds) ?? .null, "tls": self.tls.map(JSONValue.seconds) ?? .null,
-            "response": self.processing.map(JSONValue.seconds) ?? .null,
+            "connect": .seconds(self.connect), "tls": .seconds(self.tls), "response": .seconds(self.processing),
         ]
     }
 }

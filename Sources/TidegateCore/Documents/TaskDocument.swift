@@ -10,12 +10,10 @@ extension TaskResult {
         return [
             "schema": 1, "url": .string(self.url), "taskId": .string(self.id.description),
             "outcome": .string(self.outcome.rawValue), "status": .optional(self.status), "file": .optional(self.file),
-            "bytes": .integer(self.bytes), "wireBytes": .integer(self.wireBytes),
-            "sentBytes": .integer(self.sentBytes),
-            "refetchedBytes": .integer(self.refetchedBytes), "attempts": .integer(Int64(self.attempts)),
-            "heldSeconds": .object(held), "durationSeconds": .seconds(self.duration),
-            "phaseSeconds": .object(phases), "reason": .optional(self.failure?.rawValue),
-            "party": .optional(self.attribution?.party.rawValue),
+            "bytes": .integer(self.bytes), "wireBytes": .integer(self.wireBytes), "sentBytes": .integer(self.sentBytes),
+            "refetchedBytes": .integer(self.refetchedBytes), "attempts": .whole(self.attempts),
+            "heldSeconds": .object(held), "durationSeconds": .seconds(self.duration), "phaseSeconds": .object(phases),
+            "reason": .optional(self.failure?.rawValue), "party": .optional(self.attribution?.party.rawValue),
             "requireUnmet": .optional(self.requireUnmet?.description), "sha256": .optional(self.sha256),
             "notModified": .bool(self.isRevalidated),
         ]
@@ -93,16 +91,15 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
     private var members: [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("id", .string(self.id)), .init("name", .optional(self.name)), .init("kind", .string(self.kind)),
-            .init("method", .string(self.method)), .init("url", .string(self.url)),
-            .init("state", .string(self.state)), .init("waitsFor", .optional(self.waitsFor)),
-            .init("detail", .optional(self.detail)), .init("outcome", .optional(self.outcome)),
-            .init("attempt", .integer(Int64(self.attempt))), .init("bytes", .integer(self.bytes)),
-            .init("expectedBytes", .optional(self.expectedBytes)), .init("sentBytes", .integer(self.sentBytes)),
-            .init("fraction", self.fraction.map(JSONValue.number) ?? .null),
+            .init("method", .string(self.method)), .init("url", .string(self.url)), .init("state", .string(self.state)),
+            .init("waitsFor", .optional(self.waitsFor)), .init("detail", .optional(self.detail)),
+            .init("outcome", .optional(self.outcome)), .init("attempt", .whole(self.attempt)),
+            .init("bytes", .integer(self.bytes)), .init("expectedBytes", .optional(self.expectedBytes)),
+            .init("sentBytes", .integer(self.sentBytes)), .init("fraction", .optional(self.fraction)),
             .init("expectedSentBytes", .optional(self.expectedSentBytes)),
-            .init("sentFraction", self.sentFraction.map(JSONValue.number) ?? .null),
-            .init("sending", .bool(self.sending ?? false)), .init("created", .string(self.created)),
-            .init("started", .optional(self.started)), .init("file", .optional(self.file)),
+            .init("sentFraction", .optional(self.sentFraction)), .init("sending", .bool(self.sending ?? false)),
+            .init("created", .string(self.created)), .init("started", .optional(self.started)),
+            .init("file", .optional(self.file)),
         ]
         guard let durable = self.durable else { return members }
         members += [
@@ -119,13 +116,6 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
 extension TaskInfo {
     /// One entry of `GET /api/v1/tasks`.
     package var json: JSONValue { TaskDocument(self).json }
-}
-
-extension JSONValue {
-    /// A duration in seconds, to the microsecond.
-    package static func seconds(_ duration: Duration) -> JSONValue {
-        .number((duration.inSeconds * 1_000_000).rounded() / 1_000_000)
-    }
 }
 
 /// The response to a submission as JSON.

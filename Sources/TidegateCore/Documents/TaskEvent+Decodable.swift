@@ -9,122 +9,101 @@ extension TaskEvent: Decodable {
     /// A task's event from the object that JSON shows of it; what JSON leaves out is empty, zero or nil.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
-        let id = try container.value(.task, TaskID.init)
-        let taskKind = try container.value(.kind, TaskKind.init(rawValue:))
-        let event = try container.decode(String.self, forKey: .event)
-        guard
-            let kind = try container.lifecycle(event) ?? container.wire(event) ?? container.result(event, id, taskKind)
-        else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .event, in: container, debugDescription: "\"\(event)\" is not an event of a task")
-        }
-        let trace = try container.optional(.trace, TraceID.init)
-        self.init(id: id, taskKind: taskKind, trace: trace, kind: kind)
+        self.init(
+            id: try container.value(.task, TaskID.init), taskKind: try container.get(.kind),
+            trace: try container.find(.trace, TraceID.init), kind: try container.eventKind())
     }
 }
 
 extension KeyedDecodingContainer<TaskEvent.Key> {
-    /// What happens to the task as a whole; nil for other events.
-    fileprivate func lifecycle(_ event: String) throws -> TaskEvent.Kind? {
+    fileprivate func eventKind() throws -> TaskEvent.Kind {
+        let event: String = try self.get(.event)
         switch event {
-        case "task.created":
-            .created(
-                method: try self.decode(String.self, forKey: .method), url: try self.decode(String.self, forKey: .url))
-        case "task.resumed": .resumed
-        case "task.suspended": .suspended(try self.value(.reason, TaskEvent.SuspendReason.init(rawValue:)))
-        case "task.held":
-            .held(
-                try self.value(.reason, HoldReason.init(rawValue:)),
-                detail: try self.decodeIfPresent(String.self, forKey: .detail))
-        case "task.released":
-            .released(try self.value(.reason, HoldReason.init(rawValue:)), after: try self.seconds(.afterSeconds))
-        case "task.gate":
-            .gate(
-                try self.value(.result, TaskEvent.GateResult.init(rawValue:)), waited: try self.seconds(.waitedSeconds))
+        case "task.created": return .created(method: try self.get(.method), url: try self.get(.url))
+        case "task.resumed": return .resumed
+        case "task.suspended": return .suspended(try self.get(.reason))
+        case "task.held": return .held(try self.get(.reason), detail: try self.find(.detail))
+        case "task.released": return .released(try self.get(.reason), after: try self.seconds(.afterSeconds))
+        case "task.gate": return .gate(try self.get(.result), waited: try self.seconds(.waitedSeconds))
         case "task.retryScheduled":
-            .retryScheduled(
-                try self.value(.reason, TaskEvent.RetryReason.init(label:)), delay: try self.seconds(.delaySeconds))
-        case "task.retriesExhausted":
-            .retriesExhausted(try self.value(.reason, TaskEvent.ExhaustionReason.init(rawValue:)))
-        default: nil
-        }
-    }
-
-    /// What happens to attempts, bytes and files; nil for other events.
-    fileprivate func wire(_ event: String) throws -> TaskEvent.Kind? {
-        switch event {
-        case "task.attemptStarted": .attemptStarted(number: try self.decode(Int.self, forKey: .attempt))
+            let reason = try self.value(.reason, TaskEvent.RetryReason.init(label:))
+            return .retryScheduled(reason, delay: try self.seconds(.delaySeconds))
+        case "task.retriesExhausted": return .retriesExhausted(try self.get(.reason))
+        case "task.attemptStarted": return .attemptStarted(number: try self.get(.attempt))
         case "task.responseHead":
-            .responseHead(
-                status: try self.decode(Int.self, forKey: .status),
-                expectedBytes: try self.decodeIfPresent(Int64.self, forKey: .expectedBytes))
-        case "task.progress":
-            .progress(
-                TransferProgress(
-                    receivedWire: try self.decode(Int64.self, forKey: .bytes),
-                    expected: try self.decodeIfPresent(Int64.self, forKey: .expectedBytes),
-                    sent: try self.decode(Int64.self, forKey: .sentBytes),
-                    expectedSent: try self.decodeIfPresent(Int64.self, forKey: .expectedSentBytes),
-                    attempt: try self.decode(Int.self, forKey: .attempt)), delta: .init())
+            return .responseHead(status: try self.get(.status), expectedBytes: try self.find(.expectedBytes))
+        case "task.progress": return .progress(try self.progress(), delta: .init())
         case "task.attemptFailed":
-            .attemptFailed(
-                try self.summary(), try self.value(.reason, TaskFailure.init(rawValue:)), try self.attribution(),
-                isCharged: try self.decode(Bool.self, forKey: .charged))
-        case "task.attemptSucceeded": .attemptSucceeded(try self.summary())
+            return .attemptFailed(
+                try self.summary(), try self.get(.reason), try self.attribution(), isCharged: try self.get(.charged))
+        case "task.attemptSucceeded": return .attemptSucceeded(try self.summary())
         case "task.continued":
-            .continued(
-                offset: try self.decode(Int64.self, forKey: .offsetBytes),
-                total: try self.decodeIfPresent(Int64.self, forKey: .expectedBytes))
-        case "task.restarted": .restarted(discarded: try self.decode(Int64.self, forKey: .discardedBytes))
-        case "task.refetched": .refetched(bytes: try self.decode(Int64.self, forKey: .bytes))
-        case "task.moved": .moved(file: try self.decode(String.self, forKey: .file))
-        case "task.moveFailed":
-            .moveFailed(
-                file: try self.decode(String.self, forKey: .file),
-                errorNumber: try self.decode(Int32.self, forKey: .errorNumber))
-        default: nil
+            return .continued(offset: try self.get(.offsetBytes), total: try self.find(.expectedBytes))
+        case "task.restarted": return .restarted(discarded: try self.get(.discardedBytes))
+        case "task.refetched": return .refetched(bytes: try self.get(.bytes))
+        case "task.moved": return .moved(file: try self.get(.file))
+        case "task.moveFailed": return .moveFailed(file: try self.get(.file), errorNumber: try self.get(.errorNumber))
+        case "task.completed": return .completed(try self.result())
+        default:
+            throw DecodingError.dataCorruptedError(
+                forKey: .event, in: self, debugDescription: "\"\(event)\" is not an event of a task")
         }
     }
 
-    fileprivate func result(_ event: String, _ id: TaskID, _ kind: TaskKind) throws -> TaskEvent.Kind? {
-        guard event == "task.completed" else { return nil }
-        return .completed(
-            TaskResult(
-                id: id, name: try self.decodeIfPresent(String.self, forKey: .name), kind: kind,
-                method: try self.decode(String.self, forKey: .method), url: try self.decode(String.self, forKey: .url),
-                outcome: try self.value(.outcome, TaskOutcome.init(rawValue:)),
-                status: try self.decodeIfPresent(Int.self, forKey: .status),
-                file: try self.decodeIfPresent(String.self, forKey: .file),
-                bytes: try self.decode(Int64.self, forKey: .bytes),
-                sentBytes: try self.decodeIfPresent(Int64.self, forKey: .sentBytes) ?? 0,
-                duration: try self.seconds(.durationSeconds),
-                failure: try self.optional(.reason, TaskFailure.init(rawValue:)), attribution: try self.attribution(),
-                explanation: try self.decodeIfPresent(String.self, forKey: .explanation)))
+    private func progress() throws -> TransferProgress {
+        TransferProgress(
+            receivedWire: try self.get(.bytes), expected: try self.find(.expectedBytes), sent: try self.get(.sentBytes),
+            expectedSent: try self.find(.expectedSentBytes), attempt: try self.get(.attempt))
+    }
+
+    private func result() throws -> TaskResult {
+        TaskResult(
+            id: try self.value(.task, TaskID.init), name: try self.find(.name), kind: try self.get(.kind),
+            method: try self.get(.method), url: try self.get(.url), outcome: try self.get(.outcome),
+            status: try self.find(.status), file: try self.find(.file), bytes: try self.get(.bytes),
+            sentBytes: try self.find(.sentBytes) ?? 0, duration: try self.seconds(.durationSeconds),
+            failure: try self.find(.reason), attribution: try self.attribution(),
+            explanation: try self.find(.explanation))
     }
 
     private func summary() throws -> AttemptSummary {
         AttemptSummary(
-            number: try self.decode(Int.self, forKey: .attempt), method: "",
-            status: try self.decodeIfPresent(Int.self, forKey: .status), duration: .zero,
-            tryNumber: try self.decodeIfPresent(Int.self, forKey: .tryNumber),
-            span: try self.optional(.span, SpanID.init))
+            number: try self.get(.attempt), method: "", status: try self.find(.status), duration: .zero,
+            tryNumber: try self.find(.tryNumber), span: try self.find(.span, SpanID.init))
     }
 
     private func attribution() throws -> Attribution? {
-        try self.optional(.party, FaultParty.init(rawValue:)).map { Attribution(party: $0) }
+        let party: FaultParty? = try self.find(.party)
+        return party.map { Attribution(party: $0) }
     }
 
     private func seconds(_ key: Key) throws -> Duration { .seconds(try self.decode(Double.self, forKey: key)) }
 
+    // MARK: One value
+
+    private func get<Value: Decodable>(_ key: Key) throws -> Value { try self.decode(Value.self, forKey: key) }
+
+    private func find<Value: Decodable>(_ key: Key) throws -> Value? {
+        try self.decodeIfPresent(Value.self, forKey: key)
+    }
+
+    fileprivate func get<Value: RawRepresentable<String>>(_ key: Key) throws -> Value {
+        try self.value(key, Value.init(rawValue:))
+    }
+
+    private func find<Value: RawRepresentable<String>>(_ key: Key) throws -> Value? {
+        try self.find(key, Value.init(rawValue:))
+    }
+
     fileprivate func value<Value>(_ key: Key, _ parse: (String) -> Value?) throws -> Value {
-        guard let value = try self.optional(key, parse) else {
+        guard let value = try self.find(key, parse) else {
             throw DecodingError.valueNotFound(
                 Value.self, .init(codingPath: self.codingPath + [key], debugDescription: "a value is missing"))
         }
         return value
     }
 
-    fileprivate func optional<Value>(_ key: Key, _ parse: (String) -> Value?) throws -> Value? {
+    fileprivate func find<Value>(_ key: Key, _ parse: (String) -> Value?) throws -> Value? {
         guard let text = try self.decodeIfPresent(String.self, forKey: key) else { return nil }
         guard let value = parse(text) else {
             throw DecodingError.dataCorruptedError(

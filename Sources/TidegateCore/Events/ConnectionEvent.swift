@@ -70,9 +70,9 @@ extension ConnectionEvent {
                 "connection.stalled", .warning, "connections of other programs hang",
                 stall.remote.fields + [
                     .both("kind", .word(stall.kind.label, stall.kind.description), log: "why"),
-                    .both("ageSeconds", .duration(stall.age), log: "age"),
-                    .both("retransmits", .integer(Int64(stall.retransmits)), log: "sent_again"),
-                    .both("nextTrySeconds", .duration(stall.nextTry), log: "next_try"), .party(stall.party),
+                    .both("ageSeconds", stall.age, log: "age"),
+                    .both("retransmits", stall.retransmits, log: "sent_again"),
+                    .both("nextTrySeconds", stall.nextTry, log: "next_try"), .party(stall.party),
                 ])
         case .recovered(let remote):
             EventProjection("connection.recovered", .info, "connections of other programs go on", remote.fields)
@@ -80,32 +80,25 @@ extension ConnectionEvent {
             EventProjection(
                 "connection.failed", .warning, "connections of other programs failed",
                 failure.remote.fields + [
-                    .both("outcome", .word(failure.outcome.label, failure.outcome.description)),
-                    .party(failure.party), .both("count", .integer(Int64(failure.count))),
+                    .both("outcome", .word(failure.outcome.label, failure.outcome.description)), .party(failure.party),
+                    .both("count", failure.count),
                 ])
         case .groupSilent(let gateway, let interface, let remotes):
             EventProjection(
                 "connection.groupSilent", .warning, "nothing behind a gateway answers other programs",
-                [
-                    .both("gateway", .text(gateway?.description)), .both("interface", .text(interface)),
-                    .both("remotes", .integer(Int64(remotes))),
-                ])
+                [.both("gateway", gateway?.description), .both("interface", interface), .both("remotes", remotes)])
         case .modeChanged(let from, let to, let reason):
             EventProjection(
                 "observation.changed", to == .event || to == .off ? .info : .warning,
-                to == .event
-                    ? "connections of other programs are observed"
-                    : to == .off
-                        ? "connections of other programs are not observed"
-                        : "connections of other programs are observed only in part",
+                "connections of other programs are "
+                    + (to == .event ? "observed" : to == .off ? "not observed" : "observed only in part"),
                 [
-                    .json("from", .text(from.label)), .json("to", .text(to.label)),
-                    .log("by", .text(to == .off ? nil : to.description)), .both("reason", .text(reason)),
+                    .json("from", from.label), .json("to", to.label), .log("by", to == .off ? nil : to.description),
+                    .both("reason", reason),
                 ])
         case .dropped(let count):
             EventProjection(
-                "observation.dropped", .debug, "the kernel dropped messages about connections",
-                [.both("count", .integer(Int64(count)))])
+                "observation.dropped", .debug, "the kernel dropped messages about connections", [.both("count", count)])
         }
     }
 
@@ -130,14 +123,14 @@ extension Remote {
     // Its parts for programs, and the whole for people: `10.0.9.9:?` says that the port is not known.
     fileprivate var fields: [EventProjection.Field] {
         [
-            .json("remote", .text("\(self.address)")), .json("port", .integer(self.port.map(Int64.init))),
-            .json("direction", .text(self.direction.rawValue)), .log("remote", .text("\(self)")),
+            .json("remote", "\(self.address)"), .json("port", self.port),
+            .json("direction", self.direction.rawValue), .log("remote", "\(self)"),
         ]
     }
 }
 
 extension EventProjection.Field {
     fileprivate static func party(_ party: FaultParty) -> Self {
-        .both("party", .word(party.rawValue, party.description))
+        .both("party", .word(party))
     }
 }

@@ -58,11 +58,60 @@ extension EventProjection.Field {
         Self(key: key, logKey: logKey ?? key, value: value)
     }
 
+    static func both<Fact: EventFact>(_ key: String, _ fact: Fact?, log logKey: String? = nil) -> Self {
+        .both(key, Fact.value(fact), log: logKey)
+    }
+
     /// A field of JSON alone.
-    static func json(_ key: String, _ value: Value) -> Self { Self(key: key, logKey: nil, value: value) }
+    static func json<Fact: EventFact>(_ key: String, _ fact: Fact?) -> Self {
+        Self(key: key, logKey: nil, value: Fact.value(fact))
+    }
 
     /// A field of the log alone.
     static func log(_ logKey: String, _ value: Value) -> Self { Self(key: nil, logKey: logKey, value: value) }
+
+    static func log<Fact: EventFact>(_ logKey: String, _ fact: Fact?) -> Self { .log(logKey, Fact.value(fact)) }
+}
+
+/// What a field can hold as it is.
+protocol EventFact {
+    static func value(_ fact: Self?) -> EventProjection.Value
+}
+
+extension String: EventFact {
+    static func value(_ fact: String?) -> EventProjection.Value { .text(fact) }
+}
+
+extension Bool: EventFact {
+    static func value(_ fact: Bool?) -> EventProjection.Value { fact.map { .flag($0) } ?? .text(nil) }
+}
+
+extension Double: EventFact {
+    static func value(_ fact: Double?) -> EventProjection.Value { .number(fact) }
+}
+
+extension Duration: EventFact {
+    static func value(_ fact: Duration?) -> EventProjection.Value { .duration(fact) }
+}
+
+extension JSONValue: EventFact {
+    static func value(_ fact: JSONValue?) -> EventProjection.Value { .json(fact ?? .null) }
+}
+
+extension EventFact where Self: BinaryInteger {
+    static func value(_ fact: Self?) -> EventProjection.Value { .integer(fact.map { Int64($0) }) }
+}
+
+extension Int: EventFact {}
+extension Int64: EventFact {}
+extension UInt16: EventFact {}
+extension UInt32: EventFact {}
+
+extension EventProjection.Value {
+    /// A reason or a party.
+    static func word<Word: RawRepresentable<String> & CustomStringConvertible>(_ word: Word?) -> Self {
+        .word(word?.rawValue, word?.description)
+    }
 }
 
 // MARK: - JSON
@@ -126,9 +175,9 @@ extension EventProjection.Value {
         case .word(let code, _): .optional(code)
         case .url(let url): .string(redaction.text(of: url))
         case .integer(let number): .optional(number)
-        case .number(let number): number.map(JSONValue.number) ?? .null
+        case .number(let number): .optional(number)
         case .flag(let flag): .bool(flag)
-        case .duration(let duration): duration.map(JSONValue.seconds) ?? .null
+        case .duration(let duration): .seconds(duration)
         case .systemError(let number): .integer(Int64(number))
         case .json(let value): value
         }

@@ -10,14 +10,12 @@ extension PathEvent {
         return EventProjection(
             "path.changed", .info, "path changed",
             [
-                .json("scope", .text(name)), .log("scope", .text(family?.rawValue ?? name)),
-                .json("family", .text(family?.rawValue)), .both("target", .text(target?.description)),
-                .json("from", .json(self.from.changeJSON)), .log("from", .text(self.from.level.rawValue)),
-                .json("to", .json(now.changeJSON)), .log("to", .text(now.level.rawValue)),
-                .log("reason", .word(now.reason?.rawValue, now.reason?.description)),
-                .log("interface", .text(now.path?.interface)),
-                .log("gateway", .text(now.path?.gateway?.description)),
-                .log("source", .text(now.path?.source?.description)), .log("lasted", .duration(self.lasted)),
+                .json("scope", name), .log("scope", family?.rawValue ?? name), .json("family", family?.rawValue),
+                .both("target", target?.description), .json("from", self.from.changeJSON),
+                .log("from", self.from.level.rawValue), .json("to", now.changeJSON), .log("to", now.level.rawValue),
+                .log("reason", .word(now.reason)), .log("interface", now.path?.interface),
+                .log("gateway", now.path?.gateway?.description), .log("source", now.path?.source?.description),
+                .log("lasted", self.lasted),
             ])
     }
 }
@@ -28,15 +26,13 @@ extension TargetCheckEvent {
             "path.targetChecked", self.isNews ? .debug : .trace,
             self.failure == nil ? "target reached" : "target not reached",
             [
-                .both("target", .text(self.target.description)), .both("check", .text(self.kind.rawValue)),
-                .both("reached", .flag(self.failure == nil)),
-                .both("reason", .word(self.failure?.reason.rawValue, self.failure?.reason.description)),
-                .both("party", .word(self.failure?.party.rawValue, self.failure?.party.description)),
-                .both("text", .text(self.failure?.text)),
-                .both("connectSeconds", .duration(self.phases.connect), log: "connect"),
-                .both("tlsSeconds", .duration(self.phases.tls), log: "tls"),
-                .both("responseSeconds", .duration(self.phases.processing), log: "response"),
-                .both("certificateExpiry", .text(self.certificateExpiry?.description), log: "certificate_expiry"),
+                .both("target", self.target.description), .both("check", self.kind.rawValue),
+                .both("reached", self.failure == nil), .both("reason", .word(self.failure?.reason)),
+                .both("party", .word(self.failure?.party)), .both("text", self.failure?.text),
+                .both("connectSeconds", self.phases.connect, log: "connect"),
+                .both("tlsSeconds", self.phases.tls, log: "tls"),
+                .both("responseSeconds", self.phases.processing, log: "response"),
+                .both("certificateExpiry", self.certificateExpiry?.description, log: "certificate_expiry"),
             ])
     }
 }
@@ -45,19 +41,18 @@ extension LinkEvent {
     var projection: EventProjection {
         let link = self.to ?? self.from
         let message = self.from == nil ? "link added" : self.to == nil ? "link removed" : "link changed"
-        let fields: [EventProjection.Field] = [
-            .both("name", .text(link?.name), log: "interface"),
-            .json("index", .integer(link.map { Int64($0.index) })),
-            .json("from", .json(self.from?.changeJSON ?? .null)),
-            .json("to", .json(self.to?.changeJSON ?? .null)),
+        var fields: [EventProjection.Field] = [
+            .both("name", link?.name, log: "interface"), .json("index", link?.index),
+            .json("from", self.from?.changeJSON ?? .null), .json("to", self.to?.changeJSON ?? .null),
         ]
-        guard let now = self.to else { return EventProjection("link.changed", .info, message, fields) }
-        let state: [EventProjection.Field] = [
-            .log("admin", .text(now.isAdminUp ? "up" : "down")), .log("carrier", .flag(now.hasCarrier)),
-            .log("operstate", .text(now.operState.rawValue)),
-            .log("reason", .word(now.reason?.rawValue, now.reason?.description(ofLink: now.name))),
-        ]
-        return EventProjection("link.changed", .info, message, fields + state)
+        if let now = self.to {
+            fields += [
+                .log("admin", now.isAdminUp ? "up" : "down"), .log("carrier", now.hasCarrier),
+                .log("operstate", now.operState.rawValue),
+                .log("reason", .word(now.reason?.rawValue, now.reason?.description(ofLink: now.name))),
+            ]
+        }
+        return EventProjection("link.changed", .info, message, fields)
     }
 }
 
@@ -76,35 +71,29 @@ extension NetlinkEvent {
         switch self {
         case .received(let type, let count):
             EventProjection(
-                "netlink.received", .trace, "netlink messages",
-                [.both("type", .text(type.rawValue)), .both("count", .integer(Int64(count)))])
+                "netlink.received", .trace, "netlink messages", [.both("type", type.rawValue), .both("count", count)])
         case .overrun:
             EventProjection("netlink.overrun", .warning, "netlink overrun, resynchronizing")
         case .resynced(let reason, let duration):
             EventProjection(
                 "netlink.resynced", .debug, "netlink dump completed",
-                [
-                    .both("reason", .text(reason.rawValue)),
-                    .both("durationSeconds", .duration(duration), log: "duration"),
-                ])
+                [.both("reason", reason.rawValue), .both("durationSeconds", duration, log: "duration")])
         case .dumpInterrupted:
             EventProjection("netlink.dumpInterrupted", .debug, "netlink dump interrupted, repeating")
         case .malformed(let count):
-            EventProjection(
-                "netlink.malformed", .warning, "malformed netlink messages", [.both("count", .integer(Int64(count)))])
+            EventProjection("netlink.malformed", .warning, "malformed netlink messages", [.both("count", count)])
         case .lookedUp(let count):
-            EventProjection("netlink.lookedUp", .trace, "route lookups", [.both("count", .integer(Int64(count)))])
+            EventProjection("netlink.lookedUp", .trace, "route lookups", [.both("count", count)])
         case .modeChanged(let mode):
             EventProjection(
                 "netlink.modeChanged", mode == .event || mode == .once ? .info : .warning, "monitor mode changed",
-                [.both("mode", .text(mode.rawValue))])
+                [.both("mode", mode.rawValue)])
         case .receiveBuffer(let bytes):
-            EventProjection(
-                "netlink.receiveBuffer", .trace, "netlink receive buffer", [.both("bytes", .integer(Int64(bytes)))])
+            EventProjection("netlink.receiveBuffer", .trace, "netlink receive buffer", [.both("bytes", bytes)])
         case .lost(let text):
             EventProjection(
                 "netlink.lost", .warning, "netlink unavailable; level is unknown and gates are open",
-                [.both("error", .text(text))])
+                [.both("error", text)])
         }
     }
 }

@@ -94,22 +94,19 @@ public struct ProbeFailure: Sendable, Hashable {
 extension ProbeEvent {
     var projection: EventProjection {
         switch self.kind {
-        case .added: EventProjection("probe.added", .debug, "probe added", [.both("probe", .text(self.probe))])
-        case .removed: EventProjection("probe.removed", .debug, "probe removed", [.both("probe", .text(self.probe))])
+        case .added: EventProjection("probe.added", .debug, "probe added", [.both("probe", self.probe)])
+        case .removed: EventProjection("probe.removed", .debug, "probe removed", [.both("probe", self.probe)])
         case .overrun:
             EventProjection(
-                "probe.overrun", .debug, "probe still running at its next turn", [.both("probe", .text(self.probe))])
+                "probe.overrun", .debug, "probe still running at its next turn", [.both("probe", self.probe)])
         case .finished(let outcome):
             EventProjection(
                 "probe.finished", outcome.level, "probe finished",
                 [
-                    .both("probe", .text(self.probe)), .both("result", .text(outcome.result.rawValue)),
-                    .both("reason", .text(outcome.failure?.reason)),
-                    .both("party", .word(outcome.failure?.party.rawValue, outcome.failure?.party.description)),
-                    .both("text", .text(outcome.failure?.text)),
-                    .both("durationSeconds", .duration(outcome.duration), log: "duration"),
-                    .both(
-                        "certificateExpiry", .text(outcome.certificateExpiry?.description), log: "certificate_expiry"),
+                    .both("probe", self.probe), .both("result", outcome.result.rawValue),
+                    .both("reason", outcome.failure?.reason), .both("party", .word(outcome.failure?.party)),
+                    .both("text", outcome.failure?.text), .both("durationSeconds", outcome.duration, log: "duration"),
+                    .both("certificateExpiry", outcome.certificateExpiry?.description, log: "certificate_expiry"),
                 ])
         }
     }

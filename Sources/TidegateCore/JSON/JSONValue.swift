@@ -37,6 +37,20 @@ public enum JSONValue: Sendable, Hashable {
         number.map { .integer(Int64(clamping: $0)) } ?? .null
     }
 
+    /// A number, or `null` for nil.
+    package static func optional(_ number: Double?) -> JSONValue { number.map { .number($0) } ?? .null }
+
+    /// A duration in seconds, to the microsecond; `null` for nil.
+    package static func seconds(_ duration: Duration?) -> JSONValue {
+        .optional(duration.map { ($0.inSeconds * 1_000_000).rounded() / 1_000_000 })
+    }
+
+    /// A whole number of any type.
+    package static func whole(_ number: some BinaryInteger) -> JSONValue { .integer(Int64(clamping: number)) }
+
+    /// Texts in an array.
+    package static func texts(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
+
     /// The value of an object's first member with this name; nil if there is none, or the value is no object.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }

@@ -25,8 +25,7 @@ extension TLSDetails {
             "certificate": self.chain.first.map { certificate in
                 [
                     "subject": .string(certificate.subject), "issuer": .string(certificate.issuer),
-                    "names": .array(certificate.names.map { .string($0) }),
-                    "expiry": .optional(certificate.expiry?.description),
+                    "names": .texts(certificate.names), "expiry": .optional(certificate.expiry?.description),
                 ]
             } ?? .null,
         ]
