@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// An IPv4 or IPv6 address, with the scope zone that a link-local IPv6 address needs (RFC 4007).
 ///
 /// Text follows RFC 5952 for IPv6 and dotted quads for IPv4; shortened IPv4 forms (`127.1`) are refused. An IPv4-mapped
@@ -166,86 +168,27 @@ extension IPAddress: LosslessStringConvertible {
     /// 192.0.2.1.
     public init?(_ description: String) {
         // Over bytes: this is asked of every name, and characters take many times as long.
-        let parts = description.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
-        guard let text = parts.first, parts.count <= 2 else { return nil }
-        let zone: UInt32? = parts.count == 2 ? UInt32(Substring(parts[1])) : 0
+        let text = description.utf8
+        guard !text.contains(0), let first = text.first, first <= Self.colon || text.contains(Self.colon) else {
+            return nil
+        }
+        let percent = text.firstIndex(of: UInt8(ascii: "%"))
+        let zone: UInt32? = if let percent { UInt32(description[text.index(after: percent)...]) } else { 0 }
         guard let zone else { return nil }
-        if let bits = IPAddress.ipv4Bits(text) {
-            guard parts.count == 1 else { return nil }
-            self.init(ipv4: bits)
-        } else if let groups = IPAddress.ipv6Groups(text) {
-            func word(_ part: ArraySlice<UInt16>) -> UInt64 { part.reduce(0) { $0 << 16 | UInt64($1) } }
-            self.init(family: .ipv6, high: word(groups[..<4]), low: word(groups[4...]), zone: zone)
+        if percent == nil, let octets = Self.octets(of: description, AF_INET, 4) {
+            self.init(octets: octets)
+        } else if let octets = Self.octets(of: String(description[..<(percent ?? text.endIndex)]), AF_INET6, 16) {
+            self.init(octets: octets, zone: zone)
         } else {
             return nil
         }
     }
 
-    private static func ipv4Bits(_ text: Substring.UTF8View) -> UInt32? {
-        var (bits, octet): (UInt32, UInt32) = (0, 0)
-        var (digits, points) = (0, 0)
-        for byte in text {
-            switch byte {
-            case UInt8(ascii: "."):
-                guard digits > 0 else { return nil }
-                bits = bits << 8 | octet
-                points += 1
-                (octet, digits) = (0, 0)
-            case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                // A leading zero may mean octal to other programs, so it means nothing here.
-                guard digits == 0 || octet > 0 else { return nil }
-                octet = octet * 10 + UInt32(byte - UInt8(ascii: "0"))
-                digits += 1
-                guard octet <= 255 else { return nil }
-            default: return nil
-            }
-            guard points <= 3 else { return nil }
-        }
-        return points == 3 && digits > 0 ? bits << 8 | octet : nil
-    }
-
     private static let colon = UInt8(ascii: ":")
 
-    private static func ipv6Groups(_ text: Substring.UTF8View) -> [UInt16]? {
-        guard text.contains(self.colon) else { return nil }
-        guard let gap = self.gap(in: text) else {
-            let groups = self.colonGroups(text)
-            return groups?.count == 8 ? groups : nil
-        }
-        let left = text[..<gap.lowerBound]
-        let right = text[gap.upperBound...]
-        guard let head = left.isEmpty ? [] : self.colonGroups(left, ending: false),
-            let tail = right.isEmpty ? [] : self.colonGroups(right), head.count + tail.count < 8
-        else { return nil }
-        return head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail
-    }
-
-    // The first two colons that follow each other.
-    private static func gap(in text: Substring.UTF8View) -> Range<Substring.Index>? {
-        for (first, second) in zip(text.indices, text.indices.dropFirst())
-        where text[first] == self.colon && text[second] == self.colon {
-            return first..<text.index(after: second)
-        }
-        return nil
-    }
-
-    private static func colonGroups(_ text: Substring.UTF8View, ending: Bool = true) -> [UInt16]? {
-        var groups: [UInt16] = []
-        let parts = text.split(separator: self.colon, omittingEmptySubsequences: false)
-        for (position, part) in parts.enumerated() {
-            if ending, position == parts.count - 1, let bits = self.ipv4Bits(part) {
-                groups += [UInt16(bits >> 16), UInt16(truncatingIfNeeded: bits)]
-                continue
-            }
-            guard (1...4).contains(part.count), part.allSatisfy(self.isHexDigit),
-                let group = UInt16(Substring(part), radix: 16)
-            else { return nil }
-            groups.append(group)
-        }
-        return groups
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        (48...57).contains(byte) || (65...70).contains(byte) || (97...102).contains(byte)
+    // inet_pton(3), which takes neither short forms nor octets with leading zeros.
+    private static func octets(of text: String, _ family: Int32, _ count: Int) -> [UInt8]? {
+        var octets = [UInt8](repeating: 0, count: count)
+        return unsafe inet_pton(family, text, &octets) == 1 ? octets : nil
     }
 }

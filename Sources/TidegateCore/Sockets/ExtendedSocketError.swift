@@ -24,35 +24,43 @@ package struct ExtendedSocketError: Sendable, Hashable {
     /// Whatever the bytes are, nothing beyond them is read.
     package init?(control bytes: [UInt8]) {
         var rest = bytes[...]
-        while let message = ControlMessage(&rest) {
-            guard message.isExtendedError, let error = ExtendedSocketError(message.body) else { continue }
-            self = error
-            return
+        // `struct cmsghdr` on 64-bit Linux: size_t length, int level, int type.
+        while rest.count >= 16 {
+            let length = rest.number(at: 0, 8)
+            guard length >= 16, length <= UInt64(rest.count) else { return nil }
+            let kind = (rest.number(at: 8, 4), rest.number(at: 12, 4))
+            // IP_RECVERR of SOL_IP, and IPV6_RECVERR of SOL_IPV6.
+            if kind == (0, 11) || kind == (41, 25),
+                let error = ExtendedSocketError(rest.prefix(Int(length)).dropFirst(16))
+            {
+                self = error
+                return
+            }
+            // The next one starts at a multiple of the word's size.
+            rest = rest.dropFirst((Int(length) + 7) & ~7)
         }
         return nil
     }
 
     private init?(_ body: ArraySlice<UInt8>) {
-        guard body.count >= 16, let origin = ErrorOrigin(rawValue: body[body.startIndex + 4]) else { return nil }
         let start = body.startIndex
-        self.errorNumber = Int32(truncatingIfNeeded: body[start..<start + 4].nativeInteger)
+        guard body.count >= 16, let origin = ErrorOrigin(rawValue: body[start + 4]) else { return nil }
+        self.errorNumber = Int32(truncatingIfNeeded: body.number(at: 0, 4))
         self.origin = origin
         self.refusal = ICMPError(
             offender: ExtendedSocketError.address(body.dropFirst(16)), type: body[start + 5], code: body[start + 6])
-        self.mtu = Int(truncatingIfNeeded: body[start + 8..<start + 12].nativeInteger)
+        self.mtu = Int(body.number(at: 8, 4))
     }
 
     /// The address in a `sockaddr_in` or a `sockaddr_in6`; nil for any other.
     private static func address(_ name: ArraySlice<UInt8>) -> IPAddress? {
-        guard name.count >= 2 else { return nil }
-        let start = name.startIndex
-        switch name[start..<start + 2].nativeInteger {
+        switch name.number(at: 0, 2) {
         // AF_INET: family, port, address.
-        case 2 where name.count >= 8: return IPAddress(octets: name[start + 4..<start + 8])
+        case 2: return IPAddress(octets: name.dropFirst(4).prefix(4))
         // AF_INET6: family, port, flow, address, scope.
-        case 10 where name.count >= 24:
-            let zone = name.count >= 28 ? UInt32(truncatingIfNeeded: name[start + 24..<start + 28].nativeInteger) : 0
-            guard let address = IPAddress(octets: name[start + 8..<start + 24]) else { return nil }
+        case 10:
+            guard name.count >= 24, let address = IPAddress(octets: name.dropFirst(8).prefix(16)) else { return nil }
+            let zone = name.count >= 28 ? UInt32(name.number(at: 24, 4)) : 0
             // The kernel gives a scope with global addresses, too; they mean the same everywhere.
             return address.isLinkLocal ? IPAddress(octets: address.octets, zone: zone) : address
         default: return nil
@@ -60,40 +68,14 @@ package struct ExtendedSocketError: Sendable, Hashable {
     }
 }
 
-/// One control message (cmsg(3)): its length, its level and type, and what it carries.
-private struct ControlMessage {
-    let level: Int32
-    let type: Int32
-    let body: ArraySlice<UInt8>
-
-    // `struct cmsghdr` on 64-bit Linux: size_t length, int level, int type.
-    private static let headerSize = 16
-
-    /// Takes the next one off `rest`; nil if no whole one is left.
-    init?(_ rest: inout ArraySlice<UInt8>) {
-        guard rest.count >= Self.headerSize else { return nil }
-        let start = rest.startIndex
-        let length = rest[start..<start + 8].nativeInteger
-        guard length >= UInt64(Self.headerSize), length <= UInt64(rest.count) else { return nil }
-        let end = start + Int(length)
-        self.level = Int32(truncatingIfNeeded: rest[start + 8..<start + 12].nativeInteger)
-        self.type = Int32(truncatingIfNeeded: rest[start + 12..<start + 16].nativeInteger)
-        self.body = rest[start + Self.headerSize..<end]
-        // The next one starts at a multiple of the word's size.
-        rest = rest.dropFirst((Int(length) + 7) & ~7)
-    }
-
-    /// IP_RECVERR of SOL_IP, or IPV6_RECVERR of SOL_IPV6.
-    var isExtendedError: Bool { (self.level == 0 && self.type == 11) || (self.level == 41 && self.type == 25) }
-}
-
 extension ArraySlice<UInt8> {
-    /// The bytes as a number in this machine's order.
-    fileprivate var nativeInteger: UInt64 {
+    /// The number that so many bytes are in this machine's order.
+    fileprivate func number(at offset: Int, _ count: Int) -> UInt64 {
+        let bytes = self.dropFirst(offset).prefix(count)
         #if _endian(little)
-            self.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
         #else
-            self.reduce(0) { $0 << 8 | UInt64($1) }
+            return bytes.reduce(0) { $0 << 8 | UInt64($1) }
         #endif
     }
 }
