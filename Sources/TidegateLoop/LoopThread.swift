@@ -132,29 +132,24 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
 }
 
 /// Carries a loop over to its new thread.
-private struct ThreadStart: ~Copyable {
+private final class ThreadStart {
     let loop: Loop
     let run: @Sendable (Loop) -> Void
 
-    private final class ThreadStartBox {
-        let loop: Loop
-        let run: @Sendable (Loop) -> Void
-
-        init(loop: Loop, run: @escaping @Sendable (Loop) -> Void) {
-            self.loop = loop
-            self.run = run
-        }
+    init(loop: Loop, run: @escaping @Sendable (Loop) -> Void) {
+        self.loop = loop
+        self.run = run
     }
 
-    consuming func launch() throws(LoopError) -> pthread_t {
-        let box = Unmanaged.passRetained(ThreadStartBox(loop: self.loop, run: self.run))
+    func launch() throws(LoopError) -> pthread_t {
+        let box = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let code = pthread_create(
             &thread, nil,
             { raw in
                 guard let raw else { return nil }
-                let box = Unmanaged<ThreadStartBox>.fromOpaque(raw).takeRetainedValue()
-                box.run(box.loop)
+                let start = Unmanaged<ThreadStart>.fromOpaque(raw).takeRetainedValue()
+                start.run(start.loop)
                 return nil
             }, box.toOpaque())
         guard code == 0 else {

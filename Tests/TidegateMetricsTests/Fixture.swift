@@ -1,6 +1,6 @@
 internal import Foundation
 internal import Synchronization
-internal import TidegateCore
+@testable internal import TidegateCore
 internal import TidegateTestKit
 
 @testable import TidegateMetrics

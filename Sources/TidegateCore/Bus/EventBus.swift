@@ -104,18 +104,11 @@ public final class EventBus: Sendable {
 /// What the subscriptions of one kind hold and have dropped.
 package struct SubscriberStatistics: Sendable, Hashable {
     /// Events waiting for their reader.
-    package var queued: Int
+    package var queued = 0
     /// How many could wait.
-    package var capacity: Int
+    package var capacity = 0
     /// Events dropped for newer ones since the start.
-    package var dropped: UInt64
-
-    /// Statistics from their parts.
-    package init(queued: Int = 0, capacity: Int = 0, dropped: UInt64 = 0) {
-        self.queued = queued
-        self.capacity = capacity
-        self.dropped = dropped
-    }
+    package var dropped: UInt64 = 0
 
     /// Adds what other subscriptions hold and have dropped.
     package mutating func add(_ other: SubscriberStatistics) {

@@ -1,17 +1,15 @@
 /// Which side opened a TCP connection.
-public enum ConnectionDirection: String, Sendable, Hashable {
+public enum ConnectionDirection: String, Sendable, MetricLabel {
     /// A peer opened it.
     case incoming = "in"
     /// A program of this machine did.
     case outgoing = "out"
 }
 
-extension ConnectionDirection: MetricLabel {}
-
 /// What became of an observed connection: of its beginning, or of its end.
 ///
 /// What each one looks like to the kernel: the table of `OutcomeClassifier`.
-public enum ConnectionOutcome: String, Sendable, Hashable {
+public enum ConnectionOutcome: String, Sendable, MetricLabel {
     /// The peer answered the connect.
     case established
     /// The peer refused the connect (RFC 9293 3.10.7.1).
@@ -34,7 +32,7 @@ public enum ConnectionOutcome: String, Sendable, Hashable {
     case aborted
 }
 
-extension ConnectionOutcome: MetricLabel {
+extension ConnectionOutcome {
     /// True for what becomes of a connect; false for the end of a connection that was established.
     public var isOfConnect: Bool {
         switch self {
@@ -71,7 +69,7 @@ extension ConnectionOutcome: CustomStringConvertible {
 }
 
 /// How an observed connection hangs.
-public enum ConnectionStall: String, Sendable, Hashable {
+public enum ConnectionStall: String, Sendable, MetricLabel {
     /// A connect without an answer for a second or longer.
     case connecting
     /// Data that was sent, and sent again, is not acknowledged.
@@ -79,8 +77,6 @@ public enum ConnectionStall: String, Sendable, Hashable {
     /// The peer's program does not read, so that its window is closed (RFC 9293 3.8.6).
     case window
 }
-
-extension ConnectionStall: MetricLabel {}
 
 extension ConnectionStall: CustomStringConvertible {
     /// The stall as people read it.
@@ -94,7 +90,7 @@ extension ConnectionStall: CustomStringConvertible {
 }
 
 /// How connections of other programs are observed: as well as the kernel or a sandbox lets it.
-public enum ObservationMode: String, Sendable, Hashable {
+public enum ObservationMode: String, Sendable, MetricLabel {
     /// By the kernel's messages about sockets that end, and by lists of the live ones.
     case event
     /// By the messages only: lists are refused.
@@ -107,10 +103,8 @@ public enum ObservationMode: String, Sendable, Hashable {
     case off
 }
 
-extension ObservationMode: MetricLabel {}
-
 /// Where a remote is, by its address.
-public enum ConnectionScope: String, Sendable, Hashable {
+public enum ConnectionScope: String, Sendable, MetricLabel {
     /// On the link (RFC 3927, RFC 4291 2.5.6).
     case link
     /// In private space (RFC 1918, RFC 4193, RFC 6598).
@@ -123,8 +117,6 @@ public enum ConnectionScope: String, Sendable, Hashable {
         self = address.isLinkLocal ? .link : address.isGlobal ? .public : .private
     }
 }
-
-extension ConnectionScope: MetricLabel {}
 
 extension ObservationMode: CustomStringConvertible {
     /// The mode as people read it, after "observed by".

@@ -4,12 +4,6 @@ package struct GaugeFamily: Sendable, Hashable {
     package struct Sample: Sendable, Hashable {
         package var labels: [String]
         package var value: Double
-
-        /// A sample from its parts.
-        package init(labels: [String], value: Double) {
-            self.labels = labels
-            self.value = value
-        }
     }
 
     /// The metric's name.

@@ -59,17 +59,4 @@ extension ReachabilityLevel {
         case .online: "Online"
         }
     }
-
-    /// What the level means, in one sentence.
-    package var meaning: String {
-        switch self {
-        case .unknown: "The kernel's tables cannot be read; requests are not held."
-        case .none: "This host has no usable link or address."
-        case .local: "There are usable addresses, but no route to the internet."
-        case .routed: "The kernel would send a packet to the internet now."
-        case .limited: "There is a route, but internet checks fail."
-        case .portal: "There is a route, but a captive portal intercepts requests."
-        case .online: "Internet checks succeed."
-        }
-    }
 }

@@ -24,7 +24,7 @@ public struct TaskID: Sendable, Hashable, Comparable {
 extension TaskID: LosslessStringConvertible {
     /// The id as 8-4-4-4-12 hexadecimal digits in lower case.
     public var description: String {
-        let digits = Array([self.high, self.low].map(TaskID.hex).joined())
+        let digits = Array(self.high.hexadecimal + self.low.hexadecimal)
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
     }
 
@@ -38,10 +38,5 @@ extension TaskID: LosslessStringConvertible {
         else { return nil }
         self.high = high
         self.low = low
-    }
-
-    private static func hex(_ word: UInt64) -> String {
-        let digits = String(word, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

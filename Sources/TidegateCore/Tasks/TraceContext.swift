@@ -46,11 +46,6 @@ public struct TraceContext: Sendable, Hashable {
         let isNumber = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         return isNumber && text.utf8.count == digits ? UInt64(text, radix: 16) : nil
     }
-
-    fileprivate static func text(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
 }
 
 /// The id of a trace: 16 bytes, not all zero.
@@ -71,7 +66,7 @@ public struct TraceID: Sendable, Hashable, LosslessStringConvertible {
     }
 
     /// 32 hexadecimal digits in lower case.
-    public var description: String { TraceContext.text(self.high) + TraceContext.text(self.low) }
+    public var description: String { self.high.hexadecimal + self.low.hexadecimal }
 }
 
 /// The id of a part of a trace, called a span there: 8 bytes, not all zero.
@@ -87,5 +82,13 @@ public struct SpanID: Sendable, Hashable, LosslessStringConvertible {
     package init(using generator: inout some RandomNumberGenerator) { self.number = max(1, generator.next()) }
 
     /// 16 hexadecimal digits in lower case.
-    public var description: String { TraceContext.text(self.number) }
+    public var description: String { self.number.hexadecimal }
+}
+
+extension UInt64 {
+    /// 16 hexadecimal digits in lower case.
+    var hexadecimal: String {
+        let digits = String(self, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
 }

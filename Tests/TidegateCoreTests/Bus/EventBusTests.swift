@@ -1,6 +1,6 @@
 import Synchronization
 import Testing
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 @Suite struct EventBusTests {

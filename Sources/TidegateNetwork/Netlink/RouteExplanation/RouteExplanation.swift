@@ -7,15 +7,15 @@ package struct RouteExplanation: Sendable, Hashable {
     /// The rule that led to the matched route, or that refused.
     package var rule: KernelRule?
     /// Every rule of the family, in the order in which the kernel tries them.
-    package var rules: [KernelRule]
+    package var rules: [KernelRule] = []
     /// The competing default routes, in the order of the rules that lead to them, then of the kernel's preference.
-    package var defaults: [DefaultRoute]
+    package var defaults: [DefaultRoute] = []
     /// The route that refuses the packet, if one does: prohibit, unreachable, blackhole.
     package var refusal: DefaultRoute?
     /// The neighbour entry of the gateway, or of the destination if there is no gateway.
     package var neighbour: KernelNeighbour?
     /// The name of every link by index.
-    package var names: [UInt32: String]
+    package var names: [UInt32: String] = [:]
     /// The stricter of the outgoing link's and the host's rp_filter; nil for IPv6, which has none.
     package var reversePathFilter: Int?
     /// True if the kernel skips routes by the outgoing link while that has no carrier.
@@ -24,9 +24,6 @@ package struct RouteExplanation: Sendable, Hashable {
     package init(question: RouteQuestion, lookup: RouteLookup) {
         self.question = question
         self.lookup = lookup
-        self.rules = []
-        self.defaults = []
-        self.names = [:]
     }
 
     /// The path that a packet would take; nil if there is none.

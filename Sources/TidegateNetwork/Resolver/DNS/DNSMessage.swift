@@ -13,7 +13,7 @@ struct DNSQuery: Sendable, Hashable {
 
     /// A question with recursion desired; nil if the name is invalid (RFC 1035 2.3.4).
     init?(_ name: String, _ type: DNSQuestion.RecordType, id: UInt16) {
-        let question = DNSReply.question(name, type: type.name, class: "IN", recursionDesired: true, id: id)
+        let question = DNSReply.question(name, type: type.rawValue, class: "IN", recursionDesired: true, id: id)
         guard !name.isEmpty, let question else { return nil }
         (self.id, self.type, self.bytes) = (id, type, question)
         // Type and class are the last four bytes.

@@ -3,11 +3,11 @@ package import TidegateCore
 /// A question about a name, for one server.
 package struct DNSQuestion: Sendable, Hashable {
     /// The type of record.
-    package enum RecordType: Sendable, CaseIterable, Hashable {
+    package enum RecordType: String, Sendable, CaseIterable, Hashable {
         /// IPv4 addresses.
-        case a
+        case a = "A"
         /// IPv6 addresses.
-        case aaaa
+        case aaaa = "AAAA"
     }
 
     /// The full name, with or without a final dot; no search list is applied.
@@ -34,27 +34,8 @@ package struct DNSQuestion: Sendable, Hashable {
 
 extension DNSQuestion.RecordType {
     /// The record type for addresses of a family.
-    package init(_ family: AddressFamily) {
-        self =
-            switch family {
-            case .ipv4: .a
-            case .ipv6: .aaaa
-            }
-    }
-
-    /// The name of the type.
-    var name: String {
-        switch self {
-        case .a: "A"
-        case .aaaa: "AAAA"
-        }
-    }
+    package init(_ family: AddressFamily) { self = family == .ipv4 ? .a : .aaaa }
 
     /// The family of the addresses.
-    package var family: AddressFamily {
-        switch self {
-        case .a: .ipv4
-        case .aaaa: .ipv6
-        }
-    }
+    package var family: AddressFamily { self == .a ? .ipv4 : .ipv6 }
 }

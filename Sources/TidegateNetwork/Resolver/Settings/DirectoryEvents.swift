@@ -30,11 +30,6 @@ struct DirectoryEvents {
 
     // In the machine's byte order.
     private static func word(_ bytes: ArraySlice<UInt8>, _ offset: Int) -> UInt32 {
-        let start = bytes.startIndex + offset
-        #if _endian(little)
-            return bytes[start..<start + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
-        #else
-            return bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) }
-        #endif
+        bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
     }
 }
