@@ -156,3 +156,85 @@ extension HistoryRing {
 
     fileprivate var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
 }
+
+extension EventHistory {
+    /// Where a reader is in the history's ring.
+    struct Position {
+        private var position: UInt64
+        /// Up to here the past was requested: the reader may be behind by more than the bound.
+        private let pastUntil: UInt64
+        private let bound: Int
+        private(set) var dropped: UInt64 = 0
+
+        private static let batch: UInt64 = 64
+
+        init(at position: UInt64, pastUntil: UInt64, bound: Int) {
+            self.position = position
+            self.pastUntil = pastUntil
+            self.bound = max(1, bound)
+        }
+
+        mutating func take(from ring: HistoryRing) -> Batch {
+            let start = self.firstKept(in: ring)
+            let end = min(ring.end, start + Position.batch)
+            let missed = start - self.position
+            self.dropped += missed
+            self.position = end
+            return Batch(events: (start..<end).compactMap { ring[$0] }, dropped: missed)
+        }
+
+        func statistics(in ring: HistoryRing) -> SubscriberStatistics {
+            let start = self.firstKept(in: ring)
+            return SubscriberStatistics(
+                queued: Int(ring.end - start), capacity: self.bound, dropped: self.dropped + (start - self.position))
+        }
+
+        // The newest win: what is over the bound goes with all that is before it, the past too.
+        private func firstKept(in ring: HistoryRing) -> UInt64 {
+            let waiting = ring.end - max(self.position, self.pastUntil)
+            let isOver = waiting > UInt64(self.bound)
+            return max(isOver ? ring.end - UInt64(self.bound) : self.position, ring.start)
+        }
+    }
+}
+
+extension EventHistory {
+    /// Reads a history from one position on, for one client; it ends when it is released.
+    package final class Reader: Sendable {
+        private let history: EventHistory
+        private let number: UInt64
+        /// True if it continues behind the requested id; otherwise the reader needs a snapshot first.
+        package let isResumed: Bool
+        /// The id of the newest event when the following began; a snapshot made afterwards is at least as new.
+        package let lastID: String
+
+        init(history: EventHistory, number: UInt64, isResumed: Bool, lastID: String) {
+            self.history = history
+            self.number = number
+            self.isResumed = isResumed
+            self.lastID = lastID
+        }
+
+        deinit { self.end() }
+
+        /// The events that came in the meantime, at most 64, or the next one; nil once the reader or the reading task has ended.
+        package func next() async -> Batch? { await self.history.next(self.number) }
+
+        /// Wakes a waiting reader without an event.
+        package func wake() { self.history.wake(self.number) }
+
+        /// Ends the reader; a waiting call gets nil.
+        package func end() { self.history.end(self.number) }
+    }
+
+    /// What a reader gets at a time.
+    package struct Batch: Sendable {
+        /// The events, in the order of the history.
+        package var events: [Event] = []
+        /// How many were dropped just before them because the reader was too slow.
+        package var dropped: UInt64 = 0
+
+        /// True if there are neither events nor losses.
+        package var isEmpty: Bool { self.events.isEmpty && self.dropped == 0 }
+    }
+}

@@ -137,3 +137,21 @@ extension ProbeEvent.Outcome {
 
     private var explanation: String { self.failure.map { ", \($0.text) (\($0.party))" } ?? "" }
 }
+
+/// The addresses of a connection that a target answered on, and what that proves besides.
+package struct ProbeConnection: Sendable, Hashable {
+    package var local: IPAddress
+    package var remote: IPAddress
+    /// True if a name was resolved before.
+    package var isResolved: Bool
+    /// True if the target proved its identity by TLS.
+    package var isEncrypted: Bool
+
+    /// A connection from its parts.
+    package init(local: IPAddress, remote: IPAddress, isResolved: Bool, isEncrypted: Bool) {
+        self.local = local
+        self.remote = remote
+        self.isResolved = isResolved
+        self.isEncrypted = isEncrypted
+    }
+}

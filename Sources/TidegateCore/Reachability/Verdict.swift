@@ -33,12 +33,7 @@ public struct Verdict: Sendable, Hashable {
 
     /// True if level, reason and path are the same.
     package func isEquivalent(to other: Verdict) -> Bool {
-        guard self.level == other.level, self.reason == other.reason else { return false }
-        switch (self.path, other.path) {
-        case (nil, nil): return true
-        case (let mine?, let theirs?): return mine.isSamePath(as: theirs)
-        case (nil, _?), (_?, nil): return false
-        }
+        self.level == other.level && self.reason == other.reason && self.path?.identity == other.path?.identity
     }
 }
 
@@ -84,5 +79,19 @@ public struct TargetVerdict: Sendable, Hashable {
     package var family: AddressFamily {
         let best = self.addresses.first { $0.verdict.level == self.verdict.level }
         return (best?.address ?? self.target.address ?? self.verdict.path?.source)?.family ?? .ipv4
+    }
+}
+
+/// What the kernel would do with a packet to an address, and over which link.
+package struct AddressRoute: Sendable, Hashable {
+    /// What it would do.
+    package var verdict: Verdict
+    /// The link that it would take, or would take if it could be used; nil if there is none.
+    package var link: String?
+
+    /// A route from its parts.
+    package init(verdict: Verdict, link: String? = nil) {
+        self.verdict = verdict
+        self.link = link
     }
 }

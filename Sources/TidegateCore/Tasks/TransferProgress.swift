@@ -30,11 +30,7 @@ public struct TransferProgress: Sendable, Hashable {
     }
 
     /// The share of the response body that is here, 0 to 1; nil while its length is unknown.
-    public var fraction: Double? {
-        guard let expected = self.expected else { return nil }
-        guard expected > 0 else { return 1 }
-        return min(1, Double(self.offset + self.receivedWire) / Double(expected))
-    }
+    public var fraction: Double? { Self.share(self.offset + self.receivedWire, of: self.expected) }
 
     /// True while the request's body is being sent: not all of it is gone, and nothing of the response's has come.
     public var isSending: Bool {
@@ -51,10 +47,10 @@ public struct TransferProgress: Sendable, Hashable {
     }
 
     /// The share of the request body that was sent, 0 to 1; nil while its length is unknown.
-    public var fractionSent: Double? {
-        guard let expected = self.expectedSent else { return nil }
-        guard expected > 0 else { return 1 }
-        return min(1, Double(self.sent) / Double(expected))
+    public var fractionSent: Double? { Self.share(self.sent, of: self.expectedSent) }
+
+    private static func share(_ bytes: Int64, of whole: Int64?) -> Double? {
+        whole.map { $0 > 0 ? min(1, Double(bytes) / Double($0)) : 1 }
     }
 }
 

@@ -84,10 +84,7 @@ extension NetlinkClient {
         case .poll: self.poll(&changes)
         case .storm: self.handleOverload(.tick, &changes)
         case .namespace: self.checkNamespace(&changes)
-        case .neighbours:
-            self.withQuery(&changes) { query, changes throws(NetlinkError) in
-                try self.neighbours.start(query, &changes)
-            }
+        case .neighbours: self.withQuery(&changes, self.neighbours.start)
         }
         return changes
     }
@@ -109,9 +106,7 @@ extension NetlinkClient {
         var changes = NetlinkChanges()
         guard self.neighbours.read(&changes) else { return changes }
         self.synchronizer.countOverrun()
-        self.withQuery(&changes) { query, changes throws(NetlinkError) in
-            try self.neighbours.refresh(query, &changes)
-        }
+        self.withQuery(&changes, self.neighbours.refresh)
         return changes
     }
 
@@ -136,9 +131,7 @@ extension NetlinkClient {
     func checkSuspend(_ changes: inout NetlinkChanges) {
         guard self.synchronizer.didSuspend(), !self.options.isOnce, case .connected = self.state else { return }
         self.resync(&changes, reason: .resume)
-        self.withQuery(&changes) { query, changes throws(NetlinkError) in
-            try self.neighbours.refresh(query, &changes)
-        }
+        self.withQuery(&changes, self.neighbours.refresh)
     }
 
     func resync(_ changes: inout NetlinkChanges, reason: NetlinkEvent.ResyncReason) {

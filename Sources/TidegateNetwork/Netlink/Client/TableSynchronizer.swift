@@ -105,20 +105,22 @@ final class TableSynchronizer {
             if malformed > 0 { changes.events.append(.malformed(count: malformed)) }
         }
         for attempt in 1...TableSynchronizer.immediateAttempts {
-            switch query.dump() {
-            case .failed(let error): throw error
-            case .broken: return try self.dumpWasLost(query, &changes)
-            case .complete(let links, let addresses, let isInterrupted):
-                if isInterrupted {
-                    self.health.interruptedDumps += 1
-                    changes.events.append(.dumpInterrupted)
-                    if attempt < TableSynchronizer.immediateAttempts { continue }
-                }
-                self.adopt(links, addresses, isComplete: !isInterrupted)
-                changes.events.append(.resynced(reason, duration: SystemClock().monotonic() - start))
-                changes.isDirty = true
-                return
+            let dump: QueryChannel.Dump
+            do throws(QueryFailure) {
+                dump = try query.dump()
+            } catch {
+                guard case .failed(let error) = error else { return try self.dumpWasLost(query, &changes) }
+                throw error
             }
+            if dump.isInterrupted {
+                self.health.interruptedDumps += 1
+                changes.events.append(.dumpInterrupted)
+                if attempt < TableSynchronizer.immediateAttempts { continue }
+            }
+            self.adopt(dump.links, dump.addresses, isComplete: !dump.isInterrupted)
+            changes.events.append(.resynced(reason, duration: SystemClock().monotonic() - start))
+            changes.isDirty = true
+            return
         }
     }
 

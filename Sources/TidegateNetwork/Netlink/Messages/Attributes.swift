@@ -69,10 +69,7 @@ struct Attributes {
 
     func byte(_ type: Int) -> UInt8? { self.bytes(type)?.first }
 
-    func word(_ type: Int) -> UInt32? {
-        guard let bytes = self.bytes(type), bytes.count >= 4 else { return nil }
-        return bytes.loadUnaligned(as: UInt32.self)
-    }
+    func word(_ type: Int) -> UInt32? { self.bytes(type).flatMap { Attributes.word($0) } }
 
     func text(_ type: Int) -> String? {
         guard let bytes = self.bytes(type) else { return nil }

@@ -10,12 +10,12 @@ enum QueryFailure: Error {
 
 /// The socket for requests: dumps and lookups, each answered before the next is sent.
 final class QueryChannel {
-    /// How a dump ended.
-    enum DumpOutcome {
-        case complete(links: [KernelLink], addresses: [KernelAddress], isInterrupted: Bool)
-        /// As ``QueryFailure/broken``.
-        case broken
-        case failed(NetlinkError)
+    /// Links and addresses.
+    struct Dump {
+        var links: [KernelLink] = []
+        var addresses: [KernelAddress] = []
+        /// True if they changed while they were dumped.
+        var isInterrupted = false
     }
 
     // Even the smallest receive buffer of a stock kernel holds the answers to this many requests.
@@ -53,27 +53,15 @@ final class QueryChannel {
     // MARK: Dumps
 
     /// Dumps links and addresses.
-    func dump() -> DumpOutcome {
-        var (links, addresses): ([KernelLink], [KernelAddress]) = ([], [])
-        var isInterrupted = false
-        do throws(QueryFailure) {
-            try self.dump({ $0.linkDump(sequence: $1) }, interrupted: &isInterrupted) { message in
-                if case .link(let link) = message { links.append(link) }
-            }
-            try self.dump({ $0.addressDump(sequence: $1) }, interrupted: &isInterrupted) { message in
-                if case .address(let address) = message { addresses.append(address) }
-            }
-        } catch {
-            switch error {
-            case .broken: return .broken
-            case .failed(let error): return .failed(error)
-            }
-        }
-        return .complete(links: links, addresses: addresses, isInterrupted: isInterrupted)
+    func dump() throws(QueryFailure) -> Dump {
+        var dump = Dump()
+        try self.dump({ $0.linkDump(sequence: $1) }, &dump)
+        try self.dump({ $0.addressDump(sequence: $1) }, &dump)
+        return dump
     }
 
     private func dump(
-        _ write: (inout RequestEncoder, UInt32) -> Void, interrupted: inout Bool, _ body: (NetlinkMessage) -> Void
+        _ write: (inout RequestEncoder, UInt32) -> Void, _ dump: inout Dump
     ) throws(QueryFailure) {
         let sequence = try self.send(write)
         var end: NetlinkError?
@@ -83,15 +71,15 @@ final class QueryChannel {
                 MessageDecoder.decode(bytes) { envelope in
                     if envelope.message == nil { self.malformed += 1 }
                     guard envelope.sequence == sequence else { return isGarbled = envelope.message == nil || isGarbled }
-                    if envelope.isInterrupted { interrupted = true }
+                    if envelope.isInterrupted { dump.isInterrupted = true }
                     switch envelope.message {
                     case .done(let code), .error(let code, _):
                         isDone = true
                         if code != 0 { end = NetlinkError(operation: "dumping links and addresses", errno: abs(code)) }
-                    case .overrun: interrupted = true
-                    case .link, .linkGone, .address, .addressGone, .route, .routeGone, .changed, .ignored:
-                        if let message = envelope.message { body(message) }
-                    case nil: break
+                    case .overrun: dump.isInterrupted = true
+                    case .link(let link): dump.links.append(link)
+                    case .address(let address): dump.addresses.append(address)
+                    case .linkGone, .addressGone, .route, .routeGone, .changed, .ignored, nil: break
                     }
                 }
             }
@@ -99,7 +87,7 @@ final class QueryChannel {
             // The unreadable message may have been a link, or the end of the dump.
             if isGarbled, !isDone { throw .broken }
         }
-        interrupted = interrupted || isGarbled
+        dump.isInterrupted = dump.isInterrupted || isGarbled
         if let end { throw .failed(end) }
     }
 

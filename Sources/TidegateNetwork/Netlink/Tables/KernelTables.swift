@@ -22,8 +22,7 @@ package struct KernelTables: Sendable {
     package init() {}
 
     package init(links: [KernelLink], addresses: [KernelAddress] = []) {
-        for link in links { _ = self.upsert(link) }
-        for address in addresses { _ = self.upsert(address) }
+        self.merge(links: links, addresses: addresses)
     }
 
     /// The addresses on a link, in the kernel's order.
@@ -50,9 +49,8 @@ package struct KernelTables: Sendable {
     package mutating func replace(links: [KernelLink], addresses: [KernelAddress]) {
         let known = Set(links.map(\.index))
         for index in self.links.keys where !known.contains(index) { _ = self.remove(link: index) }
-        for link in links { _ = self.upsert(link) }
         self.addressesByLink = [:]
-        for address in addresses { _ = self.upsert(address) }
+        self.merge(links: links, addresses: addresses)
     }
 
     /// Adds a dump that the kernel interrupted: what it does not contain may only have been skipped.
