@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CNetlink
 internal import Glibc
 internal import TidegateCore
 internal import TidegateLoop
