@@ -24,11 +24,7 @@ enum NameRules {
         Rule("no name server is configured") { $0.seen.lookup == .noServer ? .thisHost(.noNameserver) : nil },
         // It speaks for what is behind it.
         Rule("a server on the own link fails, and no host beyond the gateway answers", isFinal: false) { facts in
-            switch facts.seen.lookup {
-            case .fails?: facts.forwarderCause
-            case .refused(let server)? where !server.isLoopback: facts.forwarderCause
-            default: nil
-            }
+            if case .fails? = facts.seen.lookup { facts.forwarderCause } else { nil }
         },
         Rule("the server answers with a failure") { facts in
             guard case .fails(let server, let code)? = facts.seen.lookup else { return nil }

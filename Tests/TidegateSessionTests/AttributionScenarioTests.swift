@@ -60,17 +60,19 @@ struct AttributionScenarioTests {
         #expect(alone.evidence.first?.hasSuffix("SYNs to \(lost) went unanswered") == true)
     }
 
-    @Test("Silence is the path's once another host on it has answered")
+    @Test("Silence is the path's if another host on it answers meanwhile, and not if it did before")
     func comparedSilence() async throws {
         let lost = "203.0.113.1"
         try self.fixture.loseDocumentationNetworks()
         let server = try self.fixture.serve { _ in .respond(404) }
         defer { server.stop() }
+        let silent = try self.fixture.start("http://\(lost)/", within: .seconds(2))
         _ = try await self.fixture.blame(for: "198.51.100.2:\(server.port)")
-        let compared = try await self.fixture.blame(for: lost, within: .seconds(1))
+        let compared = try await self.fixture.blame(of: silent)
         #expect(compared.party == .path)
         #expect(compared.rung == .tcp)
         #expect(compared.evidence.last == "1 other host on v0 via 10.0.0.1 answered in the last 30 s")
+        #expect(try await self.fixture.blame(for: lost, within: .seconds(1)).party == .unknown)
     }
 
     @Test("Where every host is silent, it is upstream's")
