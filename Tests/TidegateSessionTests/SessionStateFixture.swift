@@ -80,7 +80,7 @@ final class SessionStateFixture {
     }
 
     /// Handles an input; the events that follow from it, and what is to be done, without what is shown of tasks.
-    func handle(_ input: SessionInput) -> (events: [String], effects: [String]) {
+    func handle(_ input: SessionInput, showsTasks: Bool = false) -> (events: [String], effects: [String]) {
         var queue = EffectQueue()
         var effects: [String] = []
         self.state.handle(input, at: self.now, into: &queue)
@@ -90,25 +90,29 @@ final class SessionStateFixture {
             case .end(let task, _, _): _ = self.dependencies.registry.end(task)
             default: break
             }
+            if case .show(let record) = effect, showsTasks { effects.append("show \(record.number)") }
             if let text = self.shown(effect) { effects.append(text) }
         }
         return (queue.events.compactMap(self.shown), effects)
     }
 
     private func shown(_ event: Event.Payload) -> String? {
-        guard case .task(let event) = event, let task = self.tasks.first(where: { $0.id == event.id }) else {
-            return nil
+        switch event {
+        case .session(let event): return "session: \("\(event)".prefix { $0 != "(" })"
+        case .task(let event):
+            let task = self.tasks.first { $0.id == event.id }
+            return "\(task?.number ?? 0): \(event.kind.eventName)"
+        default: return nil
         }
-        return "\(task.number): \(event.kind.eventName)"
     }
 
     private func shown(_ effect: SessionEffect) -> String? {
         switch effect {
-        case .announce(let event): "session: \("\(event)".prefix { $0 != "(" })"
         case .none, .trace, .show, .showProgress: nil
         case .showWaiting(let task, _, let reason): "showWaiting \(task.number) \(reason.rawValue)"
         case .end(let task, let result, let end):
             "end \(task.number) (\(result.outcome.rawValue)\(end.isPreserved ? ", preserved" : ""))"
+                + (end.dependents.isEmpty ? "" : " releases \(end.dependents)")
         case .launch(let request):
             "launch \(request.id.shown) \(request.method) \(request.url.text)\(request.resume.map { " from \($0.offset)" } ?? "")"
         case .discard(let id): "discard \(id.shown)"

@@ -79,7 +79,7 @@ extension SessionStateTests {
                 var hooks = SessionHooks(); hooks.redirect = { _, _, _ in .stop }; return hooks
             }(),
             given: [get, .resume, .wire(1), .answered(1, "HTTP/1.1 302 Found\r\nLocation: /b\r\n")],
-            when: .hook(.redirect(.stop)), then: ["end 1 (failure)"]),
+            when: .hook(.redirect(.stop)), then: ["stopAsking 1", "end 1 (failure)"]),
         Row(
             rule: "an answer of a hook after the task's end does nothing",
             hooks: {

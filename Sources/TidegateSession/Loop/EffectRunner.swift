@@ -15,6 +15,7 @@ final class EffectRunner {
     private var questions: [UInt64: Task<Void, Never>] = [:]
     /// What could not be done, in order.
     private var inputs: [SessionInput] = []
+    private var nextInput = 0
 
     init(_ engine: TransferEngine, _ given: SessionDependencies) {
         self.engine = engine
@@ -28,7 +29,15 @@ final class EffectRunner {
     }
 
     /// An input that came of what was done; nil once there is none left.
-    func takeInput() -> SessionInput? { self.inputs.isEmpty ? nil : self.inputs.removeFirst() }
+    func takeInput() -> SessionInput? {
+        guard self.nextInput < self.inputs.count else {
+            self.inputs.removeAll()
+            self.nextInput = 0
+            return nil
+        }
+        defer { self.nextInput += 1 }
+        return self.inputs[self.nextInput]
+    }
 
     /// Publishes what is pending.
     func flush(_ queue: inout EffectQueue) {
@@ -39,9 +48,6 @@ final class EffectRunner {
     func run(_ effect: SessionEffect, _ queue: inout EffectQueue) {
         switch effect {
         case .none: break
-        case .announce(let event):
-            self.flush(&queue)
-            self.publisher.publish(event)
         case .trace(let span, let change): span.record(change)
         case .show(let record):
             // What the shared state shows has been published.
@@ -101,8 +107,9 @@ final class EffectRunner {
         task.handlers?.span?.record(change)
         queue.publish(change, of: task, isTraced: true)
         if !end.isPreserved, entry.isRestored, let count = self.registry.restoredTaskEnded() {
-            queue.add(.announce(.restoredTasksEnded(count: count)))
+            queue.announce(.restoredTasksEnded(count: count))
         }
+        if !end.dependents.isEmpty { self.inputs.append(.released(end.dependents)) }
         self.publisher.finish(task, result, resumeData: end.resumeData)
     }
 

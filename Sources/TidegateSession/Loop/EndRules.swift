@@ -141,24 +141,17 @@ enum EndRules {
                 record.task, result,
                 EndOfTask(
                     resumeData: session.bodies.resumeData(of: record), isPreserved: record.isPreserved,
+                    // They begin unless it goes on in the next process.
+                    dependents: record.isPreserved ? [] : record.journal?.dependents ?? [],
                     bodyBytes: record.download.body.count)))
         record.download.file = nil
         session.tasks.table.remove(record)
-        self.releaseDependents(record, in: &session)
     }
 
     /// A completion handler on another executor has returned, or is not waited for any more.
     static func handlerReturned(_ record: TaskRecord, in session: inout SessionState) {
         if record.task.handlers?.completion != nil { record.ownDelegate.didFinishHandler = true }
         self.publishEnd(of: record, in: &session)
-    }
-
-    // Tasks that waited for this one begin, unless it goes on in the next process.
-    private static func releaseDependents(_ record: TaskRecord, in session: inout SessionState) {
-        guard let state = record.journal, !state.isPreserved else { return }
-        for number in state.dependents {
-            if let dependent = session.tasks[number] { session.tasks.feed(.release(.schedule), to: dependent) }
-        }
     }
 }
 

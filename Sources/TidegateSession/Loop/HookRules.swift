@@ -20,6 +20,8 @@ enum HookRules {
     ) {
         guard !record.machine.isOver, let question = session.delegate.takeQuestion(number, of: record)
         else { return }
+        // The call has returned.
+        session.tasks.add(.stopAsking(task: record.number))
         switch (question, answer) {
         case (.redirect(let response, let hop), .redirect(let decision)):
             self.redirectDecided(decision, record, response, hop, in: &session)

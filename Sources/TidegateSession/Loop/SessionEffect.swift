@@ -16,6 +16,8 @@ struct EffectQueue: ~Copyable {
         self.events.append(.task(TaskEvent(id: task.id, taskKind: task.request.kind, trace: task.trace, kind: change)))
     }
 
+    mutating func announce(_ event: SessionEvent) { self.events.append(.session(event)) }
+
     mutating func add(_ effect: consuming SessionEffect) { self.effects.append(effect) }
 
     /// The next thing to be done; nil once everything is.
@@ -45,8 +47,6 @@ enum SessionEffect {
 
     // MARK: Events and published state
 
-    /// Published at once, after every task's event before it.
-    indirect case announce(SessionEvent)
     indirect case trace(any TaskSpan, TaskEvent.Kind)
     case show(TaskRecord)
     /// Bytes have moved, and nothing else has changed.
@@ -125,6 +125,8 @@ struct EndOfTask {
     let resumeData: ResumeData?
     /// True if the next process goes on with it.
     let isPreserved: Bool
+    /// The tasks that waited for it.
+    let dependents: [UInt64]
     /// How many bytes its body holds.
     let bodyBytes: Int
 }

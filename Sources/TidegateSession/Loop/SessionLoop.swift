@@ -14,6 +14,7 @@ final class SessionLoop: TransferClient {
         self.registry = dependencies.registry
         self.state = SessionState(engine, dependencies)
         self.effects = EffectRunner(engine, dependencies)
+        self.handle(.started)
     }
 
     func receive(_ command: SessionCommand) {

@@ -10,6 +10,10 @@ enum SessionInput {
     /// The attempt cannot be paused.
     case notPaused(AttemptID)
     case timer(SessionTimer)
+    /// The thread has begun.
+    case started
+    /// These tasks waited for one that is over.
+    case released([UInt64])
     /// Everything that was ready in this turn of the thread has been handled.
     case batchEnded
     /// The thread ends: no caller may wait forever because its session was dropped.
@@ -86,8 +90,15 @@ struct SessionState: ~Copyable {
                 AttemptRules.cannotStart(record, .invalidRequest, message, in: &self)
             }
         case .notPaused(let id):
-            if let record = self.tasks.table.record(of: id) { AttemptRules.releaseConnection(record, in: &self) }
+            guard let record = self.tasks.table.record(of: id) else { return }
+            record.clocks.cancel(.pause)
+            AttemptRules.releaseConnection(record, in: &self)
         case .timer(let timer): self.fired(timer)
+        case .started: self.revalidator.reportProblems(&self.tasks)
+        case .released(let numbers):
+            for number in numbers {
+                if let record = self.tasks[number] { self.tasks.feed(.release(.schedule), to: record) }
+            }
         case .batchEnded:
             self.showHeads()
             self.renewPoolIfStale()
@@ -105,7 +116,7 @@ struct SessionState: ~Copyable {
         case .setSuspensions(let task, let change, let done):
             guard let record = TaskCommands.record(of: task, in: &self) else {
                 let error: JournalError? = self.end.isUnderWay ? .ending : nil
-                return self.tasks.add(.call { done(error) })
+                return self.tasks.call { done(error) }
             }
             TaskCommands.setSuspensions(record, change, done: done, in: &self)
         case .stream(let number, let event): if let record = self.tasks[number] { self.stream(event, record) }
@@ -154,7 +165,8 @@ struct SessionState: ~Copyable {
         case .report(let report): self.publish(report, record)
         // Another input may have come in between.
         case .seek: if record.machine.phase == .seeking { GateRules.seek(record, in: &self) }
-        case .stopSeeking: if !record.machine.isOnWire { GateRules.stopSeeking(record, in: &self) }
+        case .stopSeeking:
+            if !record.machine.isOnWire, record.machine.phase != .seeking { GateRules.stopSeeking(record, in: &self) }
         case .start: AttemptRules.start(record, in: &self)
         case .pause: AttemptRules.pause(record, in: &self)
         case .unpause: AttemptRules.unpause(record, in: &self)
@@ -194,6 +206,6 @@ struct SessionState: ~Copyable {
     mutating func beginPool(_ event: SessionEvent) {
         self.tasks.add(.beginPool)
         for effect in self.gates.networkChanged() { self.tasks.add(effect) }
-        self.tasks.add(.announce(event))
+        self.tasks.announce(event)
     }
 }

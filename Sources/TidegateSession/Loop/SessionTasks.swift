@@ -15,6 +15,7 @@ struct SessionTasks: ~Copyable {
     private var nextStep = 0
     private var decided: [TaskMachine.Effect] = []
     private var touched: [TaskRecord] = []
+    private var calls: [@Sendable () -> Void] = []
     private var timers: TaskTimers
 
     init(_ table: TaskTable, timers: any TimerQueue) {
@@ -56,6 +57,11 @@ struct SessionTasks: ~Copyable {
 
     // MARK: - What follows
 
+    mutating func announce(_ event: SessionEvent) { self.effects.announce(event) }
+
+    /// Calls back once everything that follows is done and shown.
+    mutating func call(_ function: @escaping @Sendable () -> Void) { self.calls.append(function) }
+
     mutating func add(_ effect: consuming SessionEffect) { self.effects.add(effect) }
 
     mutating func publish(_ change: consuming TaskEvent.Kind, _ record: TaskRecord) {
@@ -79,6 +85,9 @@ struct SessionTasks: ~Copyable {
             self.effects.add(.show(record))
         }
         self.touched.removeAll(keepingCapacity: self.touched.count <= 4096)
+        guard !self.calls.isEmpty else { return }
+        for call in self.calls { self.effects.add(.call(call)) }
+        self.calls = []
     }
 
     // MARK: - Clocks

@@ -39,7 +39,7 @@ enum TaskCommands {
             let suspensions = record.machine.suspendCount
             self.applySuspensions(from: suspensions, to: change(suspensions), record, in: &session)
         }
-        if let done { session.tasks.add(.call { done(isPreserved ? .ending : nil) }) }
+        if let done { session.tasks.call { done(isPreserved ? .ending : nil) } }
     }
 
     private static func applySuspensions(from: Int, to: Int, _ record: TaskRecord, in session: inout SessionState) {
@@ -130,7 +130,7 @@ enum TaskCommands {
             } else {
                 state.suspensions += from - to
             }
-            if let done { session.tasks.add(.call { done(event.error) }) }
+            if let done { session.tasks.call { done(event.error) } }
         case .sending(let attempt): self.sendingAnswered(attempt, record, state, event.error, in: &session)
         // Without the entry the file is only fetched again after a crash.
         case .committing: if record.machine.phase == .finishing { session.bodies.commit(record, &session.tasks) }
@@ -171,7 +171,7 @@ enum TaskCommands {
         session.configuration.cookies?.removeAll()
         session.pool.reset()
         session.beginPool(.reset)
-        guard let store = session.configuration.validators else { return session.tasks.add(.call(done)) }
+        guard let store = session.configuration.validators else { return session.tasks.call(done) }
         session.tasks.add(.forget(store, done))
     }
 
@@ -197,7 +197,7 @@ enum TaskCommands {
     /// Calls who waits for the session's end, if no task is left.
     static func finishIfEmpty(in session: inout SessionState) {
         guard session.end.isUnderWay, !session.end.done.isEmpty, session.tasks.table.isEmpty else { return }
-        for call in session.end.done { session.tasks.add(.call(call)) }
+        for call in session.end.done { session.tasks.call(call) }
         session.end.done = []
     }
 

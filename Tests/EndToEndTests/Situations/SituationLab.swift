@@ -1,11 +1,12 @@
 import Foundation
+import Tidegate
 import TidegateTestKit
 
 /// A small internet in namespaces, in which outages are made: a client, its router, the provider's router, and servers.
 ///
 /// `client` uplink 10.77.0.2 and up2 10.78.0.2; `router` lan 10.77.0.1, lan2 10.78.0.1, wan 100.64.0.2; `provider`
 /// 100.64.0.1 and 203.0.113.1; `servers` everything else in 203.0.113.0/24. IPv6 alike: 2001:db8:77::, 2001:db8:100::,
-/// 2001:db8:113::. Routers limit no ICMP, so that one test does not use up what the next one needs.
+/// 2001:db8:113::; and the sentinels. Routers limit no ICMP, so that one test does not use up what the next one needs.
 final class SituationLab: Sendable {
     enum Host: Sendable { case client, router, provider, servers }
 
@@ -68,8 +69,14 @@ final class SituationLab: Sendable {
             addr add 2001:db8:113::1/64 dev core nodad
             route add 10.76.0.0/14 via 100.64.0.2
             route add 2001:db8:77::/64 via 2001:db8:100::2
+            route add default via 203.0.113.10
+            route add default via 2001:db8:113::10
             """)
         try servers.batch(SituationServices.addresses)
+        // The sentinels, which are there while the internet is.
+        for sentinels in ReachabilityConfiguration.defaultSentinels.values {
+            try servers.batch(sentinels.map { "addr add \($0) dev lo" }.joined(separator: "\n"))
+        }
         for namespace in [router, provider, servers] {
             try namespace.run([
                 "sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",

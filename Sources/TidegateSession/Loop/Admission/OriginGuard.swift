@@ -90,7 +90,7 @@ struct OriginGuard {
         let origin = record.origin
         record.retry.probing = nil
         guard let waiting = self.controller.originWorks(origin) else { return }
-        tasks.add(.announce(.circuitClosed(origin: origin.description)))
+        tasks.announce(.circuitClosed(origin: origin.description))
         for (number, delay) in zip(waiting, self.random.staggeredDelays(waiting.count)) {
             guard let record = tasks[number] else { continue }
             record.retry.waitsForCircuit = nil
@@ -105,7 +105,7 @@ struct OriginGuard {
         let origin = record.origin
         record.retry.probing = nil
         guard let pause = self.controller.originFails(origin, record.number, at: tasks.now) else { return }
-        tasks.add(.announce(.circuitOpened(origin: origin.description, pause: pause)))
+        tasks.announce(.circuitOpened(origin: origin.description, pause: pause))
         self.nextAtCircuit(of: origin, &tasks)
     }
 

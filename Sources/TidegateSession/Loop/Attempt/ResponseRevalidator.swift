@@ -179,7 +179,7 @@ struct ResponseRevalidator {
     /// Publishes what the store had to drop.
     func reportProblems(_ tasks: inout SessionTasks) {
         for problem in self.store?.takeProblems() ?? [] {
-            tasks.add(.announce(.storedResponseDropped(file: problem.file, problem: problem.problem)))
+            tasks.announce(.storedResponseDropped(file: problem.file, problem: problem.problem))
         }
     }
 }

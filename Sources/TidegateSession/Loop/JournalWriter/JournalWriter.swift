@@ -87,7 +87,7 @@ struct JournalWriter {
     ) {
         let (from, to) = (state.suspensions, max(0, suspensions))
         guard from != to else {
-            if let done { tasks.add(.call { done(nil) }) }
+            if let done { tasks.call { done(nil) } }
             return
         }
         state.suspensions = to

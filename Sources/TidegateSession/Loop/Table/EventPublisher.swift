@@ -17,13 +17,14 @@ final class EventPublisher {
         self.subscribers = subscribers
     }
 
-    /// Publishes events of tasks.
+    /// Publishes events; the session's own subscribers get those of tasks.
     func publish(_ events: [Event.Payload]) {
-        if self.subscribers.isOpen { self.subscribers.publish(contentsOf: events) }
+        if self.subscribers.isOpen {
+            self.subscribers.publish(
+                contentsOf: events.filter { if case .task = $0 { true } else { false } })
+        }
         self.bus.publish(contentsOf: events)
     }
-
-    func publish(_ event: SessionEvent) { self.bus.publish(.session(event)) }
 
     /// The task's last event is pending: its result is there for all who wait once that is published.
     func finish(_ task: TransferTask, _ result: TaskResult, resumeData: ResumeData?) {
