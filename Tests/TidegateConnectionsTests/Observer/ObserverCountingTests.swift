@@ -14,6 +14,11 @@ struct ObserverCountingTests {
     func own() async throws {
         let fixture = try await ObserverFixture()
         let far = try #require(IPAddress(ThreeHosts.farAddress.ipv4))
+        // The observer asks for the kernel's messages before its first list.
+        let isListening = await eventually {
+            fixture.statistics.dumps[.listeners]?.counts.contains { $0 > 0 } ?? false
+        }
+        #expect(isListening)
         for _ in 0..<20 {
             try fixture.hosts.here.inside { Self.connect(to: far, port: 9000, noting: fixture.own) }
         }
