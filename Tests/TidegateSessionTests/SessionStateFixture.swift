@@ -74,11 +74,6 @@ final class SessionStateFixture {
     /// Lets time pass, without a timer.
     func pass(_ duration: Duration) { self.now = self.now + duration }
 
-    /// What the engine says how far an attempt has come.
-    func move(_ bytes: Int64, of id: AttemptID) {
-        self.engine.progress[id] = AttemptProgress(received: bytes, lastActivity: self.now)
-    }
-
     /// Handles an input; the events that follow from it, and what is to be done, without what is shown of tasks.
     func handle(_ input: SessionInput, showsTasks: Bool = false) -> (events: [String], effects: [String]) {
         var queue = EffectQueue()

@@ -28,7 +28,7 @@ final class EffectRunner {
         self.mailbox = given.mailbox
     }
 
-    /// An input that came of what was done; nil once there is none left.
+    /// The next input that an effect led to; nil after the last one.
     func takeInput() -> SessionInput? {
         guard self.nextInput < self.inputs.count else {
             self.inputs.removeAll()

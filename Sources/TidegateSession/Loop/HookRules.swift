@@ -183,7 +183,7 @@ enum HookRules {
 
     /// Asks whether a server is trusted that the attempt was refused for; false if there is nothing to ask.
     static func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd, in session: inout SessionState) -> Bool {
-        // A server that shows other certificates every time is not asked about for ever.
+        // A hook is not asked again and again about a server that shows other certificates every time.
         guard record.attempt.trust.verdicts.count < 8, let trust = record.attempt.trust.question?.trust,
             let hook = session.delegate.hook(record.task, \.askServerTrust)
         else { return false }

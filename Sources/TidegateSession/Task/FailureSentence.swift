@@ -35,7 +35,7 @@ struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
 }
 
 extension ResolveFailure {
-    /// What is said of a name that could not be resolved.
+    /// The sentence about a name that could not be resolved.
     func message(for host: String) -> String {
         switch self {
         case .nameNotFound: "the name \(host) does not exist or has no address"
