@@ -192,5 +192,11 @@ private final class SilenceObserver: EventSink {
 
     init(diagnostics: HostDiagnostics) { self.diagnostics = diagnostics }
 
-    func receive(_ event: Event) { self.diagnostics?.receive(event) }
+    func receive(_ event: Event) {
+        // Most events are of tasks that work, and a weak reference costs more than to look at them.
+        if case .task(let task) = event.payload {
+            guard case .attemptFailed = task.kind else { return }
+        }
+        self.diagnostics?.receive(event)
+    }
 }
