@@ -19,7 +19,7 @@ extension Session {
         }
         var request = self.prepared(request)
         // The span starts on the journal's thread, or in another process.
-        if request.trace == nil { request.trace = self.dependencies.tracer?.callersTrace }
+        if request.trace == nil { request.options.trace = self.dependencies.tracer?.callersTrace }
         let description = try TaskDescription(request, key: key)
         let time = self.dependencies.time
         let wall = time.wall()

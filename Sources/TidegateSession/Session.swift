@@ -124,7 +124,7 @@ public final class Session: Sendable {
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
         let isOpen = registry.add(task, onCompletion: onCompletion)
         // A task that is only made is nothing to the thread, unless it expires or the session is ending meanwhile.
-        guard !isOpen || request.expires != nil else { return task }
+        guard !isOpen || request.options.expires != nil else { return task }
         if !mailbox.send(.adopt(task)), let entry = registry.end(task) {
             self.end(entry, "the session is over")
         }
@@ -138,7 +138,7 @@ public final class Session: Sendable {
         guard self.configuration.startsTraces, self.dependencies.tracer == nil, request.trace == nil,
             request.ownTraceParent == nil
         else { return request }
-        request.trace = self.dependencies.random.newTrace()
+        request.options.trace = self.dependencies.random.newTrace()
         return request
     }
 
@@ -263,7 +263,7 @@ public final class Session: Sendable {
 
     private static func cancelled(_ task: TransferTask, _ message: String) -> TaskResult {
         TaskResult(
-            id: task.id, name: task.request.name, kind: task.request.kind, method: task.request.method,
+            id: task.id, name: task.request.options.name, kind: task.request.kind, method: task.request.method,
             url: task.request.url, outcome: .cancelled, failure: .cancelled, explanation: message)
     }
 

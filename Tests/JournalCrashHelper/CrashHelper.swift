@@ -66,7 +66,7 @@ struct Submitter {
         case "refused":
             // Nothing listens there: the request never reaches the wire, and may be repeated.
             request = try TaskRequest(url: "http://127.0.0.1:1/refused", method: "POST", body: .data([3]))
-            request.retry = RetryPolicy(attempts: 2, base: .milliseconds(5), cap: .milliseconds(10))
+            request.options.retry = RetryPolicy(attempts: 2, base: .milliseconds(5), cap: .milliseconds(10))
         default: break
         }
         let made = try await self.session.submit(request, key: name, isSuspended: name == "suspended")

@@ -130,11 +130,11 @@ import TidegateDaemon
                 try HTTPField("X-A", "1"), try HTTPField("Content-Type", "application/json"),
                 try HTTPField("Accept", "application/json"),
             ])
-        #expect(request.credentials == Credentials(user: "me", password: "se:cret"))
-        #expect(request.bytesPerSecondLimit == 2 << 20 && request.deadline == .seconds(300))
-        #expect(request.connectTimeout == .seconds(3) && request.maxRedirects == 0)
-        #expect(request.maxBodyBytes == 3072)
-        #expect(request.usesHTTP2 && request.acceptsCompression)
+        #expect(request.options.credentials == Credentials(user: "me", password: "se:cret"))
+        #expect(request.options.bytesPerSecondLimit == 2 << 20 && request.options.deadline == .seconds(300))
+        #expect(request.options.connectTimeout == .seconds(3) && request.options.maxRedirects == 0)
+        #expect(request.options.maxBodyBytes == 3072)
+        #expect(request.options.usesHTTP2 && request.options.acceptsCompression)
         #expect(plan.session.maxConnections == 2 && plan.session.maxConnectionsPerHost == 2)
         #expect(plan.session.retry.attempts == 1 && plan.session.gate.patience == nil)
         #expect(plan.session.gate.require == [.unmetered, .interface("eth0")])

@@ -32,7 +32,7 @@ import TidegateTestKit
             if case .task = event.payload { true } else { false }
         }
         var request = try TaskRequest(url: url)
-        request.retry = RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(1))
+        request.options.retry = RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(1))
         try change(&request)
         let task = monitor.session.makeTask(request)
         task.resume()
@@ -184,7 +184,7 @@ import TidegateTestKit
         #expect(nowhere.lines.isEmpty)
         #expect(FetchText.failure(nowhere.result) == "failed: the directory /nowhere does not exist (this host)")
         let gaveUp = try await self.transfer(server.url("/x")) { request in
-            request.gate = GatePolicy(require: [.interface("nosuch0")], patience: .milliseconds(100))
+            request.options.gate = GatePolicy(require: [.interface("nosuch0")], patience: .milliseconds(100))
         }
         #expect(gaveUp.lines == ["big.iso: waiting: the path leaves by lo, not by nosuch0"])
         #expect(

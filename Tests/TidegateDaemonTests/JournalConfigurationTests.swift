@@ -34,6 +34,6 @@ import TidegateStore
         let text = "tasks: [{name: a, url: \"http://a/\", every: 1m, sha256: \(digits)}]"
         let configuration = try Configuration.parse(text, file: "t.yml")
         let request = try #require(configuration.tasks.first).request(under: configuration.transfers)
-        #expect(request.sha256?.description == digits.lowercased())
+        #expect(request.options.sha256?.description == digits.lowercased())
     }
 }

@@ -14,9 +14,9 @@ import Tidegate
     @Test("A task that says nothing more is a GET whose body is discarded")
     func plain() throws {
         let request = try self.task("").request(under: .init())
-        #expect(request.method == "GET" && request.url == "http://a.example/x" && request.name == "a")
-        #expect(request.destination == .discard && request.deadline == nil)
-        #expect(request.retry == RetryPolicy() && request.gate == GatePolicy())
+        #expect(request.method == "GET" && request.url == "http://a.example/x" && request.options.name == "a")
+        #expect(request.destination == .discard && request.options.deadline == nil)
+        #expect(request.options.retry == RetryPolicy() && request.options.gate == GatePolicy())
     }
 
     @Test("A download is continued after a restart, with the mode asked for")
@@ -28,8 +28,8 @@ import Tidegate
     @Test("The time of a run bounds what it may be on the wire, not what it waits for a path")
     func timeout() throws {
         let request = try self.task(", timeout: 10m").request(under: .init())
-        #expect(request.attemptTimeout == .seconds(600) && request.deadline == nil)
-        #expect(request.retry?.maxElapsed == .seconds(600))
+        #expect(request.options.attemptTimeout == .seconds(600) && request.options.deadline == nil)
+        #expect(request.options.retry?.maxElapsed == .seconds(600))
     }
 
     @Test("A task's own retry and gate stand before those of all transfers")
@@ -39,8 +39,8 @@ import Tidegate
         transfers.retry.base = .seconds(2)
         transfers.session.gate.patience = .seconds(30)
         let request = try self.task(", require: [unmetered], retry: {attempts: 2}").request(under: transfers)
-        #expect(request.retry?.attempts == 2 && request.retry?.base == .seconds(2))
-        #expect(request.gate?.require == [.unmetered] && request.gate?.patience == .seconds(30))
+        #expect(request.options.retry?.attempts == 2 && request.options.retry?.base == .seconds(2))
+        #expect(request.options.gate?.require == [.unmetered] && request.options.gate?.patience == .seconds(30))
     }
 
     @Test("Headers come from the file at every turn; a file that is gone fails the turn")

@@ -53,9 +53,9 @@ import TidegateCore
     @Test("A policy of redirects is one of three")
     func redirects() throws {
         var submission = TaskSubmission(url: "http://a.example/x")
-        #expect(try submission.request().redirects == nil)
+        #expect(try submission.request().options.redirects == nil)
         submission.redirects = "same-origin"
-        #expect(try submission.request().redirects == .sameOrigin)
+        #expect(try submission.request().options.redirects == .sameOrigin)
         #expect(
             self.refusal { $0.redirects = "all" }
                 == "\"redirects\": \"all\" is not one of same-origin, no-downgrade, free")

@@ -72,7 +72,7 @@ struct AnswerTests {
         defer { server.stop() }
         let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
-        request.idleTimeout = .seconds(8)
+        request.options.idleTimeout = .seconds(8)
         #expect(await fixture.run(request).result().outcome == .success)
         #expect(server.requests.count == 1)
         await fixture.session.invalidate(cancellingTasks: true)
@@ -85,7 +85,7 @@ struct AnswerTests {
         defer { server.stop() }
         let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
-        request.acceptsCompression = true
+        request.options.acceptsCompression = true
         let result = await fixture.run(request).result()
         #expect(result.failure == .protocolError)
         #expect(result.attribution?.party == .theirs)
@@ -105,7 +105,7 @@ struct AnswerTests {
         #expect(result.attribution?.party == .mine)
         #expect(result.explanation == "\(server.url()): the body of 2000 bytes is larger than the limit of 1000")
         #expect(server.requests.count == 1)
-        request.maxBodyBytes = 2000
+        request.options.maxBodyBytes = 2000
         #expect(await fixture.run(request).result().outcome == .success)
         await fixture.session.invalidate(cancellingTasks: true)
     }

@@ -93,7 +93,7 @@ struct AttemptHeadersTests {
         request.destination = .file(scratch.file("a/b/c"))
         let refused = await fixture.run(request).result()
         #expect(refused.explanation == "the directory \(scratch.file("a/b")) does not exist")
-        request.createsDirectories = true
+        request.options.createsDirectories = true
         let made = await fixture.run(request).result()
         #expect(made.file == scratch.file("a/b/c"))
         #expect(scratch.bytes("a/b/c") == Array("ok".utf8))

@@ -64,9 +64,9 @@ final class AttributionFixture: Sendable {
 
     func start(_ url: String, within limit: Duration) throws -> TransferTask {
         var request = try TaskRequest(url: url)
-        request.retry = .never
-        request.connectTimeout = limit
-        request.attemptTimeout = limit + .milliseconds(500)
+        request.options.retry = .never
+        request.options.connectTimeout = limit
+        request.options.attemptTimeout = limit + .milliseconds(500)
         let task = self.session.makeTask(request)
         task.resume()
         return task

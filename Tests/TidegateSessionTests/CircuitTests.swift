@@ -129,7 +129,7 @@ struct CircuitTests {
         fixture.paths.say(verdict)
         for _ in 0..<5 {
             var request = try TaskRequest(url: server.url())
-            request.attemptTimeout = .milliseconds(50)
+            request.options.attemptTimeout = .milliseconds(50)
             #expect(await fixture.run(request).result().failure == .timedOut)
         }
         #expect(Self.circuitEvents(fixture) == events)

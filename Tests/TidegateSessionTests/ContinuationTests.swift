@@ -35,7 +35,7 @@ struct ContinuationTests {
             case .ownRange: return try TaskRequest(url: url, headers: [try HTTPField("Range", "bytes=1000-")])
             case .compressed:
                 var request = try TaskRequest(url: url)
-                request.acceptsCompression = true
+                request.options.acceptsCompression = true
                 return request
             }
         }
@@ -122,7 +122,7 @@ struct ContinuationTests {
         let fixture = try Self.fixture()
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
-        request.idleTimeout = .seconds(3)
+        request.options.idleTimeout = .seconds(3)
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(server.requests.map { $0.field("if-range") } == [nil, "\"old\"", "\"old\""])

@@ -128,7 +128,7 @@ struct DataObserverTests {
         let stream = BodyStream()
         var request = try TaskRequest(url: server.url())
         request.destination = .stream(stream)
-        request.sha256 = ContentDigest(of: Self.whole)
+        request.options.sha256 = ContentDigest(of: Self.whole)
         let task = fixture.run(request)
         var read: [UInt8] = []
         for try await chunk in stream { read += chunk }

@@ -75,7 +75,7 @@ struct GateTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
-        request.gate = GatePolicy(require: [.unmetered])
+        request.options.gate = GatePolicy(require: [.unmetered])
         request.destination = .file(scratch.file("a"))
         let task = fixture.run(request)
         #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
@@ -97,7 +97,7 @@ struct GateTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
-        request.gate = GatePolicy(require: [.online])
+        request.options.gate = GatePolicy(require: [.online])
         let task = fixture.run(request)
         #expect(await fixture.wait { task.state.name == .waiting })
         fixture.paths.say(Verdict(level: .online), for: .ipv4)
@@ -111,7 +111,7 @@ struct GateTests {
         defer { server.stop() }
         let fixture = try SessionFixture(paths: ScriptedPathSource(ScriptedPathSource.lost()))
         var request = try TaskRequest(url: server.url())
-        request.gate = .open
+        request.options.gate = .open
         #expect(await fixture.run(request).result().outcome == .success)
         await fixture.session.invalidate(cancellingTasks: true)
     }

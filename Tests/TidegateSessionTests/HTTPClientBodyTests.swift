@@ -13,7 +13,7 @@ struct HTTPClientBodyTests {
     func multipartAgain(compresses: Bool) async throws {
         var configuration = HTTPClientConfiguration()
         configuration.compressesBodies = compresses
-        configuration.prepare = { $0.isMarkedIdempotent = true }
+        configuration.prepare = { $0.options.isMarkedIdempotent = true }
         let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
         try await withClient(
             configuration, retry: retry,

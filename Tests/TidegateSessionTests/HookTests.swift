@@ -35,7 +35,7 @@ struct HookTests {
             #expect(response.status == 302)
             #expect(response.field("location") == "/end?x=1")
             #expect(request.url.hasSuffix("/end?x=1"))
-            switch task.request.name {
+            switch task.request.options.name {
             case "follow": return .follow
             case "stop": return .stop
             default:
@@ -48,7 +48,7 @@ struct HookTests {
         let fixture = try SessionFixture(hooks: hooks)
         func task(_ name: String) async throws -> (TransferTask, TaskResult) {
             var request = try TaskRequest(url: server.url("/start"))
-            request.name = name
+            request.options.name = name
             let task = fixture.run(request)
             return (task, await task.result())
         }
@@ -106,7 +106,7 @@ struct HookTests {
         let fixture = try SessionFixture(
             hooks: SessionHooks(disposition: { task, response in
                 #expect(response.expectedBytes == 300_000)
-                return switch task.request.name {
+                return switch task.request.options.name {
                 case "cancel": .cancel
                 case "download": .download(to: path, permissions: 0o600)
                 default: .continue
@@ -114,7 +114,7 @@ struct HookTests {
             }))
         func run(_ name: String) async throws -> (TransferTask, TaskResult) {
             var request = try TaskRequest(url: server.url())
-            request.name = name
+            request.options.name = name
             request.destination = .memory(limit: name == "download" ? 10 : 1 << 20)
             let task = fixture.run(request)
             return (task, await task.result())
@@ -162,7 +162,7 @@ struct HookTests {
         let fixture = try SessionFixture()
         let request = try TaskRequest(url: server.url())
         var impatient = request
-        impatient.idleTimeout = .seconds(4)
+        impatient.options.idleTimeout = .seconds(4)
         let hooks = SessionHooks(disposition: { _, _ in
             await Self.pass(answer)
             return .continue

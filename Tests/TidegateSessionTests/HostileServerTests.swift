@@ -17,7 +17,7 @@ struct HostileServerTests {
         let fixture = try SessionFixture(.init(retry: retry, maxBodyBytes: HostileServer.limit))
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("body"))
-        request.acceptsCompression = true
+        request.options.acceptsCompression = true
         let result = await fixture.run(request).result()
         switch trick.end {
         case .whole:

@@ -37,7 +37,7 @@ struct InternationalNameTests {
         let fixture = try SessionFixture(
             resolver: ScriptedResolver(["xn--bcher-kva.example": [Self.loopback]]))
         var request = try TaskRequest(url: "http://xn--bcher-kva.example:\(port)/")
-        request.credentials = Credentials(user: "u", password: "p")
+        request.options.credentials = Credentials(user: "u", password: "p")
         #expect(await fixture.run(request).result().outcome == .success)
         #expect(server.requests.map(\.path) == ["/", "/y"])
         #expect(server.requests.allSatisfy { $0.field("authorization") != nil })

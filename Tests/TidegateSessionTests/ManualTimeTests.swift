@@ -40,8 +40,8 @@ struct ManualTimeTests {
         let time = ManualTime()
         let fixture = try SessionFixture(paths: ScriptedPathSource(ScriptedPathSource.lost()), time: time)
         var request = try TaskRequest(url: "http://127.0.0.1:9/")
-        if hasPatience { request.gate = GatePolicy(patience: .seconds(86_400)) }
-        request.deadline = .seconds(90_000)
+        if hasPatience { request.options.gate = GatePolicy(patience: .seconds(86_400)) }
+        request.options.deadline = .seconds(90_000)
         let task = fixture.run(request)
         #expect(await fixture.wait { task.state.name == .waiting })
         time.advance(by: .seconds(hasPatience ? 86_400 : 90_000))

@@ -262,7 +262,7 @@ struct PathLossTests {
         defer { server.stop() }
         let fixture = try Self.unresolved()
         var request = try TaskRequest(url: "http://slow.test:\(server.port)/")
-        request.retry = RetryPolicy(attempts: 1)
+        request.options.retry = RetryPolicy(attempts: 1)
         let task = fixture.run(request)
         #expect(await fixture.wait { server.requests.count == 1 })
         fixture.paths.say(try Self.resolved(server, over: ScriptedPathSource.routed()))

@@ -114,7 +114,7 @@ struct ProgressTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
-        request.acceptsCompression = true
+        request.options.acceptsCompression = true
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(task.body() == [UInt8](repeating: UInt8(ascii: "t"), count: 100_000))

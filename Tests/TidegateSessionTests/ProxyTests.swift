@@ -43,7 +43,7 @@ struct ProxyTests {
             // A tunnel even for plain HTTP would need another option; the handshake behind it is not what is tested.
             var request = try TaskRequest(
                 url: scheme == "http" ? "https://tide.test:\(server.port)/" : "http://tide.test:\(server.port)/")
-            request.proxy = ProxyPolicy("\(scheme)://u:\(password)@proxy.test:\(proxy.port)")
+            request.options.proxy = ProxyPolicy("\(scheme)://u:\(password)@proxy.test:\(proxy.port)")
             let task = fixture.run(request)
             let result = await task.result()
             if !isGood {
@@ -70,7 +70,7 @@ struct ProxyTests {
         let proxy = try await ProxyServer(manner)
         let fixture = try Self.fixture(ProxyPolicy("\(scheme)://proxy.test:\(proxy.port)"))
         var request = try TaskRequest(url: "https://tide.test/")
-        request.connectTimeout = .seconds(1)
+        request.options.connectTimeout = .seconds(1)
         let result = await fixture.run(request).result()
         #expect(result.outcome == .failure)
         #expect(result.explanation?.contains("the proxy \(scheme)://proxy.test:\(proxy.port)") == true, "\(result)")
@@ -97,7 +97,7 @@ struct ProxyTests {
     func unknownName() async throws {
         let fixture = try Self.fixture(ProxyPolicy("http://no-proxy.test:3128"))
         var request = try TaskRequest(url: "http://tide.test/")
-        request.retry = RetryPolicy.never
+        request.options.retry = RetryPolicy.never
         let result = await fixture.run(request).result()
         #expect(
             result.attribution?.evidence == [
@@ -113,14 +113,14 @@ struct ProxyTests {
         let stranger = try await ProxyServer(identity: authority.sign(["other.test"]))
         let fixture = try Self.fixture(ProxyPolicy("https://proxy.test:\(proxy.port)"))
         var request = try TaskRequest(url: "http://tide.test/")
-        request.retry = RetryPolicy.never
-        request.tls = ServerTrustPolicy(caFile: authority.certificate)
+        request.options.retry = RetryPolicy.never
+        request.options.tls = ServerTrustPolicy(caFile: authority.certificate)
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(String(decoding: task.body(), as: UTF8.self) == "by proxy")
         #expect(proxy.requests == ["http http://tide.test/"])
 
-        request.proxy = ProxyPolicy("https://proxy.test:\(stranger.port)")
+        request.options.proxy = ProxyPolicy("https://proxy.test:\(stranger.port)")
         let result = await fixture.run(request).result()
         #expect(result.failure == .tlsFailed && stranger.requests.isEmpty, "\(result)")
         #expect(result.explanation?.contains("the proxy https://proxy.test:\(stranger.port)") == true, "\(result)")
@@ -135,7 +135,7 @@ struct ProxyTests {
         let fixture = try Self.fixture(ProxyPolicy("proxy.test:\(one.port)", exceptions: ["tide.test:\(server.port)"]))
         func body(_ host: String, _ proxy: ProxyPolicy? = nil) async throws -> String {
             var request = try TaskRequest(url: "http://\(host):\(server.port)/")
-            request.proxy = proxy
+            request.options.proxy = proxy
             let task = fixture.run(request)
             _ = await task.result()
             return String(decoding: task.body(), as: UTF8.self)

@@ -118,8 +118,8 @@ struct RedirectPolicyTests {
                 url: start.url("/1"), method: "POST",
                 headers: try (secrets + plain).map { try HTTPField($0, "v") } + [HTTPField("Host", "inner.test")],
                 body: .data([1]))
-            request.credentials = Credentials(user: "u", password: "p")
-            request.redirects = policy
+            request.options.credentials = Credentials(user: "u", password: "p")
+            request.options.redirects = policy
             #expect(await fixture.run(request).result().outcome == .success)
             let seen = try #require(end.requests.last)
             for name in secrets { #expect((seen.field(name) != nil) == (policy == .free), "\(name), \(policy)") }

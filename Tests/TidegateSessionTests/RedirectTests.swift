@@ -22,7 +22,7 @@ struct RedirectTests {
         let fixture = try SessionFixture()
         var request = try TaskRequest(
             url: start.url("/1"), headers: [try HTTPField("Cookie", "a=b"), try HTTPField("X", "y")])
-        request.credentials = Credentials(user: "u", password: "p")
+        request.options.credentials = Credentials(user: "u", password: "p")
         let task = fixture.run(request)
         let result = await task.result()
         #expect(result.outcome == .success)

@@ -132,7 +132,7 @@ struct RequestTests {
     func requestPolicies() async throws {
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: "http://127.0.0.1:9/")
-        request.retry = RetryPolicy(attempts: 0)
+        request.options.retry = RetryPolicy(attempts: 0)
         let result = await fixture.run(request).result()
         #expect(result.failure == .invalidRequest)
         #expect(result.explanation == "retry.attempts: 0 is not 1 to 10000")

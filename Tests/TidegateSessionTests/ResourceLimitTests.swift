@@ -179,7 +179,7 @@ struct ResourceLimitTests {
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
         let now = SystemClock().wall()
-        request.expires = WallTime(microseconds: now.microseconds + 100_000)
+        request.options.expires = WallTime(microseconds: now.microseconds + 100_000)
         let suspended = fixture.session.makeTask(request)
         let running = fixture.run(request)
         for task in [suspended, running] {
@@ -187,7 +187,7 @@ struct ResourceLimitTests {
             #expect(result.failure == .deadlineExceeded)
             #expect(result.explanation?.hasSuffix("not done before it was too late") == true)
         }
-        request.expires = WallTime(microseconds: 0)
+        request.options.expires = WallTime(microseconds: 0)
         #expect(await fixture.run(request).result().failure == .deadlineExceeded)
         await fixture.session.invalidate(cancellingTasks: true)
     }

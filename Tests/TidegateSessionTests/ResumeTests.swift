@@ -195,7 +195,7 @@ struct ResumeTests {
         for digest in [Self.right, Self.wrong] {
             let output = try ScratchOutput(scratch.file("out"))
             var request = try TaskRequest(url: server.url())
-            request.sha256 = digest
+            request.options.sha256 = digest
             let stream = BodyStream(limit: 1 << 20)
             switch place {
             case .file: request.destination = .file(scratch.file("a"))
@@ -233,7 +233,7 @@ struct ResumeTests {
             if isSpoiled { scratch.write([UInt8](repeating: 0, count: 150_000), to: ".a.tidegate") }
             let before = server.requests.count
             var request = try TaskRequest(resuming: data)
-            request.sha256 = ContentDigest(of: LiveServerAnswer.bytes(count: 400_000))
+            request.options.sha256 = ContentDigest(of: LiveServerAnswer.bytes(count: 400_000))
             let task = fixture.run(request)
             let result = await task.result()
             #expect(result.outcome == .success, "\(result)")
@@ -257,7 +257,7 @@ struct ResumeTests {
         let data = try await Self.cancelled(server, scratch.file("a"), fixture)
         let before = server.requests.count
         var request = try TaskRequest(resuming: data)
-        request.sha256 = Self.wrong
+        request.options.sha256 = Self.wrong
         let result = await fixture.run(request).result()
         #expect(result.failure == .digestMismatch)
         #expect(server.requests.count == before + 2)

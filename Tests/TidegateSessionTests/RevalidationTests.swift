@@ -164,7 +164,7 @@ struct RevalidationTests {
         let fixture = try SessionFixture(storingIn: store)
         for (path, outcome) in [("/short", TaskOutcome.failure), ("/closed", .success)] {
             var request = try TaskRequest(url: server.url(path))
-            request.retry = .never
+            request.options.retry = .never
             #expect(await fixture.body(request).1.outcome == outcome)
         }
         #expect(store.count == 0)
@@ -195,10 +195,10 @@ struct RevalidationTests {
             #expect(try await !asks([("Accept", "b"), ("X-Kind", "1"), field]))
             #expect(try await asks([("Accept", "b"), ("X-Kind", "1"), field]))
         }
-        #expect(try await !asks([]) { $0.credentials = Credentials(user: "u", password: "p") })
-        #expect(try await asks([]) { $0.credentials = Credentials(user: "u", password: "p") })
-        #expect(try await !asks([]) { $0.credentials = Credentials(user: "u", password: "q") })
-        #expect(try await !asks([]) { $0.acceptsCompression = true })
+        #expect(try await !asks([]) { $0.options.credentials = Credentials(user: "u", password: "p") })
+        #expect(try await asks([]) { $0.options.credentials = Credentials(user: "u", password: "p") })
+        #expect(try await !asks([]) { $0.options.credentials = Credentials(user: "u", password: "q") })
+        #expect(try await !asks([]) { $0.options.acceptsCompression = true })
         // Digest answers differ each time.
         #expect(try await !asks([("Authorization", "Digest a=1")]))
         #expect(try await !asks([("Authorization", "Digest a=1")]))

@@ -74,7 +74,7 @@ struct SerializedBodyTests {
         var form = MultipartForm()
         form.append(.data([1, 2]), name: "k", fileName: "k.zip")
         var request = try self.request(server, form)
-        request.isMarkedIdempotent = true
+        request.options.isMarkedIdempotent = true
         #expect(await fixture.run(request).result().outcome == .success)
         #expect(server.requests.count == 2)
         #expect(server.requests[0].body == server.requests[1].body)
@@ -136,7 +136,7 @@ struct SerializedBodyTests {
         var request = try TaskRequest(
             url: server.url("/"), method: "PUT", headers: [HTTPField(name: .contentEncoding, value: "gzip")],
             body: body.gzipped())
-        request.acceptsCompression = true
+        request.options.acceptsCompression = true
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         #expect(task.body().elementsEqual(self.file))

@@ -104,7 +104,7 @@ struct ServerTrustPolicyTests {
                 (end, TaskFailure.invalidRequest), ("http://free.test:\(first.port)/", .redirectRefused),
             ] {
                 var request = try TaskRequest(url: url)
-                request.redirects = .free
+                request.options.redirects = .free
                 let result = await fixture.run(request).result()
                 #expect(result.failure == failure, "\(result)")
                 #expect(result.explanation?.contains(problem) == true, "\(result)")
@@ -112,7 +112,7 @@ struct ServerTrustPolicyTests {
             }
             // A policy of the task's own, without pins, says otherwise.
             var request = try TaskRequest(url: end)
-            request.tls = ServerTrustPolicy()
+            request.options.tls = ServerTrustPolicy()
             #expect(await fixture.run(request).result().outcome == .success)
             await fixture.session.invalidate(cancellingTasks: true)
         }
@@ -142,7 +142,7 @@ struct ServerTrustPolicyTests {
         ]
         for (policy, failure, party) in policies {
             var request = try Self.request(server)
-            request.tls = policy
+            request.options.tls = policy
             let result = await fixture.run(request).result()
             #expect(result.failure == failure && result.attempts == 1, "\(result)")
             #expect(result.attribution?.party == party, "\(result)")
@@ -158,15 +158,15 @@ struct ServerTrustPolicyTests {
         let hooks = SessionHooks(askServerTrust: { task, trust in
             asked.withLock { $0.append(trust) }
             await Task.yield()
-            return task.request.name == "trusted" ? .trusted : .refused("it is not ours")
+            return task.request.options.name == "trusted" ? .trusted : .refused("it is not ours")
         })
         let fixture = try SessionFixture(
             resolver: ScriptedResolver(["localhost": [Self.loopback]]), hooks: hooks)
         var request = try Self.request(server)
-        request.name = "trusted"
+        request.options.name = "trusted"
         let trusted = fixture.run(request)
         #expect(await trusted.result().outcome == .success)
-        request.name = "refused"
+        request.options.name = "refused"
         let refused = await fixture.run(request).result()
         #expect(refused.failure == .tlsFailed)
         #expect(refused.explanation?.contains("the app does not trust localhost: it is not ours") == true)

@@ -148,5 +148,5 @@ extension SessionStateTests {
             given: [.drain, get], when: .resume, then: ["end 1 (cancelled)"]),
     ]
 
-    private static let digested = Step.make("http://192.0.2.1/a") { $0.sha256 = ContentDigest(of: [1]) }
+    private static let digested = Step.make("http://192.0.2.1/a") { $0.options.sha256 = ContentDigest(of: [1]) }
 }

@@ -92,7 +92,7 @@ struct SessionStateTests {
         let fixture = try SessionStateFixture(paths: paths)
         for number in 1...4 {
             var request = try TaskRequest(url: "http://192.0.2.1/a")
-            if number > 1 { request.gate = GatePolicy(require: [.online]) }
+            if number > 1 { request.options.gate = GatePolicy(require: [.online]) }
             fixture.make(request)
             _ = fixture.handle(.command(.task(fixture.task(number), .resume)))
         }

@@ -10,7 +10,7 @@ struct StormTests {
         SessionHooks(
             redirect: { task, _, _ in
                 await Task.yield()
-                return task.request.name == "stop" ? .stop : .follow
+                return task.request.options.name == "stop" ? .stop : .follow
             },
             authenticate: { _, _ in
                 try? await Task.sleep(for: .milliseconds(1))
@@ -18,7 +18,7 @@ struct StormTests {
             },
             disposition: { task, _ in
                 try? await Task.sleep(for: .milliseconds(2))
-                return task.request.name == "cancel" ? .cancel : .continue
+                return task.request.options.name == "cancel" ? .cancel : .continue
             },
             newBodyStream: { _ in UploadStream(next: HookTests.once([1])) })
     }
@@ -56,7 +56,7 @@ struct StormTests {
             let path = paths.randomElement(using: &chance) ?? "/"
             let body: RequestBody = path == "/again" ? .stream(UploadStream(next: HookTests.once([2, 2]))) : .none
             var request = try TaskRequest(url: server.url(path), method: path == "/again" ? "PUT" : "GET", body: body)
-            request.name = ["stop", "cancel", "plain", nil].randomElement(using: &chance) ?? nil
+            request.options.name = ["stop", "cancel", "plain", nil].randomElement(using: &chance) ?? nil
             if Bool.random(using: &chance) { request.destination = .discard }
             tasks.append(fixture.run(request))
             for _ in 0..<3 {

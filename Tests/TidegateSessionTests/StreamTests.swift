@@ -37,7 +37,7 @@ struct StreamTests {
         let fixture = try SessionFixture()
         let stream = BodyStream(limit: 64 * 1024)
         var request = try Self.streamed(server.url(), stream)
-        request.idleTimeout = .seconds(4)
+        request.options.idleTimeout = .seconds(4)
         let task = fixture.run(request)
         #expect(await fixture.wait { stream.statistics.pauses > 0 })
         try await Task.sleep(for: .milliseconds(4500))

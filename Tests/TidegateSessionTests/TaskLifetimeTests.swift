@@ -99,7 +99,7 @@ struct TaskLifetimeTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: server.url())
-        request.deadline = .milliseconds(40)
+        request.options.deadline = .milliseconds(40)
         let waiting = fixture.session.makeTask(request)
         let result = await fixture.run(request).result()
         #expect(result.failure == .deadlineExceeded)
@@ -114,7 +114,7 @@ struct TaskLifetimeTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(retry: .never))
         var request = try TaskRequest(url: server.url())
-        request.idleTimeout = .milliseconds(50)
+        request.options.idleTimeout = .milliseconds(50)
         let result = await fixture.run(request).result()
         #expect(result.failure == .timedOut)
         #expect(result.attempts == 1)

@@ -57,7 +57,7 @@ struct TraceTests {
         defer { server.stop() }
         let fixture = try SessionFixture(.init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
         var request = try TaskRequest(url: server.url())
-        request.trace = TraceContext(traceParent: Self.given, state: "vendor=1,other=2")
+        request.options.trace = TraceContext(traceParent: Self.given, state: "vendor=1,other=2")
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         let seen = Self.seen(server)

@@ -46,7 +46,7 @@ struct UploadStreamTests {
         let fixture = try SessionFixture()
         let stream = Self.stream(Array(Self.chunks.prefix(2)), length: 100_000, delay: .milliseconds(4500))
         var request = try TaskRequest(url: server.url(), method: "POST", body: .stream(stream))
-        request.idleTimeout = .seconds(4)
+        request.options.idleTimeout = .seconds(4)
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
         let sent = fixture.recorder.taskChanges(of: task.id).compactMap { change -> Int64? in

@@ -61,7 +61,7 @@ struct DistributedTracerTests {
         defer { server.stop() }
         let session = try self.session(.init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
         var request = try TaskRequest(url: server.url("/p?key=hidden"))
-        request.name = "orders"
+        request.options.name = "orders"
         let caller = self.tracer.startSpan("caller", context: .topLevel)
         let (result, span) = try await ServiceContext.$current.withValue(caller.context) {
             try await self.run(request, in: session)
@@ -202,7 +202,7 @@ struct DistributedTracerTests {
         defer { server.stop() }
         let session = try self.session(.init(startsTraces: true))
         var passed = try TaskRequest(url: server.url())
-        passed.trace = TraceContext(traceParent: Self.given)
+        passed.options.trace = TraceContext(traceParent: Self.given)
         let own = try TaskRequest(url: server.url(), headers: [try HTTPField("traceparent", Self.given)])
         let caller = self.tracer.startSpan("caller", context: .topLevel)
         for request in [passed, own] {

@@ -117,7 +117,7 @@ struct FetchPlan: Sendable {
         // Not in the template: the next URL may be of another host.
         guard let netrc = self.netrc, let address = try? HTTPURL(url) else { return self.template }
         var request = self.template
-        request.credentials = netrc.credentials(for: address.target.host, login: address.credentials?.user)
+        request.options.credentials = netrc.credentials(for: address.target.host, login: address.credentials?.user)
         return request
     }
 
@@ -160,15 +160,15 @@ struct FetchPlan: Sendable {
                 do { return try PipedFile.readable(file) } catch { throw TextError("--upload-file: \(file) \(error)") }
             }
             var request = try submission.request()
-            request.connectTimeout = timeouts.connectTimeout
-            request.deadline = timeouts.deadline
-            request.maxRedirects = options.http.maxRedirs
-            request.usesHTTP2 = options.http.usesHTTP2
-            request.createsDirectories = options.destination.createDirs
-            request.acceptsCompression = options.http.compressed
-            request.bytesPerSecondLimit = try options.network.bytesPerSecond()
-            request.maxBodyBytes = try options.http.maxBodyBytes()
-            request.credentials = options.http.user.map { user in
+            request.options.connectTimeout = timeouts.connectTimeout
+            request.options.deadline = timeouts.deadline
+            request.options.maxRedirects = options.http.maxRedirs
+            request.options.usesHTTP2 = options.http.usesHTTP2
+            request.options.createsDirectories = options.destination.createDirs
+            request.options.acceptsCompression = options.http.compressed
+            request.options.bytesPerSecondLimit = try options.network.bytesPerSecond()
+            request.options.maxBodyBytes = try options.http.maxBodyBytes()
+            request.options.credentials = options.http.user.map { user in
                 let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
                 return Credentials(user: String(parts[0]), password: parts.count == 2 ? String(parts[1]) : "")
             }

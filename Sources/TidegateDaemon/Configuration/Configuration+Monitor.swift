@@ -118,8 +118,10 @@ final class TransferPolicies: Sendable {
     /// Gives a request what a reload has changed: the session has what the file said at the start.
     func apply(to request: inout TaskRequest) {
         let transfers = self.transfers
-        if request.retry == nil, transfers.retry != self.started.retry { request.retry = transfers.retry.policy() }
+        if request.options.retry == nil, transfers.retry != self.started.retry {
+            request.options.retry = transfers.retry.policy()
+        }
         let (gate, former) = (transfers.session.gate, self.started.session.gate)
-        if request.gate == nil, gate != former { request.gate = gate }
+        if request.options.gate == nil, gate != former { request.options.gate = gate }
     }
 }

@@ -24,7 +24,7 @@ struct SessionControl: TaskControl {
         do {
             var (request, policy) = (try submission.request(), try submission.duplicatePolicy())
             self.policies.apply(to: &request)
-            if caller == .member { request.confinedTo = self.directories }
+            if caller == .member { request.options.confinedTo = self.directories }
             try self.checkFiles(of: submission, request)
             guard self.limit.reserve() else { return try await self.answerWhenFull(submission, policy) }
             defer { self.limit.release() }
@@ -100,7 +100,7 @@ struct SessionControl: TaskControl {
 
         var name: String? {
             switch self {
-            case .live(let task): task.request.name
+            case .live(let task): task.request.options.name
             case .ended(let task): task.name
             }
         }

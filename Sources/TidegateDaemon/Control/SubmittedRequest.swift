@@ -13,15 +13,15 @@ extension TaskSubmission {
             var request = try TaskRequest(
                 url: self.url, method: self.method ?? self.defaultMethod, headers: try self.headerFields(),
                 body: try self.requestBody())
-            request.name = self.name
+            request.options.name = self.name
             request.destination = try self.destination()
-            request.priority = self.priority ?? 0
-            request.isMarkedIdempotent = self.idempotent ?? false
-            request.deadline = try self.seconds(self.deadlineSeconds, "deadlineSeconds")
-            request.gate = try self.gate()
-            request.sha256 = try self.digest()
-            request.redirects = try self.redirectPolicy()
-            if let retries = self.retries { request.retry = try self.retryPolicy(retries) }
+            request.options.priority = self.priority ?? 0
+            request.options.isMarkedIdempotent = self.idempotent ?? false
+            request.options.deadline = try self.seconds(self.deadlineSeconds, "deadlineSeconds")
+            request.options.gate = try self.gate()
+            request.options.sha256 = try self.digest()
+            request.options.redirects = try self.redirectPolicy()
+            if let retries = self.retries { request.options.retry = try self.retryPolicy(retries) }
             return request
         } catch {
             throw TextError("\(error)")

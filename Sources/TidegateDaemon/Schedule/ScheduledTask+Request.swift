@@ -14,18 +14,18 @@ extension ScheduledTask {
         if case .file(let path, let permissions, _) = request.destination {
             request.destination = .file(path, permissions: permissions, continues: true)
         }
-        request.attemptTimeout = self.timeout?.duration
+        request.options.attemptTimeout = self.timeout?.duration
         let retry = self.retryPolicy(under: transfers)
         var gate = transfers.session.gate
-        gate.require = request.gate?.require ?? gate.require
+        gate.require = request.options.gate?.require ?? gate.require
         do throws(ConfigurationValueError) {
             try retry.validate()
             try gate.validate()
         } catch {
             throw TextError(error.description)
         }
-        request.retry = retry
-        request.gate = gate
+        request.options.retry = retry
+        request.options.gate = gate
         return request
     }
 

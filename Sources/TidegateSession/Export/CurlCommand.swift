@@ -32,20 +32,22 @@ public struct CurlCommand: Sendable, Hashable {
             // curl sends an empty field only with a semicolon.
             self.arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"]
         }
-        if let credentials = request.credentials ?? request.address.credentials {
+        if let credentials = request.options.credentials ?? request.address.credentials {
             let mark = SecretRedaction.mark
             self.arguments += [
                 "-u", showingSecrets ? "\(credentials.user):\(credentials.password)" : "\(mark):\(mark)",
             ]
         }
         self.addBody(request)
-        if request.acceptsCompression { self.arguments.append("--compressed") }
-        self.arguments.append(request.usesHTTP2 ? "--http2" : "--http1.1")
-        if let tls = request.tls {
+        if request.options.acceptsCompression { self.arguments.append("--compressed") }
+        self.arguments.append(request.options.usesHTTP2 ? "--http2" : "--http1.1")
+        if let tls = request.options.tls {
             if let file = tls.caFile { self.arguments += ["--cacert", file] }
             if tls.isInsecure { self.arguments.append("--insecure") }
         }
-        if request.maxRedirects > 0 { self.arguments += ["--location", "--max-redirs", "\(request.maxRedirects)"] }
+        if request.options.maxRedirects > 0 {
+            self.arguments += ["--location", "--max-redirs", "\(request.options.maxRedirects)"]
+        }
         // Brackets and braces are no patterns here.
         self.arguments += ["--globoff", redaction.url(request.address.text)]
     }

@@ -137,7 +137,7 @@ public final class HTTPClient: Sendable {
             let serialized = try self.serialize(method, url, content, headers)
             let compresses = self.configuration.compressesBodies
             var request = try TaskRequest(serialized, compressing: compresses)
-            if let credentials = url.credentials { request.credentials = credentials }
+            if let credentials = url.credentials { request.options.credentials = credentials }
             request.destination = .memory(limit: self.configuration.bodyLimit)
             self.configuration.prepare?(&request)
             guard case .multipart(let form) = content, form.isRepeatable, case .stream = request.body else {

@@ -58,7 +58,7 @@ extension TaskDescription {
         case .file(let path):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
             do {
-                return .file(path, try FileIdentity.of(FileLocation(path, below: request.confinedTo)))
+                return .file(path, try FileIdentity.of(FileLocation(path, below: request.options.confinedTo)))
             } catch {
                 throw TaskError(reason: .fileError, underlying: error.description)
             }

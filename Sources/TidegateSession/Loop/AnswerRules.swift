@@ -38,7 +38,7 @@ enum AnswerRules {
             }
             if HookRules.answersChallenge(record, end, status: status, in: &session) { return }
             if RedirectRule.isRedirect(status), let location = end.outcome.head?.field("Location"),
-                record.request.maxRedirects > 0
+                record.request.options.maxRedirects > 0
             {
                 return self.redirect(record, end, status: status, location: location, in: &session)
             }
@@ -78,7 +78,7 @@ enum AnswerRules {
     }
 
     private static func noteSuccess(_ record: TaskRecord, _ end: AttemptEnd, in session: inout SessionState) {
-        session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+        session.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
         record.retry.counter.succeeded()
         session.origins.controller.succeeded(
             record.origin, refunding: record.retry.counter.paid, at: session.tasks.now)
@@ -103,12 +103,12 @@ enum AnswerRules {
             let remote = record.attempt.proxy == nil ? end.outcome.connection?.remote : nil
             let hop = try RedirectRule.follow(
                 status, to: location, from: record.hop, answeredBy: remote, policy: record.redirectPolicy)
-            guard record.attempt.redirects < record.request.maxRedirects else {
-                let message = "the server redirects more than \(record.request.maxRedirects) times"
+            guard record.attempt.redirects < record.request.options.maxRedirects else {
+                let message = "the server redirects more than \(record.request.options.maxRedirects) times"
                 return self.giveUp(record, end.with(.httpStatus, message), .httpStatus, in: &session)
             }
             if HookRules.askAboutRedirect(record, end, to: hop, in: &session) { return }
-            session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+            session.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
             record.attempt.redirects += 1
             record.attempt.hop = hop
             record.attempt.followsRedirect = true
@@ -220,7 +220,7 @@ enum AnswerRules {
         let limits = RetryCounter.Limits(
             policy: record.retryPolicy, atMost: cost.atMost, price: asked == nil ? cost.price : .connect, asked: asked,
             active: record.clocks.activeTime(at: now),
-            untilDeadline: record.request.deadline.map { $0 - record.clocks.lifetime(at: now) })
+            untilDeadline: record.request.options.deadline.map { $0 - record.clocks.lifetime(at: now) })
         switch session.origins.controller.next(&record.retry.counter, limits, of: record.origin, at: now) {
         case .stop(.budget) where record.waitsForResources:
             self.waitForBudget(record, price: limits.price, in: &session)

@@ -261,7 +261,7 @@ enum AttemptRules {
         record.result.status = end.status ?? record.result.status
         if end.failure == nil { record.download.finalProgress = record.progress }
         if let head = end.outcome.head { record.result.head = head }
-        record.task.shared.exchanges?.end(end.summary(of: record.attempt), end.failure)
+        record.task.shared.exchanges?.end(end.summary(of: record), end.failure)
         record.attempt.live = nil
         session.journal.noteReach(record, reachedWire: end.reachedWire, &session.tasks)
         session.admission.releaseConnection(record, &session.tasks)

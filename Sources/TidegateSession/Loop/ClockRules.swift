@@ -25,16 +25,16 @@ enum ClockRules {
         let url = record.request.address.textWithoutQuery
         switch clock {
         case .deadline:
-            let limit = record.request.deadline?.inSeconds ?? 0
+            let limit = record.request.options.deadline?.inSeconds ?? 0
             EndRules.fail(
                 record, .deadlineExceeded, FailureSentence("not done within \(limit) s", of: url), in: &session)
         case .patience: self.patienceOver(record, in: &session)
         case .idle:
             let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
             AttemptRules.giveUpAttempt(
-                record, failure, "nothing moved for \(record.request.idleTimeout.inSeconds) s", in: &session)
+                record, failure, "nothing moved for \(record.request.options.idleTimeout.inSeconds) s", in: &session)
         case .attempt:
-            let limit = record.request.attemptTimeout?.inSeconds ?? 0
+            let limit = record.request.options.attemptTimeout?.inSeconds ?? 0
             AttemptRules.giveUpAttempt(record, .timedOut, "the attempt took longer than \(limit) s", in: &session)
         case .pause: AttemptRules.releaseConnection(record, in: &session)
         case .backoff: session.tasks.feed(.release(.backoff), to: record)
@@ -67,13 +67,13 @@ enum ClockRules {
 
     /// Schedules the task's expiry; looked at every minute, because the wall clock may jump.
     static func scheduleExpiry(_ record: TaskRecord, in session: inout SessionState) {
-        guard let expiry = record.request.expires else { return }
+        guard let expiry = record.request.options.expires else { return }
         let left = Duration.microseconds(expiry.microseconds - session.requests.wallTime.microseconds)
         session.tasks.schedule(.expiry, of: record, after: min(.seconds(60), max(.zero, left)))
     }
 
     private static func expiryDue(_ record: TaskRecord, in session: inout SessionState) {
-        guard let expiry = record.request.expires, expiry <= session.requests.wallTime else {
+        guard let expiry = record.request.options.expires, expiry <= session.requests.wallTime else {
             return self.scheduleExpiry(record, in: &session)
         }
         let url = record.request.address.textWithoutQuery

@@ -87,7 +87,7 @@ enum EndRules {
 
     // A body was summed up before it is the task's.
     private static func summedUp(_ record: TaskRecord, isGood: Bool, in session: inout SessionState) {
-        guard !isGood, let wanted = record.request.sha256, let found = record.download.commit?.digest else {
+        guard !isGood, let wanted = record.request.options.sha256, let found = record.download.commit?.digest else {
             return isGood
                 ? self.finish(record, in: &session) : session.tasks.feed(.committed(isGood: false), to: record)
         }
@@ -157,27 +157,27 @@ enum EndRules {
 
 extension TaskRecord {
     fileprivate func result(_ outcome: TaskOutcome, at now: MonotonicTime) -> TaskResult {
-        let (state, partial) = (self.result, self.download.partial)
+        let partial = self.download.partial
         let failure: TaskFailure? =
             switch outcome {
             case .success: nil
-            case .failure: state.failure ?? .internal
+            case .failure: self.result.failure ?? .internal
             case .cancelled: .cancelled
             }
         let isGood = outcome == .success
         let held = self.keepsBytes || self.isStream ? max(0, partial.offset - partial.start) : 0
         return TaskResult(
-            id: self.task.id, name: self.request.name, key: self.task.journaled?.task.description.key,
+            id: self.task.id, name: self.request.options.name, key: self.task.journaled?.task.description.key,
             kind: self.kind, method: self.request.method, url: self.request.url, outcome: outcome,
-            status: state.status, file: isGood ? state.movedTo : nil,
-            bytes: isGood ? state.delivered : held, wireBytes: state.wireBytes, sentBytes: state.sentBytes,
-            refetchedBytes: state.refetched,
+            status: self.result.status, file: isGood ? self.result.movedTo : nil,
+            bytes: isGood ? self.result.delivered : held, wireBytes: self.result.wireBytes,
+            sentBytes: self.result.sentBytes, refetchedBytes: self.result.refetched,
             attempts: self.retry.counter.charged, held: self.machine.heldTotals,
-            duration: state.firstResumed.map { now - $0 } ?? .zero, phases: state.phases,
-            failure: failure, attribution: outcome == .failure ? state.attribution : nil,
-            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : state.sentence?.text,
-            requireUnmet: outcome == .failure ? state.requireUnmet : nil, sha256: state.sha256,
-            clause: outcome == .failure ? state.sentence?.clause : nil,
-            activeTime: self.clocks.activeTime(at: now), isRevalidated: isGood && state.isRevalidated)
+            duration: self.result.firstResumed.map { now - $0 } ?? .zero, phases: self.result.phases,
+            failure: failure, attribution: outcome == .failure ? self.result.attribution : nil,
+            explanation: isGood ? nil : outcome == .cancelled ? "the task was cancelled" : self.result.sentence?.text,
+            requireUnmet: outcome == .failure ? self.result.requireUnmet : nil, sha256: self.result.sha256,
+            clause: outcome == .failure ? self.result.sentence?.clause : nil,
+            activeTime: self.clocks.activeTime(at: now), isRevalidated: isGood && self.result.isRevalidated)
     }
 }

@@ -11,11 +11,12 @@ enum GateRules {
         }
         if session.admission.isDraining { return session.tasks.feed(.hold(.drain, detail: nil), to: record) }
         let url = record.hop.url
-        if let problem = (record.request.tls ?? session.configuration.tls).refusal(of: url) {
+        let own = record.request.options.tls
+        if let problem = own == nil ? session.configuration.tls.refusal(of: url) : own?.refusal(of: url) {
             let failure: TaskFailure = record.attempt.redirects > 0 ? .redirectRefused : .invalidRequest
             return EndRules.fail(record, failure, FailureSentence(problem, of: url.textWithoutQuery), in: &session)
         }
-        record.attempt.proxy = (record.request.proxy ?? session.configuration.proxy).proxy(for: url)
+        record.attempt.proxy = (record.request.options.proxy ?? session.configuration.proxy).proxy(for: url)
         let state = session.gates.attach(record.number, &record.gate, to: record.attempt.proxy?.target ?? url.target)
         if session.origins.holds(record, &session.tasks) { return }
         guard record.gatePolicy.isOpen || state.known != nil else {

@@ -90,7 +90,7 @@ enum HookRules {
         let request = RedirectRequest(
             method: hop.method, url: hop.url.text, headers: session.requests.headers(record, of: hop),
             keepsBody: hop.keepsBody)
-        session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+        session.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
         session.tasks.feed(.attemptAsks, to: record)
         let task = record.task
         session.delegate.ask(record, .redirect(response, hop), &session.tasks) {
@@ -148,12 +148,12 @@ enum HookRules {
         let state = record.attempt.authentication ?? AuthenticationState()
         record.attempt.authentication = state
         if state.renew(for: record.origin, by: challenge, nonce: self.nonce(in: session)) {
-            session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+            session.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
             session.tasks.feed(.attemptLeads, to: record)
             return true
         }
         guard state.isNew(challenge) else { return false }
-        session.tasks.publish(.attemptSucceeded(end.summary(of: record.attempt)), record)
+        session.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
         session.tasks.feed(.attemptAsks, to: record)
         let task = record.task
         session.delegate.ask(record, .authentication(challenge, status: status), &session.tasks) {
@@ -188,7 +188,7 @@ enum HookRules {
             let hook = session.delegate.hook(record.task, \.askServerTrust)
         else { return false }
         session.tasks.publish(
-            .attemptFailed(end.summary(of: record.attempt), .cancelled, nil, isCharged: false), record)
+            .attemptFailed(end.summary(of: record), .cancelled, nil, isCharged: false), record)
         session.tasks.feed(.attemptAsks, to: record)
         let task = record.task
         session.delegate.ask(record, .serverTrust(trust), &session.tasks) {

@@ -84,7 +84,7 @@ enum TaskCommands {
     /// Begins a task that has to be watched before it is resumed; an accepted one goes on where an earlier process left
     /// it.
     static func adopt(_ record: TaskRecord, in session: inout SessionState) {
-        if record.request.expires != nil { ClockRules.scheduleExpiry(record, in: &session) }
+        if record.request.options.expires != nil { ClockRules.scheduleExpiry(record, in: &session) }
         session.tasks.touch(record)
         guard let state = record.journal else { return }
         let progress = state.task.life.effort

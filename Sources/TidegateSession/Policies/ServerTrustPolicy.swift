@@ -77,10 +77,9 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// Over plain HTTP nobody shows a certificate, so that a host's pins would hold nothing.
     func refusal(of url: HTTPURL) -> String? {
         let host = url.target.host
-        let policy = Self.value(of: host, in: self.hosts) ?? self
-        guard url.scheme == .http, (Self.value(of: host, in: policy.pins) ?? policy.pins["*"])?.isEmpty == false else {
-            return nil
-        }
+        guard url.scheme == .http, case let pins = Self.value(of: host, in: self.hosts)?.pins ?? self.pins,
+            (Self.value(of: host, in: pins) ?? pins["*"])?.isEmpty == false
+        else { return nil }
         return "\(host) has pins, and an http: URL shows no certificate; use https:, or remove its pins"
     }
 

@@ -35,7 +35,7 @@ final class RequestBox: Sendable {
         do throws(ConfigurationValueError) {
             try parts.options.gate?.validate()
             try parts.options.retry?.validate()
-            try parts.options.trust?.validate()
+            try parts.options.tls?.validate()
             try parts.options.proxy?.validate()
             return nil
         } catch {

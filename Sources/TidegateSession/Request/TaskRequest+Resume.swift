@@ -10,7 +10,7 @@ extension TaskRequest {
     ///   are damaged, or the request is not a plain GET of a file.
     public mutating func resume(from data: ResumeData) throws(TaskError) {
         guard case .file(let path, let permissions, _) = self.destination, self.method == "GET", self.body == .none,
-            !self.acceptsCompression
+            !self.options.acceptsCompression
         else { throw TaskRequest.invalid("only a download by GET can be resumed") }
         guard data.url == self.address.text else {
             throw TaskRequest.invalid("the resume data belong to \(data.url) and not to \(self.address.text)")
@@ -20,7 +20,7 @@ extension TaskRequest {
         }
         guard data.point.isUsable else { throw TaskRequest.invalid("the resume data are damaged") }
         self.destination = .file(path, permissions: permissions, continues: true)
-        self.resuming = data
+        self.options.resuming = data
     }
 
     /// The request that continues where an earlier download ended.
@@ -74,15 +74,15 @@ extension TaskRequest {
     package var temporaryFile: String? { self.paths?.temporary.path }
 
     /// False if the task is confined to directories and the path is below none of them.
-    package func allows(_ path: String) -> Bool { FileLocation(path, below: self.confinedTo).isAllowed }
+    package func allows(_ path: String) -> Bool { FileLocation(path, below: self.options.confinedTo).isAllowed }
 
     /// Where the response's body goes; nil if it is not written to a file.
     var paths: DownloadPaths? {
-        self.destination.path.map { DownloadPaths(destination: $0, below: self.confinedTo) }
+        self.destination.path.map { DownloadPaths(destination: $0, below: self.options.confinedTo) }
     }
 
     /// The file to send; nil for other bodies.
     var bodyFile: FileLocation? {
-        if case .file(let path) = self.body { FileLocation(path, below: self.confinedTo) } else { nil }
+        if case .file(let path) = self.body { FileLocation(path, below: self.options.confinedTo) } else { nil }
     }
 }

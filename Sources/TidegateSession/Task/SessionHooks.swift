@@ -7,7 +7,7 @@ public import TidegateCore
 /// as ever; the answer for a task that is over, or to a question that is not open any more, is ignored. The
 /// clocks of attempts stand still while a hook is asked; the deadline runs.
 public struct SessionHooks: Sendable {
-    /// Asked about every redirect that ``TaskRequest/redirects`` and ``TaskRequest/maxRedirects`` allow; without it
+    /// Asked about every redirect that ``RequestOptions/redirects`` and ``RequestOptions/maxRedirects`` allow; without it
     /// these are followed.
     public var redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)?
     /// Asked when a server (401) or a proxy (407) asks for credentials: once at most for each realm of a task.

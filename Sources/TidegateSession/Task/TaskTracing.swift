@@ -8,10 +8,10 @@ extension TaskTracer {
     ) -> TaskHandlers {
         let span = self.startSpan(
             of: TracedRequest(
-                task: id, name: request.name, method: request.method, url: url, target: request.address.target),
+                task: id, name: request.options.name, method: request.method, url: url, target: request.address.target),
             parent: request.trace)
         // A field of the user's own stays what servers see.
-        if request.ownTraceParent == nil, let trace = TraceContext(span.fields) { request.trace = trace }
+        if request.ownTraceParent == nil, let trace = TraceContext(span.fields) { request.options.trace = trace }
         return TaskHandlers(handlers, span: span)
     }
 }

@@ -73,7 +73,7 @@ public final class TransferTask: Sendable {
     public var info: TaskInfo { self.info(showing: self.shared.snapshot) }
 
     /// Whether its user gave it a name or a key.
-    package var isNamed: Bool { self.request.name != nil || self.journaled?.task.description.key != nil }
+    package var isNamed: Bool { self.request.options.name != nil || self.journaled?.task.description.key != nil }
 
     /// What the task is doing now.
     public var state: TaskState { self.shared.snapshot.state }
@@ -122,7 +122,8 @@ public final class TransferTask: Sendable {
         let result = self.shared.result
         let failed = result?.outcome == .failure ? result : nil
         return TaskInfo(
-            id: self.id, name: self.request.name, key: self.journaled?.task.description.key, kind: self.request.kind,
+            id: self.id, name: self.request.options.name, key: self.journaled?.task.description.key,
+            kind: self.request.kind,
             method: self.request.method, url: self.shared.url, state: snapshot.state, progress: snapshot.progress,
             created: self.shared.created,
             started: snapshot.started, file: snapshot.file ?? self.request.destination.path, failure: failed?.failure,

@@ -80,13 +80,13 @@ package struct RemoteWriteConfiguration: Sendable {
                 HTTPField(name: .contentType, value: "application/x-protobuf"), HTTPField.protocolVersion,
             ].compactMap(\.self) + secrets.headers
         var request = try TaskRequest(url: self.url, method: "POST", headers: headers, body: .data(body))
-        request.name = "remote-write"
+        request.options.name = "remote-write"
         request.destination = .discard
         // A receiver keeps one of two equal samples.
-        request.isMarkedIdempotent = true
-        request.maxRedirects = 0
-        request.attemptTimeout = .seconds(30)
-        request.credentials = secrets.credentials
+        request.options.isMarkedIdempotent = true
+        request.options.maxRedirects = 0
+        request.options.attemptTimeout = .seconds(30)
+        request.options.credentials = secrets.credentials
         return request
     }
 }

@@ -17,7 +17,7 @@ struct CurlCommandTests {
             try HTTPField("Content-Type", "text/plain; a='b'"),
         ]
         var authorized = try TaskRequest(url: url + "/a/../b?x=%27&y[]=1{2}", headers: fields)
-        authorized.credentials = Credentials(user: "o'neil", password: "p:a$s's")
+        authorized.options.credentials = Credentials(user: "o'neil", password: "p:a$s's")
         return [
             try TaskRequest(url: url), authorized, try TaskRequest(url: url, method: "HEAD"),
             try TaskRequest(url: url, method: "DELETE"), try TaskRequest(url: url, method: "POST"),
@@ -119,7 +119,7 @@ struct CurlCommandTests {
                 try HTTPField("AuthoriZation", "Bearer t2"), try HTTPField("COOKIE", "a=t3"),
                 try HTTPField("Accept", "text/html"), try HTTPField("referer", "http://me:t4@h/?t5"),
             ])
-        request.maxRedirects = 0
+        request.options.maxRedirects = 0
         #expect(
             CurlCommand(request).line
                 == "curl -H 'AuthoriZation: Bearer REDACTED' -H 'COOKIE: REDACTED' -H 'Accept: text/html' "

@@ -33,7 +33,7 @@ struct ConfinedTaskTests {
     private func download(_ server: LiveServer) throws -> TaskRequest {
         var request = try TaskRequest(url: server.url("/f"))
         request.destination = .file("\(self.allowed)/sub/f")
-        request.confinedTo = [self.allowed]
+        request.options.confinedTo = [self.allowed]
         return request
     }
 
@@ -119,8 +119,8 @@ struct ConfinedTaskTests {
         defer { latch.open() }
         var request = try TaskRequest(
             url: server.url(), method: "PUT", body: .file("\(self.allowed)/sub/f"))
-        request.confinedTo = [self.allowed]
-        request.retry = RetryPolicy(attempts: 5, base: .milliseconds(5), cap: .milliseconds(10))
+        request.options.confinedTo = [self.allowed]
+        request.options.retry = RetryPolicy(attempts: 5, base: .milliseconds(5), cap: .milliseconds(10))
         let fixture = try JournalFixture(self.directory)
         let id = try await fixture.session.submit(request).id
         #expect(await eventually { server.requests.count == 1 })
@@ -138,7 +138,7 @@ struct ConfinedTaskTests {
         let server = try LiveServer { .respond(text: $0.path) }
         defer { server.stop() }
         var request = try TaskRequest(url: server.url(), method: "PUT", body: .file("\(self.allowed)/sub/f"))
-        request.confinedTo = [self.allowed]
+        request.options.confinedTo = [self.allowed]
         let first = try JournalFixture(self.directory)
         let id = try await first.session.submit(request, isSuspended: true).id
         await first.stop()
@@ -157,10 +157,10 @@ struct ConfinedTaskTests {
         defer { server.stop() }
         try self.swapForLink()
         var request = try self.download(server)
-        request.confinedTo = nil
+        request.options.confinedTo = nil
         let text = try JSONEncoder().encode(try TaskDescription(request, key: nil))
         #expect(!String(decoding: text, as: UTF8.self).contains("confinedTo"))
-        #expect(try JSONDecoder().decode(TaskDescription.self, from: text).request().confinedTo == nil)
+        #expect(try JSONDecoder().decode(TaskDescription.self, from: text).request().options.confinedTo == nil)
         let first = try JournalFixture(self.directory)
         let id = try await first.session.submit(request, isSuspended: true).id
         await first.stop()

@@ -18,8 +18,8 @@ struct FinishedTaskTests {
             url: server.url("/x?token=\(secrets[0])"), method: "POST",
             headers: [try HTTPField("X-Api-Key", secrets[1]), try HTTPField("Content-Type", "text/x-tide")],
             body: .data(Array(secrets[2].utf8)))
-        request.credentials = Credentials(user: "u", password: secrets[3])
-        request.name = "n"
+        request.options.credentials = Credentials(user: "u", password: secrets[3])
+        request.options.name = "n"
         return request
     }
 
@@ -99,7 +99,7 @@ struct FinishedTaskTests {
         let fixture = try JournalFixture(directory)
         var request = try TaskRequest(url: server.url("/a?b=c"))
         request.destination = .file(directory.file("a"))
-        request.name = "n"
+        request.options.name = "n"
         let made = try await fixture.session.submit(request, key: "k")
         #expect(try await fixture.end(of: made.id)?.outcome == .success)
         let task = try #require(try await fixture.session.list(.ended(atMost: 1)).first)

@@ -54,7 +54,7 @@ struct JournalFileTests {
         let fixture = try JournalFixture(directory)
         for number in 0..<200 {
             var request = try TaskRequest(url: "http://127.0.0.1:1/\(number)")
-            request.name = String(repeating: "n", count: 300)
+            request.options.name = String(repeating: "n", count: 300)
             _ = try await fixture.session.submit(request, isSuspended: true)
         }
         await fixture.stop()
@@ -97,7 +97,7 @@ struct JournalFileTests {
         let fixture = try JournalFixture(directory)
         for number in 0..<300 {
             var request = try TaskRequest(url: "http://127.0.0.1:1/\(number)")
-            request.name = String(repeating: "n", count: 3000)
+            request.options.name = String(repeating: "n", count: 3000)
             _ = try await fixture.session.submit(request, isSuspended: true)
         }
         // As after a crash: the file was not closed, and much is only in the log.

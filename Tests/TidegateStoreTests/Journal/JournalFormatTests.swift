@@ -66,19 +66,19 @@ import TidegateTestKit
         let task = try #require(try await Self.tasks([row]).first)
         var request = try TaskRequest(
             url: "http://h.example/x", method: "PUT", headers: [try HTTPField("X-A", "1")], body: .data([1, 2, 3]))
-        request.name = "n"
+        request.options.name = "n"
         request.destination = .file("/tmp/out", permissions: 0o640)
-        request.connectTimeout = .seconds(7)
-        request.attemptTimeout = .seconds(8)
-        request.deadline = .seconds(9)
-        request.gate = GatePolicy(require: [.routed, .unmetered, .interface("eth0")], patience: .seconds(5))
-        request.retry = RetryPolicy(attempts: 3, maxElapsed: .seconds(60))
-        request.priority = 5
-        request.credentials = Credentials(user: "u", password: "p")
-        request.bytesPerSecondLimit = 1000
-        request.expires = WallTime(microseconds: 1_900_000_000_000_000)
-        request.sha256 = ContentDigest(of: [1, 2, 3])
-        request.tls = ServerTrustPolicy(
+        request.options.connectTimeout = .seconds(7)
+        request.options.attemptTimeout = .seconds(8)
+        request.options.deadline = .seconds(9)
+        request.options.gate = GatePolicy(require: [.routed, .unmetered, .interface("eth0")], patience: .seconds(5))
+        request.options.retry = RetryPolicy(attempts: 3, maxElapsed: .seconds(60))
+        request.options.priority = 5
+        request.options.credentials = Credentials(user: "u", password: "p")
+        request.options.bytesPerSecondLimit = 1000
+        request.options.expires = WallTime(microseconds: 1_900_000_000_000_000)
+        request.options.sha256 = ContentDigest(of: [1, 2, 3])
+        request.options.tls = ServerTrustPolicy(
             pins: ["h.example": ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]], isInsecure: false)
         #expect(task.description == (try TaskDescription(request, key: "k")))
         #expect(task.id == TaskID("01a2008e-281f-7a2d-b4e5-f0868659021a"))
@@ -108,7 +108,7 @@ import TidegateTestKit
         #expect(task.hold == ResumePoint(offset: 100_000, validator: .etag("\"tide\""), total: 240_000))
         #expect(task.placing == FileIdentity(size: 5, inode: 7, modifiedSeconds: 11, modifiedNanoseconds: 13))
         let request = try #require(try? task.description.request(), "the request cannot be made again")
-        #expect(request.isMarkedIdempotent)
-        #expect(request.resuming?.point.offset == 10)
+        #expect(request.options.isMarkedIdempotent)
+        #expect(request.options.resuming?.point.offset == 10)
     }
 }

@@ -72,7 +72,7 @@ struct ResumeAfterRestartTests {
         defer { server.stop() }
         let first = try JournalFixture(directory)
         var request = try TaskRequest(url: server.url())
-        request.retry = RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(5))
+        request.options.retry = RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(5))
         let made = try await first.session.submit(request)
         #expect(await eventually(within: .seconds(30)) { server.requests.count == 3 })
         await first.stop()
@@ -96,7 +96,7 @@ struct ResumeAfterRestartTests {
         let first = try JournalFixture(directory)
         first.paths.say(ScriptedPathSource.lost())
         var request = try TaskRequest(url: "http://192.0.2.1/")
-        request.gate = GatePolicy(require: [.routed], patience: .seconds(60))
+        request.options.gate = GatePolicy(require: [.routed], patience: .seconds(60))
         let made = try await first.session.submit(request)
         let isWaiting = await eventually {
             if case .waiting(.path, _)? = first.session.task(withID: made.id)?.info.state { true } else { false }

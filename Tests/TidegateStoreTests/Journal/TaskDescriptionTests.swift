@@ -71,35 +71,35 @@ import TidegateTestKit
                 "http://user:pw@h\(UInt16.random(in: 0...9, using: &random)).example:8080/p%20q?a=\(UInt8.random(in: 0...9, using: &random))",
             method: ["GET", "POST", "PUT", "PATCH"].randomElement(using: &random) ?? "GET", headers: headers, body: body
         )
-        request.name = random.maybe { $0.text() }
+        request.options.name = random.maybe { $0.text() }
         request.destination =
             [.memory(limit: 77), .discard, .file(directory.file("out"), permissions: random.maybe { _ in 0o640 })]
             .randomElement(using: &random) ?? .discard
-        request.connectTimeout = random.duration()
-        request.idleTimeout = random.duration()
-        request.attemptTimeout = random.maybe { $0.duration() }
-        request.deadline = random.maybe { $0.duration() }
-        request.gate = random.maybe { random in
+        request.options.connectTimeout = random.duration()
+        request.options.idleTimeout = random.duration()
+        request.options.attemptTimeout = random.maybe { $0.duration() }
+        request.options.deadline = random.maybe { $0.duration() }
+        request.options.gate = random.maybe { random in
             GatePolicy(
                 require: [.routed, .unmetered, .interface("eth0")],
                 patience: random.maybe { $0.duration() + .seconds(1) }
             )
         }
-        request.retry = random.maybe { random in
+        request.options.retry = random.maybe { random in
             RetryPolicy(
                 attempts: .random(in: 1...9, using: &random), maxElapsed: random.maybe { $0.duration() + .seconds(1) })
         }
-        request.priority = .random(in: (.min)...(.max), using: &random)
-        request.usesHTTP2 = .random(using: &random)
-        request.acceptsCompression = .random(using: &random)
-        request.credentials = random.maybe { Credentials(user: $0.text(), password: $0.text()) }
-        request.bytesPerSecondLimit = random.maybe { .random(in: 1...(.max), using: &$0) }
-        request.maxBodyBytes = random.maybe { .random(in: 1...(.max), using: &$0) }
-        request.maxRedirects = .random(in: 0...100, using: &random)
-        request.isMarkedIdempotent = .random(using: &random)
-        request.expires = random.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }
-        request.sha256 = random.maybe { ContentDigest(of: $0.bytes()) }
-        request.tls = random.maybe { _ in
+        request.options.priority = .random(in: (.min)...(.max), using: &random)
+        request.options.usesHTTP2 = .random(using: &random)
+        request.options.acceptsCompression = .random(using: &random)
+        request.options.credentials = random.maybe { Credentials(user: $0.text(), password: $0.text()) }
+        request.options.bytesPerSecondLimit = random.maybe { .random(in: 1...(.max), using: &$0) }
+        request.options.maxBodyBytes = random.maybe { .random(in: 1...(.max), using: &$0) }
+        request.options.maxRedirects = .random(in: 0...100, using: &random)
+        request.options.isMarkedIdempotent = .random(using: &random)
+        request.options.expires = random.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }
+        request.options.sha256 = random.maybe { ContentDigest(of: $0.bytes()) }
+        request.options.tls = random.maybe { _ in
             ServerTrustPolicy(
                 pins: ["h.example": ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]], isInsecure: false)
         }

@@ -22,7 +22,7 @@ struct AttemptAdmission {
     mutating func join(_ record: TaskRecord) -> Bool {
         if !record.attempt.hasConnection {
             record.attempt.hasConnection = self.limiter.join(
-                record.number, record.origin, priority: record.request.priority)
+                record.number, record.origin, priority: record.request.options.priority)
         }
         return record.attempt.hasConnection
     }
@@ -49,7 +49,7 @@ struct AttemptAdmission {
     /// their number.
     func release(_ records: [TaskRecord], from state: TargetState, _ tasks: inout SessionTasks) {
         guard !records.isEmpty else { return }
-        let ordered = records.sorted { $0.request.priority > $1.request.priority }
+        let ordered = records.sorted { $0.request.options.priority > $1.request.options.priority }
         let numbers = ordered.map(\.number)
         for number in numbers { state.waiting.remove(number) }
         for number in state.canary.release(numbers) {

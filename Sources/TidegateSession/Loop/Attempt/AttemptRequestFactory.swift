@@ -23,24 +23,29 @@ struct AttemptRequestFactory {
         _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
     ) -> AttemptRequest {
         let (request, hop) = (record.request, record.hop)
-        let tls = (request.tls ?? self.configuration.tls).options(
-            for: hop.url.target.host, showsCertificate: hop.keepsCredentials,
-            evaluator: hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil)
+        let tls = self.tls(of: record)
         let resume = record.download.partial.resumePoint
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
         return AttemptRequest(
             id: live.id, url: hop.url, method: hop.method,
             headers: self.traced(self.withConditions(self.fields(record), record, tls), record, live),
             body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
-            connectTimeout: request.connectTimeout, allowsHTTP2: request.usesHTTP2,
+            connectTimeout: request.options.connectTimeout, allowsHTTP2: request.options.usesHTTP2,
             tls: tls, proxy: record.attempt.proxy, credentials: self.credentials(record),
             userAgent: self.userAgent(record),
-            acceptsCompression: request.acceptsCompression && resume == nil,
-            bytesPerSecondLimit: request.bytesPerSecondLimit.map(Int64.init),
+            acceptsCompression: request.options.acceptsCompression && resume == nil,
+            bytesPerSecondLimit: request.options.bytesPerSecondLimit.map(Int64.init),
             awaitsContinue: record.attempt.awaitsContinue,
             awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record),
             maxBodyBytes: self.maxBodyBytes(record).map(Int64.init),
             wireLog: record.task.shared.exchanges?.wire(of: live.number))
+    }
+
+    private func tls(of record: TaskRecord) -> TLSOptions {
+        let (host, shows) = (record.hop.url.target.host, record.hop.keepsCredentials)
+        let evaluator = record.hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil
+        return record.request.options.tls?.options(for: host, showsCertificate: shows, evaluator: evaluator)
+            ?? self.configuration.tls.options(for: host, showsCertificate: shows, evaluator: evaluator)
     }
 
     private func userAgent(_ record: TaskRecord) -> String {
@@ -48,7 +53,7 @@ struct AttemptRequestFactory {
     }
 
     private func maxBodyBytes(_ record: TaskRecord) -> Int? {
-        record.request.maxBodyBytes ?? self.configuration.maxBodyBytes
+        record.request.options.maxBodyBytes ?? self.configuration.maxBodyBytes
     }
 
     // With the conditions by which a server is asked about a stored response.
@@ -59,7 +64,7 @@ struct AttemptRequestFactory {
         else { return fields }
         let context = StoredRequest.Context(
             credentials: self.credentials(record), tls: tls, userAgent: self.userAgent(record),
-            isDecoded: record.request.acceptsCompression)
+            isDecoded: record.request.options.acceptsCompression)
         let limit: Int? =
             if case .memory(let limit) = record.destination {
                 min(limit, self.maxBodyBytes(record) ?? limit)
@@ -132,7 +137,7 @@ struct AttemptRequestFactory {
         let given = span.fields(
             ofAttempt: live.number,
             TracedRequest(
-                task: record.task.id, name: record.request.name, method: hop.method,
+                task: record.task.id, name: record.request.options.name, method: hop.method,
                 url: self.configuration.redaction.text(of: hop.url.text), target: hop.url.target))
         guard hop.keepsCredentials, record.request.ownTraceParent == nil else { return [] }
         record.attempt.span = TraceContext(given)?.parent
@@ -165,12 +170,12 @@ struct AttemptRequestFactory {
 
     private func credentials(_ record: TaskRecord) -> Credentials? {
         guard record.hop.keepsCredentials, record.attempt.authentication?.isGiven != true else { return nil }
-        return record.request.credentials ?? record.request.firstHop.url.credentials
+        return record.request.options.credentials ?? record.request.firstHop.url.credentials
     }
 
     // What is shown the body besides where it goes: observers and the digest; nil if there is neither.
     private func bodyObserver(of record: TaskRecord) -> (any ChunkSink)? {
-        let digest = record.request.sha256 != nil ? self.bodies.digest(of: record) : nil
+        let digest = record.request.options.sha256 != nil ? self.bodies.digest(of: record) : nil
         guard self.delegate.observesData(record.task) else { return digest }
         if case .file = record.destination { return digest }
         return self.delegate.makeBodyObserver(record.ownDelegate, of: record.number, digest: digest)

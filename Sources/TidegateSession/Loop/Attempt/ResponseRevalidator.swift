@@ -26,7 +26,7 @@ struct ResponseRevalidator {
         context.file = record.paths?.absoluteDestination
         state.request = StoredRequest(record.hop.url, fields, context)
         guard !state.asksForAll, let request = state.request, let stored = store.response(for: request),
-            record.request.sha256 == nil || stored.sha256 == record.request.sha256?.description,
+            record.request.options.sha256 == nil || stored.sha256 == record.request.options.sha256?.description,
             self.isThere(stored, limit: limit)
         else { return [] }
         state.asked = stored
@@ -136,7 +136,7 @@ struct ResponseRevalidator {
         record.result.isRevalidated = true
         record.result.delivered = Int64(body.count)
         if case .file = stored.body { record.result.movedTo = record.destination.path }
-        if record.request.sha256 != nil { record.result.sha256 = stored.sha256 }
+        if record.request.options.sha256 != nil { record.result.sha256 = stored.sha256 }
         tasks.feed(.committed(isGood: true), to: record)
     }
 

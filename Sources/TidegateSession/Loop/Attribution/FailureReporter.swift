@@ -30,7 +30,7 @@ struct FailureReporter {
     ) {
         let attribution = self.attribute(end, record, at: tasks.now)
         tasks.publish(
-            .attemptFailed(end.summary(of: record.attempt), failure, attribution, isCharged: isCharged), record)
+            .attemptFailed(end.summary(of: record), failure, attribution, isCharged: isCharged), record)
     }
 
     private func attribute(_ end: AttemptEnd, _ record: TaskRecord, at now: MonotonicTime) -> Attribution? {

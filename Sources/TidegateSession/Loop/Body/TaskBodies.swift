@@ -28,7 +28,7 @@ struct TaskBodies {
             return TaskProblem(.invalidRequest, FailureSentence(error.description))
         }
         do {
-            if record.request.createsDirectories { try record.paths?.createDirectories() }
+            if record.request.options.createsDirectories { try record.paths?.createDirectories() }
             if let obstacle = record.paths?.obstacle() { return TaskProblem(.fileError, FailureSentence(obstacle)) }
             // It may have been accepted long ago.
             if let state = record.journal, let problem = JournalWriter.bodyProblem(state.task) { return problem }
@@ -63,7 +63,7 @@ struct TaskBodies {
 
     private func earlierPoint(_ record: TaskRecord, _ paths: DownloadPaths) throws(FileError) -> ResumePoint? {
         if let state = record.journal, let point = JournalWriter.resumePoint(state.task) { return point }
-        if let point = record.request.resuming?.point, point.isUsable { return point }
+        if let point = record.request.options.resuming?.point, point.isUsable { return point }
         guard record.continues, let data = try paths.readRecord(), data.url == record.request.address.text,
             data.point.isUsable
         else { return nil }
@@ -89,7 +89,7 @@ struct TaskBodies {
         case .data(let bytes): return .bytes(bytes)
         case .file(let path):
             return .file(
-                FileLocation(path, below: record.request.confinedTo),
+                FileLocation(path, below: record.request.options.confinedTo),
                 length: record.download.uploadIdentity?.size ?? 0)
         case .stream(let own):
             let stream = record.uploadStream ?? own
@@ -181,7 +181,9 @@ struct TaskBodies {
 
     /// What is wrong with a body that has been delivered already; nil if nothing is, or it is yet to be read.
     func wrongDigest(_ record: TaskRecord) -> String? {
-        guard let wanted = record.request.sha256, let digest = record.delegate?.digest?.digest else { return nil }
+        guard let wanted = record.request.options.sha256, let digest = record.delegate?.digest?.digest else {
+            return nil
+        }
         record.result.sha256 = digest.description
         return digest == wanted ? nil : wanted.mismatch(digest)
     }
@@ -195,7 +197,7 @@ struct TaskBodies {
 
     /// Begins to commit or to sum up a body that is whole.
     func commit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
-        let digest = record.request.sha256
+        let digest = record.request.options.sha256
         let job =
             if let file = record.download.file {
                 record.download.commit(

@@ -19,7 +19,7 @@ package struct DownloadedFile: Sendable {
     /// The file of a task of this process or of one in the journal; nil if the task has none.
     init?(_ task: TransferTask?, _ journaled: JournaledTask?) {
         if let request = task?.request, let path = request.destination.path {
-            self.init(path, below: request.confinedTo, journaled?.placing)
+            self.init(path, below: request.options.confinedTo, journaled?.placing)
         } else if let description = journaled?.description, let path = description.file {
             self.init(path, below: description.options.confinedTo, journaled?.placing)
         } else {

@@ -155,7 +155,7 @@ struct JournalWriter {
 
     /// Writes down that the file is about to be committed; false if it can be committed without.
     func recordCommit(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
-        guard self.journal != nil, record.journal != nil, let paths = record.paths,
+        guard record.journal != nil, self.journal != nil, let paths = record.paths,
             let file = try? FileIdentity.of(paths.temporary)
         else { return false }
         tasks.add(.record(.placing(record.task.id, file), answer: (record.number, .committing)))

@@ -97,8 +97,8 @@ struct AttemptEnd {
         return self.isConnected ? .tls : .connect
     }
 
-    func summary(of attempt: AttemptState) -> AttemptSummary {
-        let hop = attempt.hop
+    func summary(of record: TaskRecord) -> AttemptSummary {
+        let hop = record.hop
         var phases = self.outcome.phases
         phases.resolve = self.live.resolve
         return AttemptSummary(
@@ -107,6 +107,6 @@ struct AttemptEnd {
             receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
             connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.connection?.remote,
             local: self.outcome.connection?.local, tryNumber: self.live.numbers.try,
-            isSent: self.reachedWire || self.outcome.head != nil, tls: self.outcome.tls, span: attempt.span)
+            isSent: self.reachedWire || self.outcome.head != nil, tls: self.outcome.tls, span: record.attempt.span)
     }
 }

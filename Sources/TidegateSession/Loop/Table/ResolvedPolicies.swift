@@ -12,12 +12,13 @@ final class ResolvedPolicies: Sendable {
     let waitsOut: Bool
 
     init(_ request: TaskRequest, _ configuration: SessionConfiguration) {
-        self.gate = request.gate ?? configuration.gate
-        self.retry = request.retry ?? configuration.retry
-        self.redirects = request.redirects ?? configuration.redirects
+        self.gate = request.options.gate ?? configuration.gate
+        self.retry = request.options.retry ?? configuration.retry
+        self.redirects = request.options.redirects ?? configuration.redirects
         self.waitsOut = configuration.waitsOut
         self.limits = TaskClocks.Limits(
-            idle: request.idleTimeout, attempt: request.attemptTimeout, deadline: request.deadline,
+            idle: request.options.idleTimeout, attempt: request.options.attemptTimeout,
+            deadline: request.options.deadline,
             patience: self.gate.patience)
     }
 }

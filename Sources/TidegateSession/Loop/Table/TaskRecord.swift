@@ -66,7 +66,7 @@ final class TaskRecord {
 
     /// Where the download goes; nil for other tasks.
     var paths: DownloadPaths? {
-        self.destination.path.map { DownloadPaths(destination: $0, below: self.request.confinedTo) }
+        self.destination.path.map { DownloadPaths(destination: $0, below: self.request.options.confinedTo) }
     }
 
     /// True if an unfinished download is kept for the next process.
@@ -82,7 +82,7 @@ final class TaskRecord {
         switch self.destination {
         case .memory: false
         case .file, .descriptor, .stream, .discard:
-            !self.request.acceptsCompression && self.request.method == "GET"
+            !self.request.options.acceptsCompression && self.request.method == "GET"
                 && self.request.headers.first(named: .range) == nil
         }
     }
@@ -102,7 +102,7 @@ final class TaskRecord {
 
     /// True if the body is in memory and has to be summed up.
     var needsDigestOfMemory: Bool {
-        guard self.request.sha256 != nil, case .memory = self.destination else { return false }
+        guard self.request.options.sha256 != nil, case .memory = self.destination else { return false }
         return true
     }
 

@@ -26,10 +26,10 @@ func makeRequests(with monitor: Monitor, to server: URL, in folder: String) asyn
 /// Keeps a task's handle: its options, its progress, its end, and the events about it.
 func followTask(of monitor: Monitor, to server: URL) async throws {
     var request = try TaskRequest(url: server.absoluteString)
-    request.name = "page"
-    request.priority = 10
-    request.deadline = .seconds(60)
-    request.retry = RetryPolicy(attempts: 3)
+    request.options.name = "page"
+    request.options.priority = 10
+    request.options.deadline = .seconds(60)
+    request.options.retry = RetryPolicy(attempts: 3)
     let task = monitor.session.makeTask(request)
     let (updates, events) = (task.progress, task.events())
 
