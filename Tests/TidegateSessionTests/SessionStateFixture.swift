@@ -88,7 +88,9 @@ final class SessionStateFixture {
             if case .show(let record) = effect, showsTasks { effects.append("show \(record.number)") }
             if let text = self.shown(effect) { effects.append(text) }
         }
-        return (queue.events.compactMap(self.shown), effects)
+        var events: [String] = []
+        while let event = queue.events.takeFirst() { if let text = self.shown(event) { events.append(text) } }
+        return (events, effects)
     }
 
     private func shown(_ event: Event.Payload) -> String? {
@@ -103,7 +105,7 @@ final class SessionStateFixture {
 
     private func shown(_ effect: SessionEffect) -> String? {
         switch effect {
-        case .none, .trace, .show, .showProgress: nil
+        case .trace, .show, .showProgress: nil
         case .showWaiting(let task, _, let reason): "showWaiting \(task.number) \(reason.rawValue)"
         case .end(let task, let result, let end):
             "end \(task.number) (\(result.outcome.rawValue)\(end.isPreserved ? ", preserved" : ""))"

@@ -249,3 +249,14 @@ struct TaskMachineTests {
         }
     }
 }
+
+extension TaskMachine {
+    /// Takes an input, and gives what follows from it.
+    fileprivate mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
+        var queue = ReusedQueue<Effect>()
+        self.handle(input, at: now, &queue)
+        var effects: [Effect] = []
+        while let effect = queue.takeFirst() { effects.append(effect) }
+        return effects
+    }
+}

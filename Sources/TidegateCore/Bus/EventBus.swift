@@ -47,16 +47,18 @@ public final class EventBus: Sendable {
     ///
     /// The clocks are read once and the bus is locked once: for events that come in bursts. Each event is delivered by
     /// itself, because an array of them would be copied for every sink, and that costs more than a sink's lock.
-    package func publish(contentsOf payloads: [Event.Payload]) {
-        guard !payloads.isEmpty else { return }
+    ///
+    /// - Parameter takeFirst: Gives the next of the `count` payloads.
+    package func publish(_ count: Int, _ takeFirst: () -> Event.Payload?) {
+        guard count > 0 else { return }
         let moment = self.time.monotonic()
         let wall = self.wallClock.time(at: moment)
         let (last, subscribers) = self.state.withLock { state in
-            state.lastSequence += UInt64(payloads.count)
+            state.lastSequence += UInt64(count)
             return (state.lastSequence, state.subscribers)
         }
-        var sequence = last - UInt64(payloads.count)
-        for payload in payloads {
+        var sequence = last - UInt64(count)
+        while sequence < last, let payload = takeFirst() {
             sequence += 1
             subscribers.deliver(Event(sequence: sequence, time: wall, moment: moment, payload: payload))
         }

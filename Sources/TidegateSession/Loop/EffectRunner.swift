@@ -13,9 +13,10 @@ final class EffectRunner {
     private let mailbox: Mailbox
     /// The hooks that have not answered yet, by their tasks.
     private var questions: [UInt64: Task<Void, Never>] = [:]
+    /// The tasks whose states are to be shown.
+    private var changed = ReusedQueue<TaskRecord>()
     /// What could not be done, in order.
-    private var inputs: [SessionInput] = []
-    private var nextInput = 0
+    private var inputs = ReusedQueue<SessionInput>()
 
     init(_ engine: TransferEngine, _ given: SessionDependencies) {
         self.engine = engine
@@ -29,32 +30,22 @@ final class EffectRunner {
     }
 
     /// The next input that an effect led to; nil after the last one.
-    func takeInput() -> SessionInput? {
-        guard self.nextInput < self.inputs.count else {
-            self.inputs.removeAll()
-            self.nextInput = 0
-            return nil
-        }
-        defer { self.nextInput += 1 }
-        return self.inputs[self.nextInput]
-    }
+    func takeInput() -> SessionInput? { self.inputs.takeFirst() }
 
-    /// Publishes what is pending.
+    /// Publishes what is pending, and then shows the states of the tasks that it is about.
     func flush(_ queue: inout EffectQueue) {
-        queue.flush { self.publisher.publish($0) }
+        self.publisher.publish(&queue.events)
+        while let record = self.changed.takeFirst() { record.show() }
         self.publisher.finishTasks()
     }
 
     func run(_ effect: SessionEffect, _ queue: inout EffectQueue) {
         switch effect {
-        case .none: break
         case .trace(let span, let change): span.record(change)
-        case .show(let record):
-            // What the shared state shows has been published.
-            self.flush(&queue)
-            record.show()
+        case .show(let record): self.changed.append(record)
         case .showProgress(let record): record.showProgress()
         case .showWaiting(let task, let state, let reason):
+            self.flush(&queue)
             task.shared.update { shared in
                 shared.snapshot.state = state
                 shared.held = [reason]

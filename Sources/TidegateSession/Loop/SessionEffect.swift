@@ -5,10 +5,9 @@ internal import TidegateTransfer
 ///
 /// Nothing that is done here calls back: what it brings comes in again as an input.
 struct EffectQueue: ~Copyable {
-    /// What is published with the next ``flush(to:)``.
-    private(set) var events: [Event.Payload] = []
-    private var effects: [SessionEffect] = []
-    private var next = 0
+    /// What is published with the next ``EffectRunner/flush(_:)``.
+    var events = ReusedQueue<Event.Payload>()
+    private var effects = ReusedQueue<SessionEffect>()
 
     /// Adds an event; a span of the task's records it, unless it has.
     mutating func publish(_ change: consuming TaskEvent.Kind, of task: TransferTask, isTraced: Bool = false) {
@@ -21,30 +20,11 @@ struct EffectQueue: ~Copyable {
     mutating func add(_ effect: consuming SessionEffect) { self.effects.append(effect) }
 
     /// The next thing to be done; nil once everything is.
-    mutating func takeEffect() -> SessionEffect? {
-        guard self.next < self.effects.count else {
-            self.effects.removeAll(keepingCapacity: self.next <= 4096)
-            self.next = 0
-            return nil
-        }
-        var effect = SessionEffect.none
-        swap(&effect, &self.effects[self.next])
-        self.next += 1
-        return effect
-    }
-
-    /// Gives the events to a publisher.
-    mutating func flush(to publish: ([Event.Payload]) -> Void) {
-        guard !self.events.isEmpty else { return }
-        publish(self.events)
-        self.events.removeAll(keepingCapacity: self.events.count <= 4096)
-    }
+    mutating func takeEffect() -> SessionEffect? { self.effects.takeFirst() }
 }
 
 /// What the session's thread does once a change of state is complete.
 enum SessionEffect {
-    case none
-
     // MARK: Events and published state
 
     indirect case trace(any TaskSpan, TaskEvent.Kind)

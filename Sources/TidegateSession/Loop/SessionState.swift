@@ -60,7 +60,7 @@ struct SessionState: ~Copyable {
     let journal: JournalWriter
     let engine: any AttemptEngine
     /// Tasks whose response's head came in this batch.
-    private var withHead: [TaskRecord] = []
+    private var withHead = ReusedQueue<TaskRecord>()
 
     init(_ engine: any AttemptEngine, _ given: SessionDependencies) {
         let (configuration, mailbox, random) = (given.configuration, given.mailbox, given.random)
@@ -218,8 +218,9 @@ struct SessionState: ~Copyable {
     mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record) }
 
     private mutating func showHeads() {
-        for record in self.withHead where record.live?.head != nil { self.tasks.touch(record) }
-        self.withHead.removeAll(keepingCapacity: true)
+        while let record = self.withHead.takeFirst() {
+            if record.live?.head != nil { self.tasks.touch(record) }
+        }
     }
 
     /// Begins the connection pool that a change of path has asked for.

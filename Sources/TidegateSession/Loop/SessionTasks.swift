@@ -11,10 +11,9 @@ struct SessionTasks: ~Copyable {
     private(set) var now = MonotonicTime(nanoseconds: 0)
     private var effects = EffectQueue()
     /// What machines have decided and is still to be carried out, in order.
-    private var steps: [(TaskRecord, TaskMachine.Effect)] = []
-    private var nextStep = 0
-    private var decided: [TaskMachine.Effect] = []
-    private var touched: [TaskRecord] = []
+    private var steps = ReusedQueue<(record: TaskRecord, effect: TaskMachine.Effect)>()
+    private var decided = ReusedQueue<TaskMachine.Effect>()
+    private var touched = ReusedQueue<TaskRecord>()
     private var calls: [@Sendable () -> Void] = []
     private var timers: TaskTimers
 
@@ -39,21 +38,12 @@ struct SessionTasks: ~Copyable {
     /// Gives a task's machine an input.
     mutating func feed(_ input: TaskMachine.Input, to record: TaskRecord) {
         record.machine.handle(input, at: self.now, &self.decided)
-        for effect in self.decided { self.steps.append((record, effect)) }
-        self.decided.removeAll(keepingCapacity: true)
+        while let effect = self.decided.takeFirst() { self.steps.append((record, effect)) }
         self.touch(record)
     }
 
     /// The next thing that a machine has decided; nil once everything is carried out.
-    mutating func takeStep() -> (record: TaskRecord, effect: TaskMachine.Effect)? {
-        guard self.nextStep < self.steps.count else {
-            self.steps.removeAll(keepingCapacity: self.nextStep <= 4096)
-            self.nextStep = 0
-            return nil
-        }
-        defer { self.nextStep += 1 }
-        return self.steps[self.nextStep]
-    }
+    mutating func takeStep() -> (record: TaskRecord, effect: TaskMachine.Effect)? { self.steps.takeFirst() }
 
     // MARK: - What follows
 
@@ -77,14 +67,13 @@ struct SessionTasks: ~Copyable {
 
     /// Lets the clocks of the tasks that were touched follow, and shows what has changed.
     mutating func settle() {
-        for record in self.touched {
+        while let record = self.touched.takeFirst() {
             record.upkeep.isDue = false
             guard !record.machine.isOver else { continue }
             record.clocks.follow(record.clockInputs, at: self.now)
             self.timers.update(record, at: self.now)
             self.effects.add(.show(record))
         }
-        self.touched.removeAll(keepingCapacity: self.touched.count <= 4096)
         guard !self.calls.isEmpty else { return }
         for call in self.calls { self.effects.add(.call(call)) }
         self.calls = []

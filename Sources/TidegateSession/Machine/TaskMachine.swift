@@ -44,15 +44,8 @@ struct TaskMachine: Sendable {
         }
     }
 
-    /// Takes an input, and gives what follows from it.
-    mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
-        var effects: [Effect] = []
-        self.handle(input, at: now, &effects)
-        return effects
-    }
-
-    /// Takes an input, and appends what follows from it: one array serves every task.
-    mutating func handle(_ input: Input, at now: MonotonicTime, _ effects: inout [Effect]) {
+    /// Takes an input, and appends what follows from it: one queue serves every task.
+    mutating func handle(_ input: Input, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         switch input {
         case .resume: self.resume(&effects)
         case .suspend(let reason): self.suspend(reason, &effects)
@@ -80,7 +73,7 @@ struct TaskMachine: Sendable {
 
     // MARK: - Users
 
-    private mutating func resume(_ effects: inout [Effect]) {
+    private mutating func resume(_ effects: inout ReusedQueue<Effect>) {
         guard !self.isOver, self.suspendCount > 0 else { return }
         self.suspendCount -= 1
         guard self.suspendCount == 0 else { return }
@@ -94,17 +87,19 @@ struct TaskMachine: Sendable {
         }
     }
 
-    private mutating func suspend(_ reason: TaskEvent.SuspendReason, _ effects: inout [Effect]) {
+    private mutating func suspend(_ reason: TaskEvent.SuspendReason, _ effects: inout ReusedQueue<Effect>) {
         guard !self.isOver else { return }
         self.suspendCount += 1
         guard self.suspendCount == 1 else { return }
         switch self.phase {
         case .seeking:
             self.phase = .idle
-            effects += [.stopSeeking, .report(.suspended(reason))]
+            effects.append(.stopSeeking)
+            effects.append(.report(.suspended(reason)))
         case .running:
             self.phase = .paused
-            effects += [.report(.suspended(reason)), .pause]
+            effects.append(.report(.suspended(reason)))
+            effects.append(.pause)
         case .idle, .paused, .deciding, .finishing, .parked, .ended: effects.append(.report(.suspended(reason)))
         }
     }
@@ -112,7 +107,7 @@ struct TaskMachine: Sendable {
     // MARK: - Holds
 
     private mutating func hold(
-        _ reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]
+        _ reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>
     ) {
         switch self.phase {
         case .idle, .deciding, .parked: break
@@ -128,14 +123,14 @@ struct TaskMachine: Sendable {
     }
 
     private mutating func add(
-        _ reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]
+        _ reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>
     ) {
         guard !self.isHeld(for: reason) else { return }
         self.holds.append(Hold(reason: reason, detail: detail, since: now))
         effects.append(.report(.held(reason, detail: detail)))
     }
 
-    private mutating func release(_ reason: HoldReason, at now: MonotonicTime, _ effects: inout [Effect]) {
+    private mutating func release(_ reason: HoldReason, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         guard !self.isOver, let position = self.holds.firstIndex(where: { $0.reason == reason }) else { return }
         let after = now - self.holds.remove(at: position).since
         self.heldTotals[reason, default: .zero] += after
@@ -143,7 +138,7 @@ struct TaskMachine: Sendable {
         self.continueIfRunnable(&effects)
     }
 
-    private mutating func continueIfRunnable(_ effects: inout [Effect]) {
+    private mutating func continueIfRunnable(_ effects: inout ReusedQueue<Effect>) {
         guard self.suspendCount == 0, self.holds.isEmpty else { return }
         switch self.phase {
         case .idle:
@@ -158,7 +153,7 @@ struct TaskMachine: Sendable {
 
     // MARK: - Attempts
 
-    private mutating func admit(_ effects: inout [Effect]) {
+    private mutating func admit(_ effects: inout ReusedQueue<Effect>) {
         guard self.phase == .seeking else { return }
         self.phase = .running
         self.attempts += 1
@@ -166,20 +161,20 @@ struct TaskMachine: Sendable {
         effects.append(.start(attempt: self.attempts))
     }
 
-    private mutating func releaseConnection(_ effects: inout [Effect]) {
+    private mutating func releaseConnection(_ effects: inout ReusedQueue<Effect>) {
         guard self.phase == .paused else { return }
         self.phase = .idle
         effects.append(.detach(.suspended))
     }
 
-    private mutating func losePath(_ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]) {
+    private mutating func losePath(_ detail: String?, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         switch self.phase {
         case .running, .paused: self.hold(.path, detail, at: now, &effects)
         case .idle, .seeking, .deciding, .finishing, .parked, .ended: break
         }
     }
 
-    private mutating func changePath(_ effects: inout [Effect]) {
+    private mutating func changePath(_ effects: inout ReusedQueue<Effect>) {
         switch self.phase {
         case .running, .paused:
             self.phase = .idle
@@ -189,14 +184,14 @@ struct TaskMachine: Sendable {
         }
     }
 
-    private mutating func leaveAttempt(_ effects: inout [Effect]) {
+    private mutating func leaveAttempt(_ effects: inout ReusedQueue<Effect>) {
         guard self.isOnWire else { return }
         self.phase = .idle
         self.continueIfRunnable(&effects)
     }
 
     private mutating func leaveAttempt(
-        holding reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout [Effect]
+        holding reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>
     ) {
         guard self.isOnWire else { return }
         self.phase = .idle
@@ -208,31 +203,32 @@ struct TaskMachine: Sendable {
         self.phase = .deciding
     }
 
-    private mutating func decide(_ effects: inout [Effect]) {
+    private mutating func decide(_ effects: inout ReusedQueue<Effect>) {
         guard self.phase == .deciding else { return }
         self.phase = .idle
         self.continueIfRunnable(&effects)
     }
 
-    private mutating func complete(needsCommit: Bool, at now: MonotonicTime, _ effects: inout [Effect]) {
+    private mutating func complete(needsCommit: Bool, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         guard self.isOnWire else { return }
         self.phase = .finishing
         if needsCommit { effects.append(.commit) } else { self.close(.success, at: now, &effects) }
     }
 
-    private mutating func committed(isGood: Bool, at now: MonotonicTime, _ effects: inout [Effect]) {
+    private mutating func committed(isGood: Bool, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         if self.phase == .finishing { self.close(isGood ? .success : .failure, at: now, &effects) }
     }
 
     private mutating func park(
-        _ reason: HoldReason, _ detail: String?, isWhole: Bool, at now: MonotonicTime, _ effects: inout [Effect]
+        _ reason: HoldReason, _ detail: String?, isWhole: Bool, at now: MonotonicTime,
+        _ effects: inout ReusedQueue<Effect>
     ) {
         guard self.phase == .finishing else { return }
         self.phase = isWhole ? .parked : .idle
         self.add(reason, detail, at: now, &effects)
     }
 
-    private mutating func fetchAgain(_ effects: inout [Effect]) {
+    private mutating func fetchAgain(_ effects: inout ReusedQueue<Effect>) {
         guard self.phase == .finishing else { return }
         self.phase = .idle
         self.continueIfRunnable(&effects)
@@ -241,11 +237,11 @@ struct TaskMachine: Sendable {
     // MARK: - The end
 
     // A commit under way is not stopped by a clock: the file would be there, and the task would say that it is not.
-    private mutating func fail(at now: MonotonicTime, _ effects: inout [Effect]) {
+    private mutating func fail(at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         if self.phase != .finishing { self.end(.failure, at: now, &effects) }
     }
 
-    private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime, _ effects: inout [Effect]) {
+    private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         switch self.phase {
         case .ended: return
         case .idle, .deciding, .parked: break
@@ -256,7 +252,7 @@ struct TaskMachine: Sendable {
         self.close(outcome, at: now, &effects)
     }
 
-    private mutating func close(_ outcome: TaskOutcome, at now: MonotonicTime, _ effects: inout [Effect]) {
+    private mutating func close(_ outcome: TaskOutcome, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         for hold in self.holds {
             let after = now - hold.since
             self.heldTotals[hold.reason, default: .zero] += after

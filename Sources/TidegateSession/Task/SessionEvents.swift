@@ -13,7 +13,7 @@ final class SessionEvents: Sendable {
 
     func publish(_ event: TaskEvent) { self.bus.publish(.task(event)) }
 
-    func publish(contentsOf payloads: [Event.Payload]) { self.bus.publish(contentsOf: payloads) }
+    func publish(_ count: Int, _ takeFirst: () -> Event.Payload?) { self.bus.publish(count, takeFirst) }
 
     func subscribe(
         bufferingNewest capacity: Int, where isWanted: @escaping @Sendable (Event) -> Bool = { _ in true }

@@ -10,7 +10,7 @@ final class EventPublisher {
 
     private let bus: EventBus
     private let subscribers: SessionEvents
-    private var finished: [Finished] = []
+    private var finished = ReusedQueue<Finished>()
 
     init(bus: EventBus, subscribers: SessionEvents) {
         self.bus = bus
@@ -18,12 +18,15 @@ final class EventPublisher {
     }
 
     /// Publishes events; the session's own subscribers get those of tasks.
-    func publish(_ events: [Event.Payload]) {
-        if self.subscribers.isOpen {
-            self.subscribers.publish(
-                contentsOf: events.filter { if case .task = $0 { true } else { false } })
+    func publish(_ events: inout ReusedQueue<Event.Payload>) {
+        guard self.subscribers.isOpen else { return self.bus.publish(events.count) { events.takeFirst() } }
+        var own = ReusedQueue<Event.Payload>()
+        self.bus.publish(events.count) {
+            let event = events.takeFirst()
+            if case .task? = event, let event { own.append(event) }
+            return event
         }
-        self.bus.publish(contentsOf: events)
+        self.subscribers.publish(own.count) { own.takeFirst() }
     }
 
     /// The task's last event is pending: its result is there for all who wait once that is published.
@@ -33,8 +36,6 @@ final class EventPublisher {
 
     /// The tasks' last events are published: who waits for their results gets them.
     func finishTasks() {
-        guard !self.finished.isEmpty else { return }
-        for end in self.finished { end.task.finish(end.result, resumeData: end.resumeData) }
-        self.finished.removeAll(keepingCapacity: self.finished.count <= 1024)
+        while let end = self.finished.takeFirst() { end.task.finish(end.result, resumeData: end.resumeData) }
     }
 }
