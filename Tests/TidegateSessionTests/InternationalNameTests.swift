@@ -54,10 +54,10 @@ struct InternationalNameTests {
     }
 
     @Test("A pin of a host holds however its name is written", arguments: ["bücher.example", "xn--bcher-kva.example"])
-    func pins(_ host: String) {
+    func pins(_ host: String) throws {
         let pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
         let options = ServerTrustPolicy(pins: [host: [pin]]).options(
-            for: "xn--bcher-kva.example", showsCertificate: true, evaluator: nil)
+            for: try HTTPURL("https://xn--bcher-kva.example/"), showsCertificate: true, evaluator: nil)
         #expect(options.pins.count == 1)
     }
 }

@@ -62,15 +62,16 @@ struct ServerTrustPolicyTests {
     }
 
     @Test("A host has its own policy, pins go by host, and names are left out only where there are pins")
-    func hosts() {
+    func hosts() throws {
         let policy = ServerTrustPolicy(
             caFile: "/ca", pins: ["b.example": [Self.pin]], validatesHostName: false, clientCertificate: "/c",
             hosts: ["Bücher.example": ServerTrustPolicy(isInsecure: true, clientCertificate: "/own")])
-        let own = policy.options(for: "xn--bcher-kva.example", showsCertificate: false, evaluator: nil)
+        let own = policy.options(
+            for: try HTTPURL("https://xn--bcher-kva.example/"), showsCertificate: false, evaluator: nil)
         #expect(own.isInsecure && own.caFile == nil && own.clientCertificate == "/own")
-        let pinned = policy.options(for: "b.example", showsCertificate: false, evaluator: nil)
+        let pinned = policy.options(for: try HTTPURL("https://b.example/"), showsCertificate: false, evaluator: nil)
         #expect(pinned.pins.count == 1 && !pinned.verifiesName && pinned.clientCertificate == nil)
-        let other = policy.options(for: "c.example", showsCertificate: true, evaluator: nil)
+        let other = policy.options(for: try HTTPURL("https://c.example/"), showsCertificate: true, evaluator: nil)
         #expect(other.pins.isEmpty && other.verifiesName && other.clientCertificate == "/c" && other.caFile == "/ca")
     }
 

@@ -58,9 +58,10 @@ public final class EventBus: Sendable {
             return (state.lastSequence, state.subscribers)
         }
         var sequence = last - UInt64(count)
-        while sequence < last, let payload = takeFirst() {
+        while sequence < last {
+            guard let payload = takeFirst() else { return }
             sequence += 1
-            subscribers.deliver(Event(sequence: sequence, time: wall, moment: moment, payload: payload))
+            subscribers.deliver(Event(sequence: sequence, time: wall, moment: moment, payload: consume payload))
         }
     }
 

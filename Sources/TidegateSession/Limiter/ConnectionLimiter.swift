@@ -115,7 +115,7 @@ struct ConnectionLimiter: Sendable {
     /// Gives a connection back.
     mutating func leave(_ origin: Origin) {
         self.used -= 1
-        self.usedBy[origin] = max(0, self.usedBy[origin] - 1)
+        self.usedBy.add(-1, to: origin)
         guard !self.tickets.isEmpty else { return }
         for index in self.levels.indices { self.levels[index].enqueue(origin) }
     }
@@ -156,7 +156,7 @@ struct ConnectionLimiter: Sendable {
 
     private mutating func take(_ origin: Origin) {
         self.used += 1
-        self.usedBy[origin] += 1
+        self.usedBy.add(1, to: origin)
     }
 
     private mutating func level(_ priority: Int) -> Int {

@@ -5,17 +5,17 @@ internal import TidegateCore
 /// The latest origin's is kept apart, because it is mostly the next one's, and is found without hashing.
 struct OriginCounts: Sendable {
     private var others: [Origin: Int] = [:]
-    private var latest: (origin: Origin, count: Int)?
+    private var latest: Origin?
+    private var latestCount = 0
 
-    subscript(origin: Origin) -> Int {
-        get {
-            if let latest, latest.origin == origin { return latest.count }
-            return self.others[origin] ?? 0
+    subscript(origin: Origin) -> Int { self.latest == origin ? self.latestCount : self.others[origin] ?? 0 }
+
+    /// Adds to an origin's number, which never gets below 0.
+    mutating func add(_ number: Int, to origin: Origin) {
+        if self.latest != origin {
+            if let latest, self.latestCount > 0 { self.others[latest] = self.latestCount }
+            (self.latest, self.latestCount) = (origin, self.others.removeValue(forKey: origin) ?? 0)
         }
-        set {
-            if let latest, latest.origin != origin, latest.count > 0 { self.others[latest.origin] = latest.count }
-            if latest?.origin != origin { self.others[origin] = nil }
-            self.latest = (origin, newValue)
-        }
+        self.latestCount = max(0, self.latestCount + number)
     }
 }

@@ -102,7 +102,7 @@ enum AnswerRules {
         do {
             let remote = record.attempt.proxy == nil ? end.outcome.connection?.remote : nil
             let hop = try RedirectRule.follow(
-                status, to: location, from: record.hop, answeredBy: remote, policy: record.redirectPolicy)
+                status, to: location, from: record.hop, answeredBy: remote, policy: record.policies.redirects)
             guard record.attempt.redirects < record.request.options.maxRedirects else {
                 let message = "the server redirects more than \(record.request.options.maxRedirects) times"
                 return self.giveUp(record, end.with(.httpStatus, message), .httpStatus, in: &session)
@@ -152,7 +152,7 @@ enum AnswerRules {
             return session.bodies.waitForDescriptors(record, &session.tasks)
         }
         let decision = RetryClassifier.classify(
-            session.failures.retryEvidence(record, end, failure), statuses: record.retryPolicy.statuses)
+            session.failures.retryEvidence(record, end, failure), statuses: record.policies.retry.statuses)
         switch decision {
         case .free, .retry:
             if record.cannotContinue { return self.failTruncated(record, end, in: &session) }
@@ -184,7 +184,7 @@ enum AnswerRules {
 
     // The kernel may report a loss before the watch does. Without this delay the task would retry in a tight loop.
     private static func delayBeforeFreeRetry(_ record: TaskRecord, in session: borrowing SessionState) -> Duration? {
-        guard let target = record.target, case .open = session.gates.evaluate(record.gatePolicy, at: target) else {
+        guard let target = record.target, case .open = session.gates.evaluate(record.policies.gate, at: target) else {
             return nil
         }
         return .milliseconds(100)
@@ -218,7 +218,8 @@ enum AnswerRules {
         session.failures.publishFailure(record, end, failure, isCharged: true, &session.tasks)
         let (now, asked) = (session.tasks.now, end.retryAfter(now: session.requests.wallTime))
         let limits = RetryCounter.Limits(
-            policy: record.retryPolicy, atMost: cost.atMost, price: asked == nil ? cost.price : .connect, asked: asked,
+            policy: record.policies.retry, atMost: cost.atMost, price: asked == nil ? cost.price : .connect,
+            asked: asked,
             active: record.clocks.activeTime(at: now),
             untilDeadline: record.request.options.deadline.map { $0 - record.clocks.lifetime(at: now) })
         switch session.origins.controller.next(&record.retry.counter, limits, of: record.origin, at: now) {

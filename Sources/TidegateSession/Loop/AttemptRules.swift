@@ -52,7 +52,7 @@ enum AttemptRules {
         // Behind a proxy the addresses are the proxy's.
         if record.attempt.proxy == nil {
             do throws(RedirectError) {
-                try RedirectRule.check(addresses, of: record.hop, policy: record.redirectPolicy)
+                try RedirectRule.check(addresses, of: record.hop, policy: record.policies.redirects)
             } catch {
                 return self.cannotStart(record, error.failure, error.sentence, in: &session)
             }

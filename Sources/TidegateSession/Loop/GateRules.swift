@@ -11,18 +11,17 @@ enum GateRules {
         }
         if session.admission.isDraining { return session.tasks.feed(.hold(.drain, detail: nil), to: record) }
         let url = record.hop.url
-        let own = record.request.options.tls
-        if let problem = own == nil ? session.configuration.tls.refusal(of: url) : own?.refusal(of: url) {
+        if let problem = record.policies.tls.refusal(of: url) {
             let failure: TaskFailure = record.attempt.redirects > 0 ? .redirectRefused : .invalidRequest
             return EndRules.fail(record, failure, FailureSentence(problem, of: url.textWithoutQuery), in: &session)
         }
-        record.attempt.proxy = (record.request.options.proxy ?? session.configuration.proxy).proxy(for: url)
+        record.attempt.proxy = record.policies.proxy.proxy(for: url)
         let state = session.gates.attach(record.number, &record.gate, to: record.attempt.proxy?.target ?? url.target)
         if session.origins.holds(record, &session.tasks) { return }
-        guard record.gatePolicy.isOpen || state.known != nil else {
+        guard record.policies.gate.isOpen || state.known != nil else {
             return session.gates.awaitVerdict(record.number, &record.gate, at: state)
         }
-        switch session.gates.evaluate(record.gatePolicy, at: state) {
+        switch session.gates.evaluate(record.policies.gate, at: state) {
         case .open: self.passGate(record, in: &session)
         case .shut(let shut):
             self.wait(record, at: state, for: shut, in: session)
@@ -102,7 +101,7 @@ enum GateRules {
         var opened: [TaskRecord] = []
         for number in state.waiting.all {
             guard let record = session.tasks[number] else { continue }
-            switch session.gates.evaluate(record.gatePolicy, at: state) {
+            switch session.gates.evaluate(record.policies.gate, at: state) {
             case .open: opened.append(record)
             case .shut(let shut): self.changeHold(record, to: shut, in: &session)
             }
@@ -141,7 +140,7 @@ enum GateRules {
             }
         }
         guard record.isUnderWay, AttemptRules.mayAbort(record, in: session),
-            case .shut(let shut) = session.gates.evaluate(record.gatePolicy, at: state), shut.reason == .constraint,
+            case .shut(let shut) = session.gates.evaluate(record.policies.gate, at: state), shut.reason == .constraint,
             shut.requirement != .online
         else { return }
         self.hold(record, at: state, for: shut, in: &session)
@@ -161,7 +160,7 @@ enum GateRules {
             return AnswerRules.failTruncated(
                 record, AttemptRules.abort(record, .truncated, "the path was lost", in: &session), in: &session)
         }
-        switch session.gates.evaluate(record.gatePolicy, at: state) {
+        switch session.gates.evaluate(record.policies.gate, at: state) {
         case .open: session.tasks.feed(.changePath, to: record)
         case .shut(let shut): self.hold(record, at: state, for: shut, in: &session)
         }
@@ -178,12 +177,12 @@ enum GateRules {
 
     private static func beginGrace(_ record: TaskRecord, _ state: TargetState, in session: inout SessionState) {
         // A task that asks for no path does not depend on there being one.
-        guard !record.gatePolicy.isOpen, !record.clocks.isScheduled(.grace) else { return }
+        guard !record.policies.gate.isOpen, !record.clocks.isScheduled(.grace) else { return }
         record.clocks.cancel(.silence)
         // Nothing is lost with a connection that does not stand yet.
         let grace = record.live?.contact == nil ? .zero : session.configuration.lossGrace
         session.tasks.schedule(.grace, of: record, after: grace)
-        if case .shut(let shut) = session.gates.evaluate(record.gatePolicy, at: state) {
+        if case .shut(let shut) = session.gates.evaluate(record.policies.gate, at: state) {
             record.live?.path.stall = shut.message
         }
         session.tasks.touch(record)

@@ -38,12 +38,13 @@ final class SessionLoop: TransferClient {
     }
 
     private func handle(_ input: consuming SessionInput) {
-        var next: SessionInput? = input
-        while let input = next.take() {
-            self.state.handle(input, at: self.engine.now, into: &self.pending)
-            while let effect = self.pending.takeEffect() { self.effects.run(effect, &self.pending) }
-            next = self.effects.takeInput()
-        }
+        self.change(input)
+        while let input = self.effects.takeInput() { self.change(input) }
+    }
+
+    private func change(_ input: consuming SessionInput) {
+        self.state.handle(input, at: self.engine.now, into: &self.pending)
+        while let effect = self.pending.takeEffect() { self.effects.run(effect, &self.pending) }
     }
 
     private func count() {

@@ -91,7 +91,7 @@ struct SessionState: ~Copyable {
 
     /// Takes an input, and adds what follows from it to `effects`, in order.
     mutating func handle(
-        _ input: SessionInput, at now: MonotonicTime, into effects: inout EffectQueue
+        _ input: consuming SessionInput, at now: MonotonicTime, into effects: inout EffectQueue
     ) {
         self.tasks.begin(at: now, &effects)
         self.take(input)
@@ -102,7 +102,7 @@ struct SessionState: ~Copyable {
         self.pool.inputEnded()
     }
 
-    private mutating func take(_ input: SessionInput) {
+    private mutating func take(_ input: consuming SessionInput) {
         switch input {
         case .command(let command): self.take(command)
         case .attempt(let id, let report):
@@ -131,7 +131,7 @@ struct SessionState: ~Copyable {
         }
     }
 
-    private mutating func take(_ command: SessionCommand) {
+    private mutating func take(_ command: consuming SessionCommand) {
         switch command {
         case .task(let task, let command):
             if let record = TaskCommands.record(of: task, in: &self) { TaskCommands.obey(command, record, in: &self) }

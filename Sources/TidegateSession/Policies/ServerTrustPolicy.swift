@@ -63,28 +63,31 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
 
     /// What an attempt to a host is told; `showsCertificate` is false on another origin than the task's.
     func options(
-        for host: String, showsCertificate: Bool, evaluator: TrustEvaluator?
+        for url: HTTPURL, showsCertificate: Bool, evaluator: TrustEvaluator?
     ) -> TLSOptions {
-        guard let policy = Self.value(of: host, in: self.hosts) else {
-            return self.own(for: host, showsCertificate: showsCertificate, evaluator)
+        // A copy of the host's name costs more than most policies, which name no host.
+        guard !self.hosts.isEmpty, let policy = Self.value(of: url.target.host, in: self.hosts) else {
+            return self.own(for: url, showsCertificate: showsCertificate, evaluator)
         }
         // What is given for the host by its name is meant for it.
-        return policy.own(for: host, showsCertificate: true, evaluator)
+        return policy.own(for: url, showsCertificate: true, evaluator)
     }
 
     /// Why a URL cannot be requested; nil if it can.
     ///
     /// Over plain HTTP nobody shows a certificate, so that a host's pins would hold nothing.
     func refusal(of url: HTTPURL) -> String? {
+        guard url.scheme == .http, !self.hosts.isEmpty || !self.pins.isEmpty else { return nil }
         let host = url.target.host
-        guard url.scheme == .http, case let pins = Self.value(of: host, in: self.hosts)?.pins ?? self.pins,
+        guard case let pins = Self.value(of: host, in: self.hosts)?.pins ?? self.pins,
             (Self.value(of: host, in: pins) ?? pins["*"])?.isEmpty == false
         else { return nil }
         return "\(host) has pins, and an http: URL shows no certificate; use https:, or remove its pins"
     }
 
-    private func own(for host: String, showsCertificate: Bool, _ evaluator: TrustEvaluator?) -> TLSOptions {
-        let pins = (Self.value(of: host, in: self.pins) ?? self.pins["*"] ?? []).compactMap { try? CertificatePin($0) }
+    private func own(for url: HTTPURL, showsCertificate: Bool, _ evaluator: TrustEvaluator?) -> TLSOptions {
+        let named = self.pins.isEmpty ? nil : Self.value(of: url.target.host, in: self.pins) ?? self.pins["*"]
+        let pins = (named ?? []).compactMap { try? CertificatePin($0) }
         return TLSOptions(
             caFile: self.caFile, isInsecure: self.isInsecure, verifiesName: self.validatesHostName || pins.isEmpty,
             pins: pins, clientCertificate: showsCertificate ? self.clientCertificate : nil,

@@ -42,10 +42,9 @@ struct AttemptRequestFactory {
     }
 
     private func tls(of record: TaskRecord) -> TLSOptions {
-        let (host, shows) = (record.hop.url.target.host, record.hop.keepsCredentials)
-        let evaluator = record.hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil
-        return record.request.options.tls?.options(for: host, showsCertificate: shows, evaluator: evaluator)
-            ?? self.configuration.tls.options(for: host, showsCertificate: shows, evaluator: evaluator)
+        record.policies.tls.options(
+            for: record.hop.url, showsCertificate: record.hop.keepsCredentials,
+            evaluator: record.hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil)
     }
 
     private func userAgent(_ record: TaskRecord) -> String {

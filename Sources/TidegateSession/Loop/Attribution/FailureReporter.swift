@@ -74,7 +74,7 @@ struct FailureReporter {
     }
 
     func pathIsLost(_ record: TaskRecord, _ live: LiveAttempt) -> Bool {
-        guard !record.gatePolicy.isOpen, let target = record.target else { return false }
+        guard !record.policies.gate.isOpen, let target = record.target else { return false }
         if let local = live.contact?.local, !self.gate.holdsAddress(local) { return true }
         let newest = self.gate.currentVerdict(of: target)
         for verdict in [target.verdict(for: live.contact?.remote), newest] {

@@ -7,6 +7,8 @@ final class ResolvedPolicies: Sendable {
     let gate: GatePolicy
     let retry: RetryPolicy
     let redirects: RedirectPolicy
+    let tls: ServerTrustPolicy
+    let proxy: ProxyPolicy
     let limits: TaskClocks.Limits
     /// True if tasks wait rather than fail when something of this host's is used up.
     let waitsOut: Bool
@@ -15,6 +17,8 @@ final class ResolvedPolicies: Sendable {
         self.gate = request.options.gate ?? configuration.gate
         self.retry = request.options.retry ?? configuration.retry
         self.redirects = request.options.redirects ?? configuration.redirects
+        self.tls = request.options.tls ?? configuration.tls
+        self.proxy = request.options.proxy ?? configuration.proxy
         self.waitsOut = configuration.waitsOut
         self.limits = TaskClocks.Limits(
             idle: request.options.idleTimeout, attempt: request.options.attemptTimeout,

@@ -5,7 +5,7 @@ internal import TidegateTransfer
 /// What the session's thread keeps of one live task: a part for each component.
 final class TaskRecord {
     let task: TransferTask
-    private let policies: ResolvedPolicies
+    let policies: ResolvedPolicies
 
     var machine = TaskMachine()
     var clocks: TaskClocks
@@ -28,9 +28,6 @@ final class TaskRecord {
         self.clocks = TaskClocks(limits: policies.limits)
     }
 
-    var gatePolicy: GatePolicy { self.policies.gate }
-    var retryPolicy: RetryPolicy { self.policies.retry }
-    var redirectPolicy: RedirectPolicy { self.policies.redirects }
     /// True if the task waits rather than fails when something of this host's is used up.
     var waitsForResources: Bool { self.policies.waitsOut || self.journal != nil }
 
@@ -137,19 +134,19 @@ final class TaskRecord {
 
     /// Shows other threads how far it is.
     func show() {
-        let (state, progress, held) = (self.machine.state, self.progress, self.machine.heldReasons)
-        let (live, url, isOver) = (self.live, self.finalURL, self.machine.isOver)
-        let head = isOver ? self.result.head : live?.head
         self.task.shared.update { shared in
-            shared.snapshot.progress = progress
+            shared.snapshot.progress = self.progress
             shared.snapshot.started = self.result.started
-            shared.snapshot.stall = live?.path.stall
-            if let head { shared.response = (head, url, self.result.isRevalidated) }
+            shared.snapshot.stall = self.live?.path.stall
+            let isOver = self.machine.isOver
+            if let head = isOver ? self.result.head : self.live?.head {
+                shared.response = (head, self.finalURL, self.result.isRevalidated)
+            }
             // The state of one that is over comes with its last event.
             guard !isOver else { return shared.body = self.download.body }
-            shared.snapshot.state = state
-            shared.held = held
-            shared.lastByte = live?.progress.lastActivity
+            shared.snapshot.state = self.machine.state
+            shared.held = self.machine.heldReasons
+            shared.lastByte = self.live?.progress.lastActivity
         }
     }
 
