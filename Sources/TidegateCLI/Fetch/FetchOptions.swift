@@ -17,7 +17,7 @@ struct FetchOptions: ParsableArguments {
     var continues = false
 
     @OptionGroup(title: "Request")
-    var request: RequestOptions
+    var request: RequestArguments
 
     @OptionGroup(title: "HTTP")
     var http: HTTPOptions

@@ -34,7 +34,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     var outputDir: String?
 
     @OptionGroup(title: "Request")
-    var request: RequestOptions
+    var request: RequestArguments
 
     @Option(help: ArgumentHelp("Idempotency key of the task.", valueName: "key"))
     var key: String?

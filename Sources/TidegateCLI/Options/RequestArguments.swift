@@ -4,7 +4,7 @@ internal import Tidegate
 internal import TidegateDaemon
 
 /// The method, header fields and body of a request, for `fetch` and `tasks submit`.
-struct RequestOptions: ParsableArguments {
+struct RequestArguments: ParsableArguments {
     @Option(
         name: [.customShort("X"), .customLong("request")],
         help: ArgumentHelp("Request method (default: GET, or what the body option implies).", valueName: "method"))
@@ -35,7 +35,7 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp(
             "Redirects to follow: same-origin, no-downgrade (default; not from https to http) or free, which takes "
                 + "credentials along.", valueName: "policy"),
-        completion: .list(RedirectPolicy.allCases.map(\.rawValue)), transform: RequestOptions.redirectPolicy)
+        completion: .list(RedirectPolicy.allCases.map(\.rawValue)), transform: RequestArguments.redirectPolicy)
     var redirects: RedirectPolicy?
 
     func validate() throws {
@@ -83,7 +83,7 @@ struct RequestOptions: ParsableArguments {
         guard let text = self.jsonBody, text.hasPrefix("@") else { return self.jsonBody }
         let file = String(text.dropFirst())
         return try OptionParsing.naming(
-            "--json-body: \(file)", TextFile.read(try PipedFile.readable(file), atMost: RequestOptions.maxBytes))
+            "--json-body: \(file)", TextFile.read(try PipedFile.readable(file), atMost: RequestArguments.maxBytes))
     }
 
     /// The files of `-H @FILE`.
