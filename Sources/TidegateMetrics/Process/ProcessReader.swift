@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Glibc
 package import TidegateCore
 
@@ -48,29 +49,12 @@ package struct ProcessReader: Sendable {
     }
 
     private static func openDescriptors() -> Int? {
-        guard let directory = unsafe opendir("/proc/self/fd") else { return nil }
-        defer { unsafe closedir(directory) }
-        var count = 0
-        while unsafe readdir(directory) != nil { count += 1 }
-        // Without `.`, `..` and the descriptor of this listing.
-        return max(0, count - 3)
+        let descriptors = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        // Without the descriptor of this listing.
+        return descriptors.map { max(0, $0.count - 1) }
     }
 
     private static func contents(_ path: String) -> String? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        var length = 0
-        while length < bytes.count {
-            let room = bytes.count - length
-            let count = unsafe bytes.withUnsafeMutableBytes {
-                unsafe Glibc.read(descriptor, $0.baseAddress?.advanced(by: length), room)
-            }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            length += count
-        }
-        return String(decoding: bytes.prefix(length), as: UTF8.self)
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }
 }
