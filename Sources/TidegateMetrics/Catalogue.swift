@@ -113,8 +113,7 @@ package enum Catalogue {
     static let transitions = MetricDefinition.counter(
         "tidegate_reachability_transitions_total", by: ["from", "to"], "Changes of the global level.")
     static let lastTransition = MetricDefinition.gauge(
-        "tidegate_reachability_last_transition_timestamp_seconds", in: .seconds, origin: .recorded,
-        "When the global level last changed.")
+        "tidegate_reachability_last_transition_timestamp_seconds", in: .seconds, "When the global level last changed.")
     static let reasonInfo = MetricDefinition.gauge(
         "tidegate_reachability_reason_info", by: ["family", "reason"], "Why a family is not reachable, if it is not."
     )
@@ -130,7 +129,7 @@ package enum Catalogue {
     static let interfaceInfo = MetricDefinition.gauge(
         "tidegate_interface_info", by: ["device", "type"], "The links and their types; always 1.")
     static let interfaceCarrierLosses = MetricDefinition.counter(
-        "tidegate_interface_carrier_losses_total", by: ["device"], origin: .collected,
+        "tidegate_interface_carrier_losses_total", by: ["device"],
         "Times the carrier was lost, by the kernel's own counter.")
     static let targetRouted = MetricDefinition.gauge(
         "tidegate_target_routed", by: ["target"], "Whether the kernel would send a packet to the configured target.")
@@ -168,16 +167,15 @@ package enum Catalogue {
         "tidegate_probe_duration_seconds", in: .seconds, by: ["probe"], bounds: Buckets.requests,
         "Time of the runs of scheduled probes that succeeded or failed.")
     static let probeSuccess = MetricDefinition.gauge(
-        "tidegate_probe_success", by: ["probe"], origin: .recorded,
+        "tidegate_probe_success", by: ["probe"],
         "Whether the last run succeeded that was not inconclusive; absent before the first.")
     static let probeFailureInfo = MetricDefinition.gauge(
-        "tidegate_probe_failure_info", by: ["probe", "reason", "party"], origin: .recorded,
+        "tidegate_probe_failure_info", by: ["probe", "reason", "party"],
         "Why a scheduled probe fails, and whose failure it is; absent while it succeeds.")
     static let probeUptime = MetricDefinition.gauge(
-        "tidegate_probe_uptime_ratio", by: ["probe"], origin: .recorded,
-        "The share of runs that succeeded, without inconclusive ones.")
+        "tidegate_probe_uptime_ratio", by: ["probe"], "The share of runs that succeeded, without inconclusive ones.")
     static let probeCertificateExpiry = MetricDefinition.gauge(
-        "tidegate_probe_certificate_expiry_timestamp_seconds", in: .seconds, by: ["probe"], origin: .recorded,
+        "tidegate_probe_certificate_expiry_timestamp_seconds", in: .seconds, by: ["probe"],
         "When the certificate ends that the probed server showed last.")
 
     // MARK: Netlink
@@ -203,7 +201,7 @@ package enum Catalogue {
     static let busPublished = MetricDefinition.counter(
         "tidegate_bus_events_published_total", by: ["topic"], "Events published.")
     static let busDropped = MetricDefinition.counter(
-        "tidegate_bus_events_dropped_total", by: ["subscriber"], origin: .collected,
+        "tidegate_bus_events_dropped_total", by: ["subscriber"],
         "Events that subscribers lost because newer ones displaced them.")
     static let busQueueLength = MetricDefinition.gauge(
         "tidegate_bus_queue_length", by: ["subscriber"], "Events waiting for their subscriber.")
@@ -236,12 +234,11 @@ package enum Catalogue {
         "tidegate_remote_write_failures_total", by: ["error_type"],
         "Failed attempts to send samples, which are repeated.")
     static let remoteWritePending = MetricDefinition.gauge(
-        "tidegate_remote_write_pending_bytes", in: .bytes, origin: .recorded,
-        "Size of the samples that wait to be sent.")
+        "tidegate_remote_write_pending_bytes", in: .bytes, "Size of the samples that wait to be sent.")
     static let configReloadSuccessful = MetricDefinition.gauge(
-        "tidegate_config_last_reload_successful", origin: .recorded, "Whether the last configuration reload succeeded.")
+        "tidegate_config_last_reload_successful", "Whether the last configuration reload succeeded.")
     static let configReloadTime = MetricDefinition.gauge(
-        "tidegate_config_last_reload_success_timestamp_seconds", in: .seconds, origin: .recorded,
+        "tidegate_config_last_reload_success_timestamp_seconds", in: .seconds,
         "When the configuration was last loaded successfully.")
     static let threadStalled = MetricDefinition.gauge(
         "tidegate_thread_stalled", by: ["thread"], "Whether the thread has been in one turn for longer than 10 s.")
@@ -251,8 +248,7 @@ package enum Catalogue {
     // MARK: Process (names and sentences as every Prometheus client has them)
 
     static let processCPU = MetricDefinition.counter(
-        "process_cpu_seconds_total", in: .seconds, origin: .collected,
-        "Total user and system CPU time spent in seconds.")
+        "process_cpu_seconds_total", in: .seconds, "Total user and system CPU time spent in seconds.")
     static let processOpenDescriptors = MetricDefinition.gauge("process_open_fds", "Number of open file descriptors.")
     static let processMaxDescriptors = MetricDefinition.gauge(
         "process_max_fds", "Maximum number of open file descriptors.")

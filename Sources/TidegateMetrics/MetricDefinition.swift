@@ -1,4 +1,4 @@
-/// A metric as the exposition describes it, and the source of its values.
+/// A metric as the exposition describes it.
 package struct MetricDefinition: Sendable {
     /// The kinds of metrics in use.
     package enum Kind: Sendable, Equatable {
@@ -13,14 +13,6 @@ package struct MetricDefinition: Sendable {
         case seconds, bytes
     }
 
-    /// Where the values come from.
-    package enum Origin: Sendable {
-        /// Events move it.
-        case recorded
-        /// It is read at each scrape.
-        case collected
-    }
-
     /// The name as queries use it: counters end in `_total`.
     package let name: String
     /// One sentence for people.
@@ -31,22 +23,17 @@ package struct MetricDefinition: Sendable {
     package let unit: Unit
     /// The label names, in the order in which they are written.
     package private(set) var labels: [String]
-    /// Where the values come from.
-    package let origin: Origin
     /// Whether its series have exemplars, which name a task.
     var hasExemplars = false
     /// Where a histogram's observations are counted; one for all its series.
     let layout: HistogramLayout
 
-    package init(
-        name: String, help: String, kind: Kind, unit: Unit, labels: [String], origin: Origin
-    ) {
+    package init(name: String, help: String, kind: Kind, unit: Unit, labels: [String]) {
         self.name = name
         self.help = help
         self.kind = kind
         self.unit = unit
         self.labels = labels
-        self.origin = origin
         self.layout = kind.layout
     }
 
@@ -78,12 +65,6 @@ package struct MetricDefinition: Sendable {
         return copy
     }
 
-    /// The same, read at each scrape.
-    func collected() -> MetricDefinition {
-        MetricDefinition(
-            name: self.name, help: self.help, kind: self.kind, unit: self.unit, labels: self.labels, origin: .collected)
-    }
-
     /// The same, with exemplars.
     func withExemplars() -> MetricDefinition {
         var copy = self
@@ -105,21 +86,21 @@ extension MetricDefinition.Kind {
 
 extension MetricDefinition {
     static func counter(
-        _ name: String, in unit: Unit = .none, by labels: [String] = [], origin: Origin = .recorded, _ help: String
+        _ name: String, in unit: Unit = .none, by labels: [String] = [], _ help: String
     ) -> MetricDefinition {
-        MetricDefinition(name: name, help: help, kind: .counter, unit: unit, labels: labels, origin: origin)
+        MetricDefinition(name: name, help: help, kind: .counter, unit: unit, labels: labels)
     }
 
     static func gauge(
-        _ name: String, in unit: Unit = .none, by labels: [String] = [], origin: Origin = .collected, _ help: String
+        _ name: String, in unit: Unit = .none, by labels: [String] = [], _ help: String
     ) -> MetricDefinition {
-        MetricDefinition(name: name, help: help, kind: .gauge, unit: unit, labels: labels, origin: origin)
+        MetricDefinition(name: name, help: help, kind: .gauge, unit: unit, labels: labels)
     }
 
     static func histogram(
         _ name: String, in unit: Unit, by labels: [String] = [], bounds: [Double], _ help: String
     ) -> MetricDefinition {
         MetricDefinition(
-            name: name, help: help, kind: .histogram(bounds), unit: unit, labels: labels, origin: .recorded)
+            name: name, help: help, kind: .histogram(bounds), unit: unit, labels: labels)
     }
 }

@@ -5,7 +5,7 @@ package import TidegateCore
 /// Recording takes no lock for a series that exists and allocates nothing; the monitor attaches a sink to its bus that
 /// passes every event on.
 package final class MetricsRecorder: Sendable {
-    private let registry: Registry
+    let registry: Registry
     private let tasks: TaskRecorder
     private let attempts: AttemptRecorder
     private let gate: GateRecorder
@@ -47,7 +47,7 @@ package final class MetricsRecorder: Sendable {
     }
 
     /// Every metric of the exposition, in its order.
-    package var definitions: [MetricDefinition] { self.registry.definitions + [Catalogue.metricSeries] }
+    package var definitions: [MetricDefinition] { self.registry.families.map(\.definition) + [Catalogue.metricSeries] }
 
     /// A factory for what the program measures through swift-metrics; `onConflict` is called once for each refused name.
     package func adapter(onConflict: @escaping @Sendable (String) -> Void = { _ in }) -> MetricsAdapter {

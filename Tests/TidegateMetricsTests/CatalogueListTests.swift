@@ -163,7 +163,8 @@ import TidegateCore
     @Test("Every metric that events change is changed by one of the events")
     func changed() {
         let (initial, changed) = (Fixture().series(), Fixture.eventful().series())
-        for definition in Fixture().recorder.definitions where definition.origin == .recorded {
+        for family in Fixture().recorder.registry.families where !(family is CollectedFamily) {
+            let definition = family.definition
             guard !Self.changedByOthers.contains(definition.name) else { continue }
             let name = definition.kind.isHistogram ? definition.name + "_count" : definition.name
             let before = initial.filter { $0.key.prefix { $0 != "{" } == name }
@@ -175,8 +176,8 @@ import TidegateCore
     @Test("Every metric that is read at a scrape shows what it reads")
     func read() {
         let series = Fixture.eventful(hostLabel: .top(limit: 50)).series()
-        for definition in Fixture(hostLabel: .top(limit: 50)).recorder.definitions where definition.origin == .collected
-        {
+        let families = Fixture(hostLabel: .top(limit: 50)).recorder.registry.families.filter { $0 is CollectedFamily }
+        for definition in families.map(\.definition) + [Catalogue.metricSeries] {
             let name = definition.kind.isHistogram ? definition.name + "_count" : definition.name
             let values = series.filter { $0.key.prefix { $0 != "{" } == name }.values
             #expect(values.contains { $0 > 0 }, "\(definition.name)")

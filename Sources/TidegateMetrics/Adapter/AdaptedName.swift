@@ -63,6 +63,6 @@ enum AdaptedName {
 extension MetricDefinition {
     /// A metric of the embedding program; swift-metrics gives no help text for it.
     static func adapted(_ name: String, _ kind: Kind, _ unit: Unit) -> MetricDefinition {
-        MetricDefinition(name: name, help: "", kind: kind, unit: unit, labels: [], origin: .recorded)
+        MetricDefinition(name: name, help: "", kind: kind, unit: unit, labels: [])
     }
 }

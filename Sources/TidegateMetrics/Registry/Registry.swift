@@ -38,9 +38,7 @@ final class Registry: Sendable {
         self.start = start
     }
 
-    var definitions: [MetricDefinition] {
-        self.state.withLock { $0.families.map(\.family.definition) }
-    }
+    var families: [any Family] { self.state.withLock { $0.families.map(\.family) } }
 
     func counter(_ definition: MetricDefinition) -> Counter {
         self.adding(SingleFamily<Counter>(definition)).child
