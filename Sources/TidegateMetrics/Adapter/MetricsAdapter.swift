@@ -16,7 +16,7 @@ package final class MetricsAdapter: MetricsFactory {
     private let state = Mutex(State())
 
     private struct State {
-        var families: [String: any OpenFamilyKind] = [:]
+        var families: [String: any Family] = [:]
         var reported: Set<String> = []
     }
 
@@ -44,28 +44,20 @@ package final class MetricsAdapter: MetricsFactory {
 
     /// A gauge.
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        guard let child = self.gauge(label, dimensions) else { return NoHandler() }
-        return GaugeAdapter(child)
+        self.gauge(label, dimensions) ?? NoHandler()
     }
 
     /// A histogram, or the gauge of the last value if nothing is to be aggregated.
     package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
-        if aggregate {
-            let definition = MetricDefinition.adapted(AdaptedName.plain(label), .histogram(Buckets.counts), .none)
-            guard let child: Histogram = self.child(definition, dimensions) else { return NoHandler() }
-            return HistogramAdapter(child)
-        }
-        guard let child = self.gauge(label, dimensions) else { return NoHandler() }
-        return GaugeAdapter(child)
+        guard aggregate else { return self.gauge(label, dimensions) ?? NoHandler() }
+        return self.histogram(AdaptedName.plain(label), Buckets.counts, .none, dimensions) ?? NoHandler()
     }
 
     /// A histogram of seconds under `label` with `_seconds`.
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        let definition = MetricDefinition.adapted(AdaptedName.seconds(label), .histogram(Buckets.requests), .seconds)
-        guard let child: Histogram = self.child(definition, dimensions) else { return NoHandler() }
-        return HistogramAdapter(child)
+        self.histogram(AdaptedName.seconds(label), Buckets.requests, .seconds, dimensions) ?? NoHandler()
     }
 
     // Series stay for ever: one that is removed and comes back would look like a restart.
@@ -93,6 +85,12 @@ package final class MetricsAdapter: MetricsFactory {
 
     private func gauge(_ label: String, _ dimensions: [(String, String)]) -> Gauge? {
         self.child(.adapted(AdaptedName.plain(label), .gauge, .none), dimensions)
+    }
+
+    private func histogram(
+        _ name: String, _ bounds: [Double], _ unit: MetricDefinition.Unit, _ dimensions: [(String, String)]
+    ) -> Histogram? {
+        self.child(.adapted(name, .histogram(bounds), unit), dimensions)
     }
 
     private func child<Child: MetricChild>(
@@ -123,11 +121,8 @@ package final class MetricsAdapter: MetricsFactory {
     }
 }
 
-/// A family known by its name alone.
-protocol OpenFamilyKind: Family {}
-
 /// A metric of the embedding program: its series may differ in their labels.
-final class OpenFamily<Child: MetricChild>: OpenFamilyKind {
+final class OpenFamily<Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let state = Mutex(State())
 
@@ -162,47 +157,31 @@ final class OpenFamily<Child: MetricChild>: OpenFamilyKind {
     }
 }
 
-// A counter is a handler itself: one between them would be one more object to go through at each step.
+// A series is a handler itself: one between them would be one more object to go through at each step.
 extension Counter: CounterHandler, FloatingPointCounterHandler {
     func increment(by steps: Int64) { self.add(steps) }
 
     func increment(by steps: Double) { self.add(fraction: steps) }
 }
 
-/// Sets a gauge.
-final class GaugeAdapter: MeterHandler, RecorderHandler {
-    private let gauge: Gauge
+extension Gauge: MeterHandler, RecorderHandler {
+    func set(_ value: Int64) { self.set(Double(value)) }
 
-    init(_ gauge: Gauge) {
-        self.gauge = gauge
-    }
+    func increment(by step: Double) { self.add(step) }
 
-    func set(_ value: Int64) { self.gauge.set(Double(value)) }
-
-    func set(_ value: Double) { self.gauge.set(value) }
-
-    func increment(by step: Double) { self.gauge.add(step) }
-
-    func decrement(by step: Double) { self.gauge.add(-step) }
+    func decrement(by step: Double) { self.add(-step) }
 
     func record(_ value: Int64) { self.set(value) }
 
     func record(_ value: Double) { self.set(value) }
 }
 
-/// Observes into a histogram.
-final class HistogramAdapter: RecorderHandler, TimerHandler {
-    private let histogram: Histogram
+extension Histogram: RecorderHandler, TimerHandler {
+    func record(_ value: Int64) { self.observe(Double(value)) }
 
-    init(_ histogram: Histogram) {
-        self.histogram = histogram
-    }
+    func record(_ value: Double) { self.observe(value) }
 
-    func record(_ value: Int64) { self.histogram.observe(Double(value)) }
-
-    func record(_ value: Double) { self.histogram.observe(value) }
-
-    func recordNanoseconds(_ duration: Int64) { self.histogram.observe(Double(max(0, duration)) / 1e9) }
+    func recordNanoseconds(_ duration: Int64) { self.observe(Double(max(0, duration)) / 1e9) }
 }
 
 /// Takes everything and does nothing.
