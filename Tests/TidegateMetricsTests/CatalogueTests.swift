@@ -54,19 +54,6 @@ import TidegateCore
         }
     }
 
-    @Test("A fixed label's ordinals are the positions of its cases")
-    func ordinals() {
-        func check<Label: FixedLabel>(_ type: Label.Type) {
-            #expect(Label.allCases.map(\.ordinal) == Array(0..<Label.allCases.count), "\(type)")
-        }
-        check(TaskKind.self)
-        check(AdmissionResult.self)
-        check(PhaseDurations.Phase.self)
-        check(Event.Topic.self)
-        check(HoldReason.self)
-        check(NetlinkEvent.MessageType.self)
-    }
-
     @Test("Methods and codes are closed sets")
     func closedLabels() {
         #expect(RequestMethod("GET") == .get)

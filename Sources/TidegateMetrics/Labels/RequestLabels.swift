@@ -6,49 +6,20 @@ internal import TidegateCore
 enum RequestMethod: MetricLabel {
     case get, head, post, put, patch, delete, options, trace, connect, other
 
-    init(_ method: String) {
-        switch method {
-        case "GET": self = .get
-        case "HEAD": self = .head
-        case "POST": self = .post
-        case "PUT": self = .put
-        case "PATCH": self = .patch
-        case "DELETE": self = .delete
-        case "OPTIONS": self = .options
-        case "TRACE": self = .trace
-        case "CONNECT": self = .connect
-        default: self = .other
-        }
-    }
+    private static let byName = Dictionary(uniqueKeysWithValues: Self.allCases.map { ($0.label, $0) })
+
+    init(_ method: String) { self = Self.byName[method] ?? .other }
 
     var label: String { self == .other ? "_OTHER" : "\(self)".uppercased() }
 }
 
 /// The `code_class` label: the status's first digit.
-enum CodeClass: MetricLabel {
-    case informational, success, redirection, clientError, serverError, none
+enum CodeClass: Int, MetricLabel {
+    case none, informational, success, redirection, clientError, serverError
 
-    init(status: Int?) {
-        switch status ?? 0 {
-        case 100...199: self = .informational
-        case 200...299: self = .success
-        case 300...399: self = .redirection
-        case 400...499: self = .clientError
-        case 500...599: self = .serverError
-        default: self = .none
-        }
-    }
+    init(status: Int?) { self = CodeClass(rawValue: (status ?? 0) / 100) ?? .none }
 
-    var label: String {
-        switch self {
-        case .informational: "1xx"
-        case .success: "2xx"
-        case .redirection: "3xx"
-        case .clientError: "4xx"
-        case .serverError: "5xx"
-        case .none: "none"
-        }
-    }
+    var label: String { self == .none ? "none" : "\(self.rawValue)xx" }
 }
 
 /// The labels of attempts: a method, three digits, `none` or `unsent`, and the host if hosts are labelled.
@@ -93,9 +64,4 @@ enum ConnectionState: String, MetricLabel {
 /// How a wait at the gate ended.
 enum GateWaitResult: String, MetricLabel {
     case admitted, timeout, cancelled
-}
-
-/// What the gate decided about a task.
-enum AdmissionResult: String, MetricLabel {
-    case immediate, delayed, timeout
 }

@@ -5,7 +5,7 @@ internal import TidegateCore
 struct AttemptRecorder: Sendable {
     private let series: AttemptTable
     private let hosts: HostMetrics
-    private let phases: PhaseMetrics
+    private let phases: FixedLabelFamily<PhaseDurations.Phase, Histogram>
     private let retries: RetryMetrics
     private let bodies: BodyMetrics
     private let connectionsOpened: Counter
@@ -15,7 +15,7 @@ struct AttemptRecorder: Sendable {
     init(_ registry: Registry, hosts: HostMetrics) {
         self.hosts = hosts
         self.series = AttemptTable(registry, hosts: hosts.table)
-        self.phases = PhaseMetrics(registry)
+        self.phases = registry.adding(FixedLabelFamily(Catalogue.requestPhaseDuration))
         self.retries = RetryMetrics(registry)
         hosts.register(in: registry)
         self.bodies = BodyMetrics(registry)
@@ -36,7 +36,9 @@ struct AttemptRecorder: Sendable {
                 method: RequestMethod(summary.method), status: summary.status, isSent: summary.isSent, host: host)]
         series.attempts.add(from: source)
         series.durations.observe(summary.duration, from: source)
-        self.phases.observe(summary.phases)
+        for phase in PhaseDurations.Phase.allCases {
+            if let duration = summary.phases[phase] { self.phases[phase].observe(duration) }
+        }
         let opened = summary.connectionsOpened
         if opened > 0 { self.connectionsOpened.add(opened) } else if summary.usedTheWire { self.connectionReuses.add() }
         if opened > 0, let host { self.hosts.showed(summary.tls, by: host) }
@@ -49,11 +51,11 @@ struct AttemptRecorder: Sendable {
     }
 
     func retried(_ reason: TaskEvent.RetryReason, delay: Duration) {
-        self.retries.retries[StringLabel(reason.label)].add()
+        self.retries.retries[TextLabels(reason.label)].add()
         self.retries.backoff.observe(delay)
     }
 
-    func exhausted(_ reason: TaskEvent.ExhaustionReason) { self.retries.exhausted[Label1(reason)].add() }
+    func exhausted(_ reason: TaskEvent.ExhaustionReason) { self.retries.exhausted[reason].add() }
 
     func restarted() { self.bodies.restarts.add() }
 
@@ -72,33 +74,6 @@ struct AttemptRecorder: Sendable {
             .storedResponseDropped, .reset:
             break
         }
-    }
-}
-
-/// The durations of phases; each histogram has a name here, because an element of an array is copied for each access.
-struct PhaseMetrics: Sendable {
-    private let resolve: Histogram
-    private let connect: Histogram
-    private let tls: Histogram
-    private let processing: Histogram
-    private let transfer: Histogram
-
-    init(_ registry: Registry) {
-        let family = registry.adding(
-            FixedLabelFamily<PhaseDurations.Phase, Histogram>(Catalogue.requestPhaseDuration))
-        self.resolve = family[.resolve]
-        self.connect = family[.connect]
-        self.tls = family[.tls]
-        self.processing = family[.processing]
-        self.transfer = family[.transfer]
-    }
-
-    func observe(_ phases: PhaseDurations) {
-        if let duration = phases.resolve { self.resolve.observe(duration) }
-        if let duration = phases.connect { self.connect.observe(duration) }
-        if let duration = phases.tls { self.tls.observe(duration) }
-        if let duration = phases.processing { self.processing.observe(duration) }
-        if let duration = phases.transfer { self.transfer.observe(duration) }
     }
 }
 
@@ -155,19 +130,19 @@ final class HostMetrics: Sendable {
 
 /// The metrics of retries.
 struct RetryMetrics: Sendable {
-    let retries: TableFamily<StringLabel, Counter>
+    let retries: TableFamily<TextLabels, Counter>
     let successes: Counter
-    let exhausted: TableFamily<Label1<TaskEvent.ExhaustionReason>, Counter>
+    let exhausted: TableFamily<TaskEvent.ExhaustionReason, Counter>
     let backoff: Histogram
 
     init(_ registry: Registry) {
         let reasons =
             TaskFailure.allCases.map { TaskEvent.RetryReason.failure($0) }
             + [408, 425, 429, 500].map { TaskEvent.RetryReason.status($0) }
-        self.retries = registry.adding(TableFamily(Catalogue.taskRetries, from: reasons.map { StringLabel($0.label) }))
+        self.retries = registry.adding(TableFamily(Catalogue.taskRetries, from: reasons.map { TextLabels($0.label) }))
         self.successes = registry.counter(Catalogue.taskRetrySuccesses)
         self.exhausted = registry.adding(
-            TableFamily(Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases.map(Label1.init)))
+            TableFamily(Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases))
         self.backoff = registry.histogram(Catalogue.taskRetryBackoff)
     }
 }

@@ -26,7 +26,7 @@ struct DaemonRecorder: Sendable {
     func record(_ event: DaemonEvent, at time: WallTime) {
         switch event {
         case .configurationLoaded(let isGood):
-            self.reloadSuccessful.set(isGood ? 1 : 0)
+            self.reloadSuccessful.set(isGood ? 1.0 : 0)
             if isGood { self.reloadTime.set(time.seconds) }
         case .requestAnswered(let handler, let status): self.requests[TextLabels(handler, String(status))].add()
         case .journal(let event): self.journal.record(event)
@@ -39,7 +39,7 @@ struct DaemonRecorder: Sendable {
 /// How the journal of accepted tasks fares.
 struct JournalRecorder: Sendable {
     private let entries: Counter
-    private let failures: TableFamily<Label1<JournalIssue>, Counter>
+    private let failures: TableFamily<JournalIssue, Counter>
     private let commits: Histogram
 
     init(_ registry: Registry) {
@@ -48,7 +48,7 @@ struct JournalRecorder: Sendable {
         }
         self.entries = registry.counter(Catalogue.journalEntries)
         self.failures = registry.adding(
-            TableFamily(Catalogue.journalErrors, from: JournalIssue.allCases.map(Label1.init)))
+            TableFamily(Catalogue.journalErrors, from: JournalIssue.allCases))
         self.commits = registry.histogram(Catalogue.journalWriteDuration)
     }
 
@@ -58,7 +58,7 @@ struct JournalRecorder: Sendable {
         case .committed(let count, let duration):
             self.entries.add(UInt64(count))
             self.commits.observe(duration)
-        case .failed(let reason, let count): self.failures[Label1(reason)].add(UInt64(count))
+        case .failed(let reason, let count): self.failures[reason].add(UInt64(count))
         }
     }
 }
@@ -66,14 +66,14 @@ struct JournalRecorder: Sendable {
 /// How sending samples to a receiver fares.
 struct RemoteWriteRecorder: Sendable {
     private let samples: Counter
-    private let dropped: TableFamily<Label1<RemoteWriteLoss>, Counter>
-    private let failures: TableFamily<Label1<TaskFailure>, Counter>
+    private let dropped: TableFamily<RemoteWriteLoss, Counter>
+    private let failures: TableFamily<TaskFailure, Counter>
     private let pending: Gauge
 
     init(_ registry: Registry) {
         self.samples = registry.counter(Catalogue.remoteWriteSamples)
         self.dropped = registry.adding(
-            TableFamily(Catalogue.remoteWriteDropped, from: RemoteWriteLoss.allCases.map(Label1.init)))
+            TableFamily(Catalogue.remoteWriteDropped, from: RemoteWriteLoss.allCases))
         self.failures = registry.adding(TableFamily(Catalogue.remoteWriteFailures))
         self.pending = registry.gauge(Catalogue.remoteWritePending)
     }
@@ -84,9 +84,9 @@ struct RemoteWriteRecorder: Sendable {
         case .delivered(let samples, let pending, isNews: _):
             self.samples.add(samples)
             self.pending.set(Double(pending))
-        case .failed(let failure, isNews: _): self.failures[Label1(failure.reason)].add()
+        case .failed(let failure, isNews: _): self.failures[failure.reason].add()
         case .dropped(let loss, let samples, detail: _, let pending, isNews: _):
-            self.dropped[Label1(loss)].add(samples)
+            self.dropped[loss].add(samples)
             self.pending.set(Double(pending))
         }
     }

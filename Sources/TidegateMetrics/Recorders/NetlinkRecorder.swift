@@ -4,7 +4,7 @@ internal import TidegateCore
 struct NetlinkRecorder: Sendable {
     private let messages: FixedLabelFamily<NetlinkEvent.MessageType, Counter>
     private let overruns: Counter
-    private let resyncs: TableFamily<Label1<NetlinkEvent.ResyncReason>, Counter>
+    private let resyncs: TableFamily<NetlinkEvent.ResyncReason, Counter>
     private let resyncDuration: Histogram
     private let malformed: Counter
     private let lookups: Counter
@@ -13,7 +13,7 @@ struct NetlinkRecorder: Sendable {
         self.messages = registry.adding(FixedLabelFamily(Catalogue.netlinkMessages))
         self.overruns = registry.counter(Catalogue.netlinkOverruns)
         self.resyncs = registry.adding(
-            TableFamily(Catalogue.netlinkResyncs, from: NetlinkEvent.ResyncReason.allCases.map(Label1.init)))
+            TableFamily(Catalogue.netlinkResyncs, from: NetlinkEvent.ResyncReason.allCases))
         self.resyncDuration = registry.histogram(Catalogue.netlinkResyncDuration)
         self.malformed = registry.counter(Catalogue.netlinkMalformed)
         self.lookups = registry.counter(Catalogue.netlinkLookups)
@@ -28,7 +28,7 @@ struct NetlinkRecorder: Sendable {
         case .received(let type, let count): self.messages[type].add(count)
         case .overrun: self.overruns.add()
         case .resynced(let reason, let duration):
-            self.resyncs[Label1(reason)].add()
+            self.resyncs[reason].add()
             self.resyncDuration.observe(duration)
         case .malformed(let count): self.malformed.add(count)
         case .lookedUp(let count): self.lookups.add(count)

@@ -4,12 +4,12 @@ internal import TidegateCore
 struct ProbeRecorder: Sendable {
     private let runs: TableFamily<TextLabels, Counter>
     private let failures: TableFamily<TextLabels, Counter>
-    private let overruns: TableFamily<StringLabel, Counter>
-    private let durations: TableFamily<StringLabel, Histogram>
-    private let success: TableFamily<StringLabel, Gauge>
+    private let overruns: TableFamily<TextLabels, Counter>
+    private let durations: TableFamily<TextLabels, Histogram>
+    private let success: TableFamily<TextLabels, Gauge>
     private let failureInfo: TableFamily<TextLabels, Gauge>
-    private let uptime: TableFamily<StringLabel, Gauge>
-    private let certificateExpiry: TableFamily<StringLabel, Gauge>
+    private let uptime: TableFamily<TextLabels, Gauge>
+    private let certificateExpiry: TableFamily<TextLabels, Gauge>
 
     /// A recorder whose families are empty until probes are added.
     init(_ registry: Registry) {
@@ -27,7 +27,7 @@ struct ProbeRecorder: Sendable {
         switch event.kind {
         case .added: self.add(event.probe)
         case .finished(let outcome): self.record(outcome, of: event.probe)
-        case .overrun: self.overruns[StringLabel(event.probe)].add()
+        case .overrun: self.overruns[TextLabels(event.probe)].add()
         case .removed: self.remove(event.probe)
         }
     }
@@ -36,34 +36,33 @@ struct ProbeRecorder: Sendable {
     private func add(_ probe: String) {
         for result in ProbeEvent.Result.allCases { self.runs[TextLabels(probe, result.label)].add(0) }
         for party in FaultParty.allCases { self.failures[TextLabels(probe, party.label)].add(0) }
-        self.overruns[StringLabel(probe)].add(0)
-        _ = self.durations[StringLabel(probe)]
+        self.overruns[TextLabels(probe)].add(0)
+        _ = self.durations[TextLabels(probe)]
     }
 
     private func record(_ outcome: ProbeEvent.Outcome, of probe: String) {
-        let name = StringLabel(probe)
+        let name = TextLabels(probe)
         self.runs[TextLabels(probe, outcome.result.label)].add()
         if let expiry = outcome.certificateExpiry { self.certificateExpiry[name].set(expiry.seconds) }
         if let uptime = outcome.uptime { self.uptime[name].set(uptime) }
         // What was known of the target stays until something else is.
         guard outcome.result != .inconclusive else { return }
         self.durations[name].observe(outcome.duration)
-        self.success[name].set(outcome.result == .success ? 1 : 0)
+        self.success[name].set(outcome.result == .success ? 1.0 : 0)
         let failure = outcome.failure
         let info = failure.map { TextLabels(probe, $0.reason, $0.party.label) }
         self.failureInfo.removeAll { $0.values.first == probe && $0 != info }
         if let failure, let info {
             self.failures[TextLabels(probe, failure.party.label)].add()
-            self.failureInfo[info].set(1)
+            self.failureInfo[info].set(1.0)
         }
     }
 
     private func remove(_ probe: String) {
-        let name = StringLabel(probe)
-        for family in [self.runs, self.failures] { family.removeAll { $0.values.first == probe } }
-        self.failureInfo.removeAll { $0.values.first == probe }
-        for family in [self.success, self.uptime, self.certificateExpiry] { family.removeAll { $0 == name } }
-        self.overruns.removeAll { $0 == name }
-        self.durations.removeAll { $0 == name }
+        let counters = [self.runs, self.failures, self.overruns]
+        let gauges = [self.success, self.failureInfo, self.uptime, self.certificateExpiry]
+        for family in counters { family.removeAll { $0.values.first == probe } }
+        for family in gauges { family.removeAll { $0.values.first == probe } }
+        self.durations.removeAll { $0.values.first == probe }
     }
 }

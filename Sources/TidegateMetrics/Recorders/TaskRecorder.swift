@@ -5,11 +5,11 @@ struct TaskRecorder: Sendable {
     private let heldSeconds: FixedLabelFamily<HoldReason, Counter>
     private let submissions: FixedLabelFamily<TaskKind, Counter>
     private let resumes: Counter
-    private let suspends: TableFamily<Label1<TaskEvent.SuspendReason>, Counter>
+    private let suspends: TableFamily<TaskEvent.SuspendReason, Counter>
     private let holds: FixedLabelFamily<HoldReason, Counter>
-    private let completions: FixedLabelFamily<CompletionKey, Counter>
+    private let completions: FixedLabelFamily<Label2<TaskKind, TaskOutcome>, Counter>
     private let failures: TableFamily<Label2<TaskFailure, FaultParty>, Counter>
-    private let durations: TableFamily<CompletionKey, Histogram>
+    private let durations: TableFamily<Label2<TaskKind, TaskOutcome>, Histogram>
     // Nil if nobody revises parties.
     private let unsettled: UnsettledFailures?
 
@@ -24,7 +24,7 @@ struct TaskRecorder: Sendable {
         self.submissions = registry.adding(FixedLabelFamily(Catalogue.taskSubmissions))
         self.resumes = registry.counter(Catalogue.taskResumes)
         self.suspends = registry.adding(
-            TableFamily(Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases.map(Label1.init)))
+            TableFamily(Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases))
         self.holds = registry.adding(FixedLabelFamily(Catalogue.taskHolds))
         self.completions = registry.adding(FixedLabelFamily(Catalogue.taskCompletions))
         self.failures = registry.adding(TableFamily(Catalogue.taskFailures, from: TaskRecorder.likelyFailures))
@@ -53,17 +53,17 @@ struct TaskRecorder: Sendable {
 
     func resumed() { self.resumes.add() }
 
-    func suspended(_ reason: TaskEvent.SuspendReason) { self.suspends[Label1(reason)].add() }
+    func suspended(_ reason: TaskEvent.SuspendReason) { self.suspends[reason].add() }
 
     func held(_ reason: HoldReason) { self.holds[reason].add() }
 
     func released(_ reason: HoldReason, after duration: Duration) { self.heldSeconds[reason].add(duration) }
 
     func completed(_ result: TaskResult, _ source: Exemplar.Source, at moment: MonotonicTime) {
-        let key = CompletionKey(kind: result.kind, outcome: result.outcome)
+        let key = Label2(result.kind, result.outcome)
         self.completions[key].add()
         self.durations[key].observe(result.duration, from: source)
-        guard key.outcome == .failure else { return }
+        guard key.second == .failure else { return }
         let (failure, party) = (result.failure ?? .internal, result.attribution?.party ?? .unknown)
         if let unsettled = self.unsettled, result.attribution?.silence != nil,
             unsettled.add(

@@ -13,17 +13,19 @@ protocol Family: Sendable {
     func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs)
 }
 
-/// A metric whose labels have few values, all of which exist from the start.
-final class FixedLabelFamily<Key: FixedLabelKey, Child: MetricChild>: Family {
+/// A metric whose labels have few values, whose children all exist from the start: finding one costs no hash, and no
+/// lock.
+final class FixedLabelFamily<Key: LabelKey & CaseIterable, Child: MetricChild>: Family {
     let definition: MetricDefinition
+    private let keys = Array(Key.allCases)
     private let children: [Child]
 
     init(_ definition: MetricDefinition) {
         self.definition = definition
-        self.children = Key.allKeys.map { Child(definition, values: $0.values) }
+        self.children = Key.allCases.map { Child(definition, values: $0.values) }
     }
 
-    subscript(key: Key) -> Child { self.children[key.ordinal] }
+    subscript(key: Key) -> Child { self.children[self.keys.firstIndex(of: key) ?? 0] }
 
     func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         for child in self.children { child.write(to: &output) }
