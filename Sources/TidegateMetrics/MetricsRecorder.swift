@@ -56,7 +56,23 @@ package final class MetricsRecorder: Sendable {
 
     /// Takes an event; never blocks.
     package func record(_ event: Event) {
-        self.record(event.payload, at: event.time, event.moment)
+        self.bus.record(event.payload.topic)
+        switch event.payload {
+        case .path(let path): self.reachability.record(path, at: event.time, event.moment)
+        case .targetCheck(let check): self.targets.record(check)
+        case .netlink(let netlink): self.netlink.record(netlink)
+        case .task(let task):
+            let source = Exemplar.Source(task: task.id, trace: task.trace, time: event.time)
+            self.record(task.kind, of: source, kind: task.taskKind, at: event.moment)
+        case .session(.poolReplaced): self.attempts.poolReplaced()
+        case .session(.attributionRevised(let task, attempt: _, from: _, let party)):
+            self.tasks.revised(task, to: party)
+        case .probe(let probe): self.probes.record(probe)
+        case .daemon(let daemon):
+            self.daemon.record(daemon, at: event.time)
+            if case .stopping = daemon { self.tasks.settle(at: nil) }
+        case .link, .session, .connection: break
+        }
     }
 
     /// The exposition of all families, or of those in `choice`.
@@ -71,39 +87,6 @@ package final class MetricsRecorder: Sendable {
     package func samples(of inputs: ScrapeInputs) -> [MetricSample] {
         self.tasks.settle(at: inputs.now)
         return self.registry.samples(of: inputs)
-    }
-
-    private func record(_ payload: Event.Payload, at time: WallTime, _ moment: MonotonicTime) {
-        switch payload {
-        case .path(let path):
-            self.bus.record(.path)
-            self.reachability.record(path, at: time, moment)
-        case .targetCheck(let check):
-            self.bus.record(.path)
-            self.targets.record(check)
-        case .link: self.bus.record(.link)
-        case .netlink(let netlink):
-            self.bus.record(.netlink)
-            self.netlink.record(netlink)
-        case .task(let task):
-            self.bus.record(.task)
-            let source = Exemplar.Source(task: task.id, trace: task.trace, time: time)
-            self.record(task.kind, of: source, kind: task.taskKind, at: moment)
-        case .session(let session):
-            self.bus.record(.session)
-            self.attempts.record(session)
-            if case .attributionRevised(let task, attempt: _, from: _, let party) = session {
-                self.tasks.revised(task, to: party)
-            }
-        case .probe(let probe):
-            self.bus.record(.probe)
-            self.probes.record(probe)
-        case .connection: self.bus.record(.connection)
-        case .daemon(let daemon):
-            self.bus.record(.daemon)
-            self.daemon.record(daemon, at: time)
-            if case .stopping = daemon { self.tasks.settle(at: nil) }
-        }
     }
 
     @inline(__always)
@@ -125,13 +108,10 @@ package final class MetricsRecorder: Sendable {
         case .retriesExhausted(let reason): self.attempts.exhausted(reason)
         case .restarted: self.attempts.restarted()
         case .refetched(let bytes): self.attempts.refetched(bytes)
-        case .completed(let result): self.completed(result, of: source, at: moment)
+        case .completed(let result):
+            self.tasks.completed(result, source, at: moment)
+            self.attempts.completed(result)
         case .attemptStarted, .responseHead, .continued, .moved, .moveFailed: break
         }
-    }
-
-    private func completed(_ result: TaskResult, of source: Exemplar.Source, at moment: MonotonicTime) {
-        self.tasks.completed(result, source, at: moment)
-        self.attempts.completed(result)
     }
 }

@@ -67,14 +67,7 @@ struct AttemptRecorder: Sendable {
         if result.attempts > 1 { self.retries.successes.add() }
     }
 
-    func record(_ event: SessionEvent) {
-        switch event {
-        case .poolReplaced: self.epochs.add()
-        case .invalidated, .circuitOpened, .circuitClosed, .attributionRevised, .restoredTasksEnded,
-            .storedResponseDropped, .reset:
-            break
-        }
-    }
+    func poolReplaced() { self.epochs.add() }
 }
 
 /// The metrics by host, if hosts are labelled.
