@@ -49,8 +49,9 @@ struct LadderView {
                 let reading = entry.reading
                 let family = entry.family.map { "<b class=\"family\">\($0.name)</b> " } ?? ""
                 let values = reading.values.map { "<span>\(HTML.escaped($0))</span>" }.joined()
+                let (mark, label) = reading.status.sign
                 return "<div class=\"reading \(reading.status.rawValue)\"><span class=\"mark\" role=\"img\" "
-                    + "aria-label=\"\(reading.status.label)\">\(reading.status.mark)</span>"
+                    + "aria-label=\"\(label)\">\(mark)</span>"
                     + "<p>\(family)\(values)</p></div>"
             }
             return "<li><h3>\(HTML.escaped(step.rung.title))</h3>\(readings.joined())</li>"
@@ -73,26 +74,25 @@ struct LadderView {
     }
 
     private func reading(of report: RungReport, _ family: ReachabilityStatus.Family) -> Reading {
+        let evidence = Array(report.evidence.prefix(2))
         switch report.status {
         case .ok:
-            Reading(
-                status: .ok,
-                values: Array(report.evidence.prefix(2))
-                    + (report.basis == .implied ? ["follows from what works above it"] : []))
+            let basis = report.basis == .implied ? ["follows from what works above it"] : []
+            return Reading(status: .ok, values: evidence + basis)
         case .bad:
             if report.reason?.isLackOfConfiguration ?? false, self.status.isSetUp(besides: family.family) {
-                Reading(status: .absent, values: [report.reason?.description ?? "not configured"])
-            } else {
-                Reading(
-                    status: .bad,
-                    values: report.evidence.isEmpty
-                        ? [report.reason?.description(ofLink: report.link) ?? "fails"]
-                        : Array(report.evidence.prefix(2)))
+                return Reading(.absent, report.reason?.description ?? "not configured")
             }
-        case .unknown: Reading(status: .unchecked, values: [report.evidence.first ?? "not checked"])
-        case .notApplicable: Reading(status: .absent, values: Array(report.evidence.prefix(1)))
+            guard evidence.isEmpty else { return Reading(status: .bad, values: evidence) }
+            return Reading(.bad, report.reason?.description(ofLink: report.link) ?? "fails")
+        case .unknown: return Reading(.unchecked, evidence.first ?? "not checked")
+        case .notApplicable: return Reading(status: .absent, values: Array(evidence.prefix(1)))
         }
     }
+}
+
+extension LadderView.Reading {
+    init(_ status: LadderView.Status, _ value: String) { self.init(status: status, values: [value]) }
 }
 
 extension ReachabilityStatus {
@@ -113,21 +113,12 @@ extension UnreachableReason {
 }
 
 extension LadderView.Status {
-    fileprivate var mark: String {
+    fileprivate var sign: (mark: String, label: String) {
         switch self {
-        case .ok: "✓"
-        case .bad: "✕"
-        case .unchecked: "?"
-        case .absent: "–"
-        }
-    }
-
-    fileprivate var label: String {
-        switch self {
-        case .ok: "works"
-        case .bad: "fails"
-        case .unchecked: "not checked"
-        case .absent: "does not apply"
+        case .ok: ("✓", "works")
+        case .bad: ("✕", "fails")
+        case .unchecked: ("?", "not checked")
+        case .absent: ("–", "does not apply")
         }
     }
 }
@@ -135,18 +126,6 @@ extension LadderView.Status {
 extension Rung {
     /// The rung as a heading.
     fileprivate var title: String {
-        switch self {
-        case .monitor: "Kernel"
-        case .interface: "Interface"
-        case .carrier: "Carrier"
-        case .address: "Address"
-        case .route: "Route"
-        case .gateway: "Gateway"
-        case .dns: "Resolver"
-        case .internet: "Internet"
-        case .tcp: "TCP"
-        case .tls: "TLS"
-        case .http: "HTTP"
-        }
+        [.monitor: "Kernel", .dns: "Resolver"][self] ?? self.rawValue.prefix(1).uppercased() + self.rawValue.dropFirst()
     }
 }
