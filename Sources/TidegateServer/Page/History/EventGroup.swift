@@ -48,9 +48,13 @@ struct EventGroup: Sendable {
     static func all(of record: HistoryRecord) -> [EventGroup] {
         let lost = record.requests.slices.flatMap { $0.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
         let network = (record.lines.filter { $0.rank < .other } + lost).sorted { $0.time < $1.time }
+        let failures = record.requests.slices.flatMap(\.failures).filter { !$0.isPathLoss }
+        let others = record.lines.filter { $0.rank == .other }
         let groups =
-            self.outages(among: network) + self.failures(in: record)
-            + self.repeats(of: record.lines.filter { $0.rank == .other })
+            self.outages(among: network)
+            + self.merged(failures.map { (EventLine(failed: $0), $0.count, $0.last) }) {
+                $0.text == $1.text && $0.party == $1.party && $0.subject == $1.subject
+            } + self.merged(others.map { ($0, 1, $0.time) }) { $0.text == $1.text && $0.task == $1.task }
         return groups.sorted { ($0.last, $0.cause.rank.rawValue) > ($1.last, $1.cause.rank.rawValue) }
     }
 
@@ -107,37 +111,19 @@ struct EventGroup: Sendable {
         return isKnown
     }
 
-    // MARK: Failures
+    // MARK: Repetitions
 
-    private static func failures(in record: HistoryRecord) -> [EventGroup] {
-        var groups: [(failure: RequestSlice.Failure, group: EventGroup)] = []
-        for failure in record.requests.slices.flatMap(\.failures) where !failure.isPathLoss {
-            let known = groups.lastIndex { $0.failure.isSame(as: failure) }
-            if let known, failure.first.since(groups[known].group.last) <= self.repeatLimit {
-                groups[known].group.count += failure.count
-                groups[known].group.last = failure.last
-                groups[known].group.begin = failure.last
-            } else {
-                var group = EventGroup([EventLine(failed: failure)], first: failure.first)
-                (group.count, group.last, group.begin) = (failure.count, failure.last, failure.last)
-                groups.append((failure, group))
-            }
-        }
-        return groups.map(\.group)
-    }
-
-    // MARK: Others
-
-    private static func repeats(of lines: [EventLine]) -> [EventGroup] {
+    /// Groups of lines that say the same as one before them that is not long ago.
+    private static func merged(
+        _ lines: [(line: EventLine, count: Int, last: WallTime)], where isSame: (EventLine, EventLine) -> Bool
+    ) -> [EventGroup] {
         var groups: [EventGroup] = []
-        for line in lines {
-            let known = groups.lastIndex { $0.cause.text == line.text && $0.cause.task == line.task }
-            if let known, line.time.since(groups[known].last) <= self.repeatLimit {
-                groups[known].count += 1
-                (groups[known].last, groups[known].begin) = (line.time, line.time)
-            } else {
-                groups.append(EventGroup([line], first: line.time))
-            }
+        for (line, count, last) in lines {
+            let known = groups.lastIndex { isSame($0.cause, line) && line.time.since($0.last) <= self.repeatLimit }
+            if known == nil { groups.append(EventGroup([line], first: line.time)) }
+            let place = known ?? groups.count - 1
+            groups[place].count = (known == nil ? 0 : groups[place].count) + count
+            (groups[place].last, groups[place].begin) = (last, last)
         }
         return groups
     }
