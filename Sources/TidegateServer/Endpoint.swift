@@ -99,13 +99,11 @@ package final class Endpoint: Sendable {
         // Hummingbird's server without its `Application`: that one ends with its Swift task, and a cancelled server
         // drops connections that it has accepted (see `ServerShutdown`).
         let server = Server(
-            childChannelSetup: BoundedServerChannel(
-                base: TLSServerChannel(
-                    base: HTTP1Channel(
-                        responder: { try await self.respond(to: $0, with: $1, on: $2, hosts: hosts) },
-                        configuration: self.configuration.channel(slots: self.slots)),
-                    access: self.access),
-                table: ConnectionTable(limit: self.connectionLimit),
+            childChannelSetup: EndpointChannel(
+                base: HTTP1Channel(
+                    responder: { try await self.respond(to: $0, with: $1, on: $2, hosts: hosts) },
+                    configuration: self.configuration.channel(slots: self.slots)),
+                access: self.access, table: ConnectionTable(limit: self.connectionLimit),
                 requestTimeout: self.configuration.requestTimeout),
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 128),

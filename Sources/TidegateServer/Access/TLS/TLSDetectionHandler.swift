@@ -1,5 +1,3 @@
-internal import HummingbirdCore
-internal import Logging
 internal import NIOCore
 
 /// Keeps the first bytes of a connection until the access policy is known, then passes them on, decrypted if the policy
@@ -100,26 +98,5 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let response = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
         context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: response)), promise: nil)
         context.close(promise: nil)
-    }
-}
-
-/// A server's child channel that decrypts connections if the access policy says so.
-struct TLSServerChannel<Base: ServerChildChannel>: ServerChildChannel {
-    let base: Base
-    /// Knows the policy; nil leaves every connection plain.
-    let access: AccessController?
-
-    // Set up synchronously: NIO drops a connection whose setup still waits when its server stops.
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-        guard let access = self.access else { return self.base.setup(channel: channel, logger: logger) }
-        return channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(TLSDetectionHandler(access))
-        }.flatMap {
-            self.base.setup(channel: channel, logger: logger)
-        }
-    }
-
-    func handle(value: Base.Value, logger: Logger) async {
-        await self.base.handle(value: value, logger: logger)
     }
 }
