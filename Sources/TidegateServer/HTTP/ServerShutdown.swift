@@ -30,64 +30,42 @@ final class ServerShutdown: Sendable {
     init(gracePeriod: Duration = .milliseconds(500)) { self.gracePeriod = gracePeriod }
 
     /// To be called when the server listens.
-    func didStartListening() {
-        let close = self.state.withLock { state in
-            state.isListening = true
-            return state.dueClose
-        }
-        close?()
-    }
+    func didStartListening() { self.change { $0.isListening = true } }
 
     /// Stops the server.
-    func begin() {
-        let close = self.state.withLock { state in
-            state.isRequested = true
-            return state.dueClose
-        }
-        close?()
-    }
+    func begin() { self.change { $0.isRequested = true } }
 
     /// Runs the server until it ends, or until the Swift task is cancelled.
     func run<Child: ServerChildChannel>(_ server: Server<Child>) async throws {
         // Unstructured tasks: they must not be cancelled with this one.
         let serving = Task { try await server.run() }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let first = FirstResult(continuation)
-                Task { first.resume(with: await serving.result) }
-                self.setClose {
-                    Task { try? await server.shutdownGracefully() }
-                    Task {
-                        try? await ContinuousClock().sleep(for: self.gracePeriod)
-                        serving.cancel()
-                        // A response that ignores its cancellation is abandoned.
-                        try? await ContinuousClock().sleep(for: .milliseconds(250))
-                        first.resume(with: .failure(CancellationError()))
-                    }
-                }
+        let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
+        Task { result.yield(await serving.result) }
+        let close: @Sendable () -> Void = {
+            Task { try? await server.shutdownGracefully() }
+            Task {
+                try? await ContinuousClock().sleep(for: self.gracePeriod)
+                serving.cancel()
+                // A response that ignores its cancellation is abandoned.
+                try? await ContinuousClock().sleep(for: .milliseconds(250))
+                result.yield(.failure(CancellationError()))
             }
+        }
+        self.change { $0.close = close }
+        let first = Task { await results.first { _ in true } }
+        try await withTaskCancellationHandler {
+            try await first.value?.get()
         } onCancel: {
             self.begin()
         }
     }
 
-    private func setClose(_ close: @escaping @Sendable () -> Void) {
-        let due = self.state.withLock { state in
-            state.close = close
+    private func change(_ body: (inout State) -> Void) {
+        let close = self.state.withLock { state in
+            body(&state)
             return state.dueClose
         }
-        due?()
-    }
-}
-
-/// Resumes a continuation with the first of several results.
-private final class FirstResult: Sendable {
-    private let continuation: Mutex<CheckedContinuation<Void, any Error>?>
-
-    init(_ continuation: CheckedContinuation<Void, any Error>) { self.continuation = Mutex(continuation) }
-
-    func resume(with result: Result<Void, any Error>) {
-        self.continuation.withLock { $0.take() }?.resume(with: result)
+        close?()
     }
 }
 
