@@ -72,7 +72,11 @@ struct SessionControl: TaskControl {
         let ended = try await self.list(.ended(atMost: SessionControl.finishedTasksLimit))
         let live = self.session.allTasks
         let ids = Set(live.map(\.id))
-        let known = live.map { KnownTask.live($0) } + ended.filter { !ids.contains($0.id) }.map { .ended($0) }
+        let known =
+            live.map { task in KnownTask(id: task.id, name: task.request.options.name) { task.info } }
+            + ended.filter { !ids.contains($0.id) }.map { task in
+                KnownTask(id: task.id, name: task.name) { TaskInfo(task) }
+            }
         let slice = TaskSlice(of: known, after: after, atMost: limit, id: \.id, make: { $0 })
         var kept = Dictionary(ended.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for task in try await self.list(.among(slice.tasks.map(\.id))) { kept[task.id] = task }
@@ -83,34 +87,14 @@ struct SessionControl: TaskControl {
         }
         return slice.map { task in
             let next = task.name.flatMap { newest[$0] == task.id ? runs[$0] : nil }
-            return self.annotated(TaskDocument(task.info, kept[task.id]), task.id, nextRun: next)
+            return self.annotated(TaskDocument(task.info(), kept[task.id]), task.id, nextRun: next)
         }
     }
 
-    private enum KnownTask {
-        case live(TransferTask)
-        case ended(JournaledTaskSummary)
-
-        var id: TaskID {
-            switch self {
-            case .live(let task): task.id
-            case .ended(let task): task.id
-            }
-        }
-
-        var name: String? {
-            switch self {
-            case .live(let task): task.request.options.name
-            case .ended(let task): task.name
-            }
-        }
-
-        var info: TaskInfo {
-            switch self {
-            case .live(let task): task.info
-            case .ended(let task): TaskInfo(task)
-            }
-        }
+    private struct KnownTask: Sendable {
+        let id: TaskID
+        let name: String?
+        let info: @Sendable () -> TaskInfo
     }
 
     /// The document with what only the daemon knows: whose failure it was, and what comes next.
