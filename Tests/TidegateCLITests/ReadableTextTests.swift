@@ -53,7 +53,7 @@ enum ReadableText {
             let line = LogLine(time: "now", level: "info", message: record.message, fields: fields)
             for (name, value) in fields where ["reason", "party", "from", "to"].contains(name) {
                 #expect(self.names(in: value.description) == [], "\(line.text(in: .logfmt))")
-                if case .word(let code, _) = value { codes.insert(code) }
+                if case .string(let code) = value.json, code != value.description { codes.insert(code) }
             }
         }
         #expect(codes.isSuperset(of: ["noCarrier", "theirs"]), "events with reasons and parties were among them")

@@ -37,16 +37,17 @@ extension EventProjection.Value {
     /// The value as it stands in a line; nil for what is not known.
     fileprivate var logValue: LogValue? {
         switch self {
-        case .text(let text): text.map { .text($0) }
-        case .word(let code?, let text?): .word(code, text)
+        case .text(let text): text.map { LogValue($0) }
+        // Words for people in logfmt, and the name in JSON.
+        case .word(let code?, let text?): LogValue(text, json: .string(code))
         case .word: nil
-        case .url(let url): .text(URLRedaction().text(of: url))
-        case .integer(let number): number.map { .integer($0) }
-        case .number(let number): number.map { .number($0) }
-        case .flag(let flag): .flag(flag)
-        case .duration(let duration): duration.map { .duration($0) }
-        case .systemError(let number): .text(TextFile.errorMessage(number))
-        case .json(let value): .text("\(value)")
+        case .url(let url): LogValue(URLRedaction().text(of: url))
+        case .integer(let number): number.map { LogValue("\($0)", json: .integer($0)) }
+        case .number(let number): number.map { LogValue("\($0)", json: .number($0)) }
+        case .flag(let flag): LogValue("\(flag)", json: .bool(flag))
+        case .duration(let duration): duration.map { LogValue("\(DurationText($0))", json: .seconds($0)) }
+        case .systemError(let number): LogValue(TextFile.errorMessage(number))
+        case .json(let value): LogValue("\(value)")
         }
     }
 }

@@ -62,7 +62,7 @@ struct LogLine: Sendable {
     /// The line in `format`, without a line end.
     func text(in format: LogFormat) -> String {
         let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
-        let pairs = fixed.map { (name: $0.0, value: LogValue.text($0.1)) } + self.fields
+        let pairs = fixed.map { (name: $0.0, value: LogValue($0.1)) } + self.fields
         return switch format {
         case .logfmt: pairs.map { "\($0.name)=\(LogfmtText.quoted($0.value.description))" }.joined(separator: " ")
         case .json: JSONValue.object(pairs.map { JSONValue.Member($0.name, $0.value.json) }).description
@@ -71,48 +71,28 @@ struct LogLine: Sendable {
 }
 
 /// The value of a field of the log: text in logfmt, in JSON a number or a flag if it is one.
-enum LogValue: Sendable, Hashable, CustomStringConvertible {
-    case text(String)
-    /// A reason or a party: its words in logfmt, which people read, and its name in JSON.
-    case word(String, String)
-    case integer(Int64)
-    case number(Double)
-    case flag(Bool)
-    /// In JSON a number of seconds.
-    case duration(Duration)
+struct LogValue: Sendable, Hashable, CustomStringConvertible {
+    let description: String
+    let json: JSONValue
 
-    var description: String {
-        switch self {
-        case .text(let text), .word(_, let text): text
-        case .integer(let number): "\(number)"
-        case .number(let number): "\(number)"
-        case .flag(let flag): "\(flag)"
-        case .duration(let duration): "\(DurationText(duration))"
-        }
-    }
-
-    var json: JSONValue {
-        switch self {
-        case .text(let text), .word(let text, _): .string(text)
-        case .integer(let number): .integer(number)
-        case .number(let number): .number(number)
-        case .flag(let flag): .bool(flag)
-        case .duration(let duration): .seconds(duration)
-        }
+    /// A value that JSON has as `json`, or else as the same text.
+    init(_ description: String, json: JSONValue? = nil) {
+        self.description = description
+        self.json = json ?? .string(description)
     }
 
     /// The value of a logger's metadata, which keeps its type if it is a number or a flag.
     init(_ value: Logger.MetadataValue) {
         guard case .stringConvertible(let value) = value else {
-            self = .text("\(value)")
+            self.init("\(value)")
             return
         }
         switch value {
         case let value as LogValue: self = value
-        case let number as Int: self = .integer(Int64(number))
-        case let number as UInt64: self = .integer(Int64(clamping: number))
-        case let flag as Bool: self = .flag(flag)
-        default: self = .text("\(value)")
+        case let number as Int: self.init("\(number)", json: .integer(Int64(number)))
+        case let number as UInt64: self.init("\(Int64(clamping: number))", json: .integer(Int64(clamping: number)))
+        case let flag as Bool: self.init("\(flag)", json: .bool(flag))
+        default: self.init("\(value)")
         }
     }
 }

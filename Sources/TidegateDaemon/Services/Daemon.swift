@@ -86,7 +86,7 @@ package struct Daemon: Sendable {
         let (level, format) = (self.settings.logLevel.level, self.settings.logFormat)
         let output = LogOutput(descriptor: STDERR_FILENO, time: time) { count in
             LineLogHandler(logLevel: level, format: format, time: time, write: { _ in })
-                .line(.warning, "log lines dropped", [("count", .integer(Int64(count)))])
+                .line(.warning, "log lines dropped", [("count", LogValue("\(count)", json: .integer(Int64(count))))])
         }
         do {
             try output.start()
@@ -101,10 +101,6 @@ package struct Daemon: Sendable {
         defer { dependencies.watchdog.cancel() }
         do {
             try await self.services(dependencies).run()
-        } catch let error as EndpointError {
-            throw .resource(error.description)
-        } catch let error as ControlError {
-            throw .resource(error.description)
         } catch is CancellationError {
             // The graceful shutdown took too long, and the remaining services were cancelled.
             logger.warning("graceful shutdown timed out, services were cancelled")
@@ -160,6 +156,14 @@ package struct Daemon: Sendable {
         let watchdog: ShutdownWatchdog
         let notes: AttemptNotes
         let bodies: KeptBodies
+
+        /// Says that the daemon is stopping, before any service stops.
+        func stop() {
+            self.watchdog.start()
+            self.monitor.bus.publish(.daemon(.stopping))
+            // Until the session is invalidated, an attempt that started would only be cancelled.
+            self.monitor.session.holdAll()
+        }
     }
 
     // Services stop in reverse order: control socket, scheduler, remote write, endpoint, monitor, journal, log.
@@ -192,9 +196,11 @@ package struct Daemon: Sendable {
             ShutdownService { await monitor.stop() },
             EndpointService(endpoint: endpoint, probes: probes, web: self.web, logger: logger),
         ]
-        services += try RemoteWriteService.all(
-            self.configuration.remoteWriteConfiguration(settings: self.settings), monitor: monitor,
-            endpoint: endpoint, time: time, logger: logger)
+        if let configuration = self.configuration.remoteWriteConfiguration(settings: self.settings, logger: logger) {
+            let writer = try RemoteWriter(configuration, monitor: monitor, endpoint: endpoint, time: time)
+            // Before the monitor stops, so that the last samples are not those of a stopped monitor.
+            services.append(ShutdownService { await writer.stop() })
+        }
         services += [
             ReloadService(hangups: self.hangups, reloader: reloader, logger: logger),
             ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
@@ -204,7 +210,11 @@ package struct Daemon: Sendable {
         if let journal = dependencies.journal {
             services.append(self.controlService(dependencies, journal, scheduler, policies))
         }
-        services.append(StopService(bus: bus, session: monitor.session, watchdog: dependencies.watchdog))
+        services.append(ShutdownService { dependencies.stop() })
+        return Self.group(of: services)
+    }
+
+    private static func group(of services: [any Service]) -> ServiceGroup {
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
             // Its own log would show each service with everything in it, secrets of the configuration included.

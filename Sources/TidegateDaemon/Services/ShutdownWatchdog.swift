@@ -59,21 +59,6 @@ struct ShutdownService: Service {
     }
 }
 
-/// Publishes that the daemon is stopping, before any other service stops, holds its tasks, and starts the watchdog.
-struct StopService: Service {
-    let bus: EventBus
-    let session: Session
-    let watchdog: ShutdownWatchdog
-
-    func run() async throws {
-        try? await gracefulShutdown()
-        self.watchdog.start()
-        self.bus.publish(.daemon(.stopping))
-        // Until the session is invalidated, an attempt that started would only be cancelled.
-        self.session.holdAll()
-    }
-}
-
 /// Runs the scheduled tasks until shutdown, which cancels them.
 struct ScheduleService: Service {
     let scheduler: Scheduler

@@ -1,51 +1,28 @@
 internal import Glibc
 internal import HTTPTypes
 internal import Logging
-internal import ServiceLifecycle
 internal import Synchronization
 internal import Tidegate
 internal import TidegateServer
 internal import TidegateStore
 
-/// Sends samples to a receiver while the daemon runs; unsent samples stay on disk for the next start.
-struct RemoteWriteService: Service {
-    let writer: RemoteWriter
-
-    /// The service; empty without a receiver.
-    static func all(
-        _ configuration: RemoteWriteConfiguration?, monitor: Monitor, endpoint: Endpoint, time: any TimeSource,
-        logger: Logger
-    ) throws -> [any Service] {
-        guard var configuration else { return [] }
-        let secrets = RemoteWriteSecrets(configuration.secrets) { message in
-            logger.warning("remote write keeps its last secrets", metadata: ["error": "\(message)"])
-        }
-        configuration.secrets = { secrets.current() }
-        return [try RemoteWriteService(configuration, monitor: monitor, endpoint: endpoint, time: time)]
-    }
-
-    /// Starts sending the samples that `endpoint` exposes.
-    private init(
+extension RemoteWriter {
+    /// Starts sending the samples that `endpoint` exposes; unsent samples stay on disk for the next start.
+    convenience init(
         _ configuration: RemoteWriteConfiguration, monitor: Monitor, endpoint: Endpoint, time: any TimeSource
     ) throws(TaskError) {
         let bus = monitor.bus
-        self.writer = try RemoteWriter(
+        try self.init(
             configuration,
             dependencies: .init(
                 paths: monitor.reachability, resolver: Monitor.systemResolver(time: time), time: time,
                 collect: { endpoint.samples() }, onEvent: { bus.publish(.daemon(.remoteWrite($0))) }))
     }
-
-    func run() async throws {
-        // Before the monitor stops, so that the last samples are not those of a stopped monitor.
-        try? await gracefulShutdown()
-        await self.writer.stop()
-    }
 }
 
 extension Configuration {
     /// The writer's configuration; nil without a receiver.
-    func remoteWriteConfiguration(settings: DaemonSettings) -> RemoteWriteConfiguration? {
+    func remoteWriteConfiguration(settings: DaemonSettings, logger: Logger) -> RemoteWriteConfiguration? {
         let section = self.remoteWrite
         guard let url = section.url else { return nil }
         var configuration = RemoteWriteConfiguration(
@@ -56,7 +33,10 @@ extension Configuration {
         configuration.userAgent = "tidegate/\(settings.version)"
         configuration.proxy = self.transfers.session.proxy
         configuration.tls = ServerTrustPolicy(caFile: section.certificateFile ?? self.transfers.session.tls.caFile)
-        configuration.secrets = { section.secrets }
+        let secrets = RemoteWriteSecrets({ section.secrets }) { message in
+            logger.warning("remote write keeps its last secrets", metadata: ["error": "\(message)"])
+        }
+        configuration.secrets = { secrets.current() }
         return configuration
     }
 }
