@@ -1,5 +1,6 @@
 import Testing
 import TidegateCEL
+import TidegateCore
 
 struct RegularExpressionTests {
     private static func found(_ pattern: String, _ text: String) throws -> String? {
@@ -23,8 +24,8 @@ struct RegularExpressionTests {
 
     @Test("A pattern that is none is quoted with the reason")
     func malformed() {
-        #expect(throws: RegularExpressionError.self) { try RegularExpression(":[") }
-        do throws(RegularExpressionError) {
+        #expect(throws: TextError.self) { try RegularExpression(":[") }
+        do throws(TextError) {
             _ = try RegularExpression("a(b")
         } catch {
             #expect(error.description == "\"a(b\" is no regular expression: missing ): a(b")

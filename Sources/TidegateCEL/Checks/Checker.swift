@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// Finds what names and functions mean, and refuses what cannot be right for any values.
 struct Checker {
     /// An expression and its type.
@@ -150,7 +152,7 @@ struct Checker {
     }
 
     private static func pattern(_ bytes: [UInt8], at offset: Int) throws(CELError) -> RegularExpression {
-        do throws(RegularExpressionError) {
+        do throws(TextError) {
             return try RegularExpression(String(decoding: bytes, as: UTF8.self))
         } catch {
             throw CELError(error.description, at: offset)

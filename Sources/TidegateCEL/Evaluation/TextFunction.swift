@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// The functions of strings, and `size()`.
 enum TextFunction {
     /// Patterns that are made while an expression is evaluated.
@@ -20,7 +22,7 @@ enum TextFunction {
             }
             // Its automaton is built anew each time.
             try budget.spend(part.count * 10)
-            do throws(RegularExpressionError) {
+            do throws(TextError) {
                 return .bool(try RegularExpression(String(decoding: part, as: UTF8.self)).matches(text))
             } catch {
                 throw CELError(error.description)

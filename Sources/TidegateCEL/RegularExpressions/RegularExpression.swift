@@ -1,5 +1,6 @@
 internal import CRE2
 internal import Synchronization
+package import TidegateCore
 
 /// A regular expression over bytes of UTF-8, as Go and Prometheus have them (RE2): a search takes time in proportion to
 /// the text, whatever the expression is.
@@ -10,8 +11,8 @@ package final class RegularExpression: Sendable {
 
     /// Compiles a pattern.
     ///
-    /// - Throws: ``RegularExpressionError``, which quotes the pattern and says what is wrong.
-    package init(_ pattern: String) throws(RegularExpressionError) {
+    /// - Throws: ``TextError``, which quotes the pattern and says what is wrong.
+    package init(_ pattern: String) throws(TextError) {
         self.pattern = pattern
         self.code = Mutex(try CompiledExpression.compile(pattern))
     }
@@ -33,14 +34,6 @@ extension RegularExpression: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(self.pattern) }
 }
 
-/// Why a text is no regular expression.
-package struct RegularExpressionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One clause without a final full stop, which quotes the pattern.
-    package let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
 /// The compiled form, which owns the expression of RE2 and never lends it.
 @safe struct CompiledExpression: ~Copyable {
     private let code: OpaquePointer
@@ -60,13 +53,13 @@ package struct RegularExpressionError: Error, Sendable, Hashable, CustomStringCo
 
     deinit { unsafe tg_re2_free(self.code) }
 
-    static func compile(_ pattern: String) throws(RegularExpressionError) -> CompiledExpression {
+    static func compile(_ pattern: String) throws(TextError) -> CompiledExpression {
         guard let code = unsafe tg_re2_new(pattern, pattern.utf8.count) else {
-            throw RegularExpressionError("out of memory")
+            throw TextError("out of memory")
         }
         guard let error = unsafe tg_re2_error(code) else { return unsafe CompiledExpression(code) }
         defer { unsafe tg_re2_free(code) }
-        throw RegularExpressionError("\"\(pattern)\" is no regular expression: \(unsafe String(cString: error))")
+        throw TextError("\"\(pattern)\" is no regular expression: \(unsafe String(cString: error))")
     }
 
     func matches(_ bytes: [UInt8]) -> Bool {

@@ -38,12 +38,12 @@ package final class ControlServer: Sendable {
     /// Serves until the Swift task is cancelled or a graceful shutdown begins.
     ///
     /// - Parameter whenListening: Called once, when the socket exists with its mode.
-    package func run(whenListening: @escaping @Sendable () -> Void = {}) async throws(ControlError) {
+    package func run(whenListening: @escaping @Sendable () -> Void = {}) async throws(TextError) {
         try self.socket.prepare()
         if let failure = await self.serve(whenListening: whenListening) { throw failure }
     }
 
-    private func serve(whenListening: @escaping @Sendable () -> Void) async -> ControlError? {
+    private func serve(whenListening: @escaping @Sendable () -> Void) async -> TextError? {
         let (socket, shutdown, listening) = (self.socket, ServerShutdown(), ListenResult())
         defer { socket.remove(listening.state.withLock { $0.identity }) }
         let server = Server(
@@ -55,7 +55,7 @@ package final class ControlServer: Sendable {
                 availableConnectionsDelegate: .maximum(128, logger: ServerContext.silentLogger)),
             onServerRunning: { _ in
                 // Until here the umask or the check of each peer has kept other users out.
-                do throws(ControlError) {
+                do throws(TextError) {
                     listening.state.withLock { $0.identity = socket.identity }
                     try socket.restrict()
                     whenListening()
@@ -71,7 +71,7 @@ package final class ControlServer: Sendable {
         } catch is CancellationError {
             return listening.state.withLock { $0.error }
         } catch {
-            return ControlError("cannot listen on the control socket \(self.socket.path): \(error)")
+            return TextError("cannot listen on the control socket \(self.socket.path): \(error)")
         }
     }
 
@@ -95,6 +95,6 @@ private final class ListenResult: Sendable {
     struct State {
         var identity: ControlSocketPath.Identity?
         /// Why the socket cannot be used.
-        var error: ControlError?
+        var error: TextError?
     }
 }

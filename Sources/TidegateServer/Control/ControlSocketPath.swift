@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import TidegateCore
 
 /// The path of a Unix socket in the file system.
 struct ControlSocketPath: Sendable {
@@ -7,10 +8,10 @@ struct ControlSocketPath: Sendable {
 
     /// Makes the directory for a new socket, and removes a socket on which no process listens any more.
     ///
-    /// - Throws: ``ControlError`` if a process listens there, or if another kind of file has the name.
-    func prepare() throws(ControlError) {
+    /// - Throws: ``TextError`` if a process listens there, or if another kind of file has the name.
+    func prepare() throws(TextError) {
         guard self.path.utf8.count < 108 else {
-            throw ControlError("the path of the control socket \(self.path) is longer than 107 bytes")
+            throw TextError("the path of the control socket \(self.path) is longer than 107 bytes")
         }
         try self.makeDirectory()
         guard let status = FileStatus(path: self.path, followsLinks: false) else {
@@ -18,16 +19,16 @@ struct ControlSocketPath: Sendable {
             return
         }
         guard status.isSocket else {
-            throw ControlError("\(self.path) exists and is not a socket")
+            throw TextError("\(self.path) exists and is not a socket")
         }
         guard !(try self.isLive()) else {
-            throw ControlError("another daemon listens on the control socket \(self.path)")
+            throw TextError("another daemon listens on the control socket \(self.path)")
         }
         guard unlink(self.path) == 0 || errno == ENOENT else { throw self.error(errno) }
     }
 
     /// Lets only the owner and the group connect.
-    func restrict() throws(ControlError) {
+    func restrict() throws(TextError) {
         guard chmod(self.path, 0o660) == 0 else { throw self.error(errno) }
     }
 
@@ -48,7 +49,7 @@ struct ControlSocketPath: Sendable {
         if let own, own == self.identity { unlink(self.path) }
     }
 
-    private func makeDirectory() throws(ControlError) {
+    private func makeDirectory() throws(TextError) {
         guard let slash = self.path.lastIndex(of: "/"), slash != self.path.startIndex else { return }
         let directory = String(self.path[..<slash])
         var made = directory.hasPrefix("/") ? "" : "."
@@ -58,7 +59,7 @@ struct ControlSocketPath: Sendable {
         }
     }
 
-    private func isLive() throws(ControlError) -> Bool {
+    private func isLive() throws(TextError) -> Bool {
         // Non-blocking: a daemon that is too busy to accept must not block this one.
         let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let descriptor = socket(AF_UNIX, Int32(kind), 0)
@@ -77,18 +78,10 @@ struct ControlSocketPath: Sendable {
         return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
-    private func error(_ code: Int32) -> ControlError {
+    private func error(_ code: Int32) -> TextError {
         let message = strerror(code).map { String(cString: $0) } ?? "error \(code)"
-        return ControlError("cannot listen on the control socket \(self.path): \(message)")
+        return TextError("cannot listen on the control socket \(self.path): \(message)")
     }
-}
-
-/// Why the control socket cannot be served.
-package struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One sentence that names the socket, without a final full stop.
-    package let description: String
-
-    init(_ description: String) { self.description = description }
 }
 
 /// What the kernel knows about a file (stat(2)).
@@ -107,19 +100,5 @@ struct FileStatus: Sendable {
         self.group = group
         self.device = device
         self.inode = inode
-    }
-}
-
-/// Groups of users (group(5)).
-enum UserGroup {
-    /// The name of a group; its number if it has none.
-    static func name(of id: UInt32) -> String {
-        var group = Glibc.group()
-        var buffer = [CChar](repeating: 0, count: 16 << 10)
-        var found: UnsafeMutablePointer<Glibc.group>?
-        guard getgrgid_r(id, &group, &buffer, buffer.count, &found) == 0, found != nil, let name = group.gr_name else {
-            return String(id)
-        }
-        return String(cString: name)
     }
 }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import NIOHTTP1
 package import TidegateCore
 
@@ -25,7 +26,7 @@ package struct ControlClient: Sendable {
         var tasks: [TaskDocument] = []
         var path = "/api/v1/tasks"
         while true {
-            let list = try await self.call(.GET, path).value(TaskList.self)
+            let list: TaskList = try await self.call(.GET, path).decoded().value
             tasks += list.tasks
             guard let next = list.next else { return tasks }
             path = "/api/v1/tasks?after=\(next)"
@@ -34,18 +35,18 @@ package struct ControlClient: Sendable {
 
     /// What the daemon knows of its configured targets and of the host.
     package func report() async throws(ControlClientError) -> DaemonReport {
-        try await self.call(.GET, "/api/v1/targets").value(DaemonReport.self)
+        try await self.call(.GET, "/api/v1/targets").decoded().value
     }
 
     /// What the daemon knows of the connections of other programs.
     package func connections() async throws(ControlClientError) -> ConnectionsReport {
-        try await self.call(.GET, "/api/v1/connections").value(ConnectionsDocument.self).report
+        let document: ConnectionsDocument = try await self.call(.GET, "/api/v1/connections").decoded().value
+        return document.report
     }
 
     /// One task.
     package func task(_ id: String) async throws(ControlClientError) -> ControlReply<TaskDocument> {
-        let reply = try await self.call(.GET, "/api/v1/tasks/\(id)")
-        return ControlReply(text: reply.text, value: try reply.value(TaskDocument.self))
+        try await self.call(.GET, "/api/v1/tasks/\(id)").decoded()
     }
 
     /// Passes the body that a task received that is over to `receive`, piece by piece.
@@ -83,16 +84,14 @@ package struct ControlClient: Sendable {
         guard let body = try? JSONEncoder().encode(submission) else {
             throw ControlClientError(.exchangeFailed, "the task cannot be encoded as JSON")
         }
-        let reply = try await self.call(.POST, "/api/v1/tasks", body: [UInt8](body))
-        return ControlReply(text: reply.text, value: try reply.value(SubmitDocument.self))
+        return try await self.call(.POST, "/api/v1/tasks", body: [UInt8](body)).decoded()
     }
 
     /// Suspends, resumes or cancels a task; returns once that is durable, with the task as it is then.
     package func command(
         _ command: TaskCommand, _ id: String
     ) async throws(ControlClientError) -> ControlReply<TaskDocument> {
-        let reply = try await self.call(.POST, "/api/v1/tasks/\(id)/\(command.rawValue)")
-        return ControlReply(text: reply.text, value: try reply.value(TaskDocument.self))
+        try await self.call(.POST, "/api/v1/tasks/\(id)/\(command.rawValue)").decoded()
     }
 
     /// Passes a snapshot of the tasks to `receive`, then every event, each as a line of JSON; returns when the daemon
@@ -114,7 +113,7 @@ package struct ControlClient: Sendable {
     /// socket, or if this user cannot see it.
     package static func group(of socket: String) -> String? {
         guard let status = FileStatus(path: socket, followsLinks: true), status.isSocket else { return nil }
-        return UserGroup.name(of: status.group)
+        return getgrgid(status.group).map { String(cString: $0.pointee.gr_name) } ?? String(status.group)
     }
 
     // MARK: - One call
@@ -126,9 +125,10 @@ package struct ControlClient: Sendable {
         /// Without the final newline.
         var text: String { String(decoding: self.bytes, as: UTF8.self).trimmed }
 
-        func value<Value: Decodable>(_ type: Value.Type) throws(ControlClientError) -> Value {
+        func decoded<Value: Decodable>() throws(ControlClientError) -> ControlReply<Value> {
             do {
-                return try JSONDecoder().decode(type, from: Data(self.bytes))
+                return ControlReply(
+                    text: self.text, value: try JSONDecoder().decode(Value.self, from: Data(self.bytes)))
             } catch {
                 throw ControlClientError(
                     .exchangeFailed, "malformed response from the daemon: \(self.text.prefix(200))")
@@ -136,9 +136,9 @@ package struct ControlClient: Sendable {
         }
 
         var error: ControlClientError {
-            let message = (try? self.value(ErrorDocument.self))?.error
-            return ControlClientError(
-                .refused(status: self.status), message ?? "the daemon responded with status \(self.status)")
+            let document: ControlReply<ErrorDocument>? = try? self.decoded()
+            let message = document?.value.error ?? "the daemon responded with status \(self.status)"
+            return ControlClientError(.refused(status: self.status), message)
         }
     }
 

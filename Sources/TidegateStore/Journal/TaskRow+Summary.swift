@@ -20,10 +20,10 @@ extension TaskRow {
 
     static func summary(_ row: Row) throws -> JournaledTaskSummary {
         let text: String = row["id"]
-        guard let id = TaskID(text) else { throw TaskRowError(description: "\"\(text)\" is not a task id") }
+        guard let id = TaskID(text) else { throw TextError("\"\(text)\" is not a task id") }
         guard let kind = (row["kind"] as String?).flatMap({ TaskKind(rawValue: $0) }),
             let method = row["method"] as String?, let url = row["url"] as String?
-        else { throw TaskRowError(description: "its request cannot be read") }
+        else { throw TextError("its request cannot be read") }
         var summary = JournaledTaskSummary(
             id: id, accepted: WallTime(microseconds: row["accepted"]), kind: kind, method: method, url: url,
             end: try self.end(row))

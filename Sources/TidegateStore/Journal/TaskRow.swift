@@ -3,11 +3,6 @@ internal import GRDB
 internal import TidegateCore
 internal import TidegateSession
 
-/// A row that no version of Tidegate writes.
-struct TaskRowError: Error, CustomStringConvertible {
-    let description: String
-}
-
 /// Accepted tasks as rows of the table `task`.
 enum TaskRow {
     // By name, so that a missing column fails the statement instead of a later row.
@@ -124,7 +119,7 @@ enum TaskRow {
 
     private static func task(_ row: Row) throws -> JournaledTask {
         guard let id = TaskID(row["id"] as String) else {
-            throw TaskRowError(description: "\"\(row["id"] as String)\" is not a task id")
+            throw TextError("\"\(row["id"] as String)\" is not a task id")
         }
         var task = JournaledTask(
             id: id, accepted: WallTime(microseconds: row["accepted"]),
@@ -141,7 +136,7 @@ enum TaskRow {
     static func end(_ row: Row) throws -> JournaledEnd? {
         guard let text = row["outcome"] as String? else { return nil }
         guard let outcome = TaskOutcome(rawValue: text) else {
-            throw TaskRowError(description: "\"\(text)\" is not an outcome")
+            throw TextError("\"\(text)\" is not an outcome")
         }
         return JournaledEnd(
             outcome: outcome, failure: (row["failure"] as String?).flatMap { TaskFailure(rawValue: $0) },

@@ -76,7 +76,7 @@ final class RemoteWriteWorker: LoopHandler {
         self.scheduleCollection()
     }
 
-    private func openFile() throws(SampleQueueFile.WriteError) {
+    private func openFile() throws(TextError) {
         guard !self.file.isOpen else { return }
         let contents = try self.file.open()
         self.nextSequence = max(self.nextSequence, (contents.batches.last?.sequence ?? 0) + 1)

@@ -88,7 +88,7 @@ struct ControlTests {
         try await ControlFixture().serving { fixture in
             let second = ControlServer(
                 path: fixture.path, control: fixture.control, bus: fixture.bus, time: SystemClock())
-            let error = await #expect(throws: ControlError.self) { try await second.run() }
+            let error = await #expect(throws: TextError.self) { try await second.run() }
             #expect(error?.description == "another daemon listens on the control socket \(fixture.path)")
         }
         let fixture = ControlFixture()
@@ -111,7 +111,7 @@ struct ControlTests {
         try Data("mine".utf8).write(to: URL(fileURLWithPath: file))
         defer { try? FileManager.default.removeItem(atPath: file) }
         let server = ControlServer(path: file, control: fixture.control, bus: fixture.bus, time: SystemClock())
-        let error = await #expect(throws: ControlError.self) { try await server.run() }
+        let error = await #expect(throws: TextError.self) { try await server.run() }
         #expect(error?.description == "\(file) exists and is not a socket")
         #expect(FileManager.default.contents(atPath: file) == Data("mine".utf8))
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Testing
+import TidegateCore
 
 @testable import TidegateStore
 
@@ -136,13 +137,13 @@ import Testing
         try FileManager.default.createDirectory(atPath: self.directory.queue, withIntermediateDirectories: true)
         try self.sql("CREATE TABLE batch (id INTEGER)")
         let before = FileManager.default.contents(atPath: self.directory.queueFile)
-        let error = #expect(throws: SampleQueueFile.WriteError.self) { try self.open() }
+        let error = #expect(throws: TextError.self) { try self.open() }
         #expect(error?.description == "\(self.directory.queueFile) is another program's database")
         #expect(FileManager.default.contents(atPath: self.directory.queueFile) == before)
         try FileManager.default.removeItem(atPath: self.directory.queueFile)
         _ = try self.open()
         try self.sql("INSERT INTO grdb_migrations VALUES ('99')")
-        let newer = #expect(throws: SampleQueueFile.WriteError.self) { try self.open() }
+        let newer = #expect(throws: TextError.self) { try self.open() }
         #expect(newer?.description == "\(self.directory.queueFile) was written by a newer version of Tidegate")
     }
 
@@ -150,10 +151,10 @@ import Testing
     func noDirectory() throws {
         #expect(FileManager.default.createFile(atPath: self.directory.queue, contents: nil))
         let file = SampleQueueFile(directory: "\(self.directory.queue)/below")
-        let error = #expect(throws: SampleQueueFile.WriteError.self) { try file.open() }
+        let error = #expect(throws: TextError.self) { try file.open() }
         #expect(error?.description == "\(self.directory.queue)/below: Not a directory")
         #expect(!file.isOpen)
-        #expect(throws: SampleQueueFile.WriteError.self) { try file.insert([1], as: Self.batch(1, [1])) }
+        #expect(throws: TextError.self) { try file.insert([1], as: Self.batch(1, [1])) }
     }
 
     @Test("The file shrinks when batches are removed, and the log beside it stays small")

@@ -1,6 +1,7 @@
 internal import CZlib
 internal import FoundationEssentials
 internal import GRDB
+internal import TidegateCore
 
 /// The queue's SQLite file, in which every batch is durable before it counts.
 ///
@@ -22,11 +23,6 @@ final class SampleQueueFile {
         var detail: String
     }
 
-    /// The file cannot be opened or written.
-    struct WriteError: Error, CustomStringConvertible {
-        let description: String
-    }
-
     private let directory: String
     private let path: String
     private var database: DatabaseQueue?
@@ -46,9 +42,9 @@ final class SampleQueueFile {
     /// Opens the file, or creates it and its directory.
     ///
     /// A damaged file is deleted and replaced by an empty one: later samples matter more than the rest of a buffer.
-    func open() throws(WriteError) -> Contents {
+    func open() throws(TextError) -> Contents {
         let code = Directory.create(self.directory)
-        guard code == 0 else { throw WriteError(description: "\(self.directory): \(SystemError.message(code))") }
+        guard code == 0 else { throw TextError("\(self.directory): \(SystemError.message(code))") }
         var contents = Contents()
         do {
             contents.batches = try self.openDatabase()
@@ -67,8 +63,8 @@ final class SampleQueueFile {
     }
 
     /// Keeps a body: once this returns, neither `kill -9` nor a power cut loses it.
-    func insert(_ body: [UInt8], as batch: SampleBatch) throws(WriteError) {
-        guard let database = self.database else { throw WriteError(description: "\(self.path) is not open") }
+    func insert(_ body: [UInt8], as batch: SampleBatch) throws(TextError) {
+        guard let database = self.database else { throw TextError("\(self.path) is not open") }
         do {
             try SampleQueueFile.insert(body, as: batch, into: database)
         } catch let error as DatabaseError where error.isDamage {
@@ -77,7 +73,7 @@ final class SampleQueueFile {
             _ = try self.open()
             guard let database = self.database,
                 (try? SampleQueueFile.insert(body, as: batch, into: database)) != nil
-            else { throw WriteError(description: "\(self.path): \(error.text)") }
+            else { throw TextError("\(self.path): \(error.text)") }
         } catch {
             throw self.writeError(DurableDatabase.OpenError(error, self.path))
         }
@@ -153,11 +149,11 @@ final class SampleQueueFile {
         return samples ?? 0
     }
 
-    private func writeError(_ error: DurableDatabase.OpenError) -> WriteError {
+    private func writeError(_ error: DurableDatabase.OpenError) -> TextError {
         switch error {
-        case .damaged(let message), .unusable(let message): WriteError(description: "\(self.path): \(message)")
-        case .newer: WriteError(description: "\(self.path) was written by a newer version of Tidegate")
-        case .foreign: WriteError(description: "\(self.path) is another program's database")
+        case .damaged(let message), .unusable(let message): TextError("\(self.path): \(message)")
+        case .newer: TextError("\(self.path) was written by a newer version of Tidegate")
+        case .foreign: TextError("\(self.path) is another program's database")
         }
     }
 
