@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Glibc
 internal import GRDB
 internal import Synchronization
@@ -31,19 +32,19 @@ struct JournalFile: Sendable {
 
     /// Moves tasks that cannot be read to a table of their own, so that the others go on; returns why.
     func setUnreadableTasksAside() throws(JournalOpenError) -> [String] {
-        do {
-            return try self.queue.write { try TaskRow.setUnreadableAside(in: $0) }
-        } catch {
-            throw JournalOpenError(DurableDatabase.OpenError(error, self.path), self.path)
-        }
+        try self.access { try $0.write { try TaskRow.setUnreadableAside(in: $0) } }
     }
 
     /// The number of unfinished tasks.
     func countUnfinished() throws(JournalOpenError) -> Int {
+        try self.access { queue in
+            try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM task WHERE outcome IS NULL") ?? 0 }
+        }
+    }
+
+    private func access<Value>(_ body: (DatabaseQueue) throws -> Value) throws(JournalOpenError) -> Value {
         do {
-            return try self.queue.read { database in
-                try Int.fetchOne(database, sql: "SELECT count(*) FROM task WHERE outcome IS NULL") ?? 0
-            }
+            return try body(self.queue)
         } catch {
             throw JournalOpenError(DurableDatabase.OpenError(error, self.path), self.path)
         }
@@ -64,12 +65,8 @@ struct JournalFile: Sendable {
 enum BootID {
     /// The kernel's random id; empty if it cannot be read, and then moments compare by the wall clock.
     static func current() -> String {
-        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = read(descriptor, &bytes, bytes.count)
-        return String(decoding: bytes.prefix(max(0, count)).prefix { $0 > 32 }, as: UTF8.self)
+        let bytes = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
+        return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
     }
 }
 
