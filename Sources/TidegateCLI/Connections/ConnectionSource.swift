@@ -25,7 +25,7 @@ struct ConnectionSource: Sendable {
                     throw CommandError(error)
                 }
             }
-        case .nobody: return try await self.own(target, note: nil)
+        case .noDaemon: return try await self.own(target, note: nil)
         case .useless(let reason):
             return try await self.own(target, note: "observing without the daemon, from now on: \(reason)")
         }
@@ -35,29 +35,21 @@ struct ConnectionSource: Sendable {
         /// A daemon observes connections.
         case observes
         /// There is no daemon.
-        case nobody
+        case noDaemon
         /// There may be one, but it is of no use, for this reason.
         case useless(String)
     }
 
     private static func ask(_ client: ControlClient) async -> Answer {
-        await withTaskGroup(of: Answer.self) { group in
-            group.addTask {
-                do throws(ControlClientError) {
-                    let report = try await client.connections()
-                    let isOff = report.mode == .off && report.reason == nil
-                    return isOff ? .useless("it does not observe connections (observation.connections)") : .observes
-                } catch {
-                    let hasSocket = ControlClient.group(of: client.socket) != nil
-                    return error.reason == .noDaemon && !hasSocket ? .nobody : .useless(error.description)
-                }
+        await value(within: self.limit, orElse: .useless("no answer on \(client.socket)")) {
+            do throws(ControlClientError) {
+                let report = try await client.connections()
+                let isOff = report.mode == .off && report.reason == nil
+                return isOff ? .useless("it does not observe connections (observation.connections)") : .observes
+            } catch {
+                let hasSocket = ControlClient.group(of: client.socket) != nil
+                return error.reason == .noDaemon && !hasSocket ? .noDaemon : .useless(error.description)
             }
-            group.addTask {
-                try? await Task.sleep(for: self.limit)
-                return .useless("no answer on \(client.socket)")
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .nobody
         }
     }
 

@@ -14,21 +14,14 @@ struct DaemonKnowledge: Sendable {
 
     /// Asks a daemon; that there is none, or that this user may not ask it, is no failure.
     static func ask(_ client: ControlClient, time: any TimeSource) async -> DaemonKnowledge {
-        await withTaskGroup(of: DaemonKnowledge.self) { group in
-            group.addTask {
-                do throws(ControlClientError) {
-                    let report = try await client.report()
-                    return DaemonKnowledge(report: report, now: time.wall())
-                } catch {
-                    return DaemonKnowledge(report: nil, missing: error.description, now: time.wall())
-                }
+        let late = DaemonKnowledge(report: nil, missing: "no answer on \(client.socket)", now: time.wall())
+        return await value(within: self.limit, orElse: late) {
+            do throws(ControlClientError) {
+                let report = try await client.report()
+                return DaemonKnowledge(report: report, now: time.wall())
+            } catch {
+                return DaemonKnowledge(report: nil, missing: error.description, now: time.wall())
             }
-            group.addTask {
-                try? await Task.sleep(for: self.limit)
-                return DaemonKnowledge(report: nil, missing: "no answer on \(client.socket)", now: time.wall())
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? DaemonKnowledge(report: nil, now: time.wall())
         }
     }
 

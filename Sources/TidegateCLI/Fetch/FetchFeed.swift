@@ -81,10 +81,10 @@ final class FetchFeed: Sendable {
     }
 
     /// A URL of the list cannot be transferred.
-    func refuse() { self.state.withLock { $0.queue.refuse() } }
+    func refuse() { self.state.withLock { $0.queue.tally.addRefused() } }
 
     /// The list could not be read to its end.
-    func cutShort() { self.state.withLock { $0.queue.cutShort() } }
+    func cutShort() { self.state.withLock { $0.queue.tally.cutShort() } }
 
     /// Nothing is added any more; waits until every transfer has ended and was reported.
     func finish() async {

@@ -15,7 +15,7 @@ struct FetchQueue: Sendable {
     private var isComplete = false
     /// True once nothing is started any more.
     private(set) var isStopped = false
-    private(set) var tally = FetchTally()
+    var tally = FetchTally()
 
     /// A queue that keeps `limit` transfers under way.
     init(limit: Int) { self.limit = limit }
@@ -58,10 +58,6 @@ struct FetchQueue: Sendable {
     }
 
     mutating func reported() { self.unreported -= 1 }
-
-    mutating func refuse() { self.tally.addRefused() }
-
-    mutating func cutShort() { self.tally.cutShort() }
 
     /// Nothing is added any more.
     mutating func complete() { self.isComplete = true }

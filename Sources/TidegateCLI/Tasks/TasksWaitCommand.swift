@@ -79,7 +79,9 @@ struct TaskWait {
             do throws(ControlClientError) {
                 let reply = try await self.control.client.task(id)
                 lastAnswer = .now
-                if let status = self.conclusion(about: reply) { return status.status }
+                if self.isConcluded(by: reply) {
+                    return reply.value.outcome == nil ? .gaveUp : ExitStatus(endOf: reply.value)
+                }
             } catch {
                 // A new socket may be its group's only a moment later.
                 let isGone = [.noDaemon, .notAllowed, .disconnected].contains(error.reason)
@@ -92,17 +94,13 @@ struct TaskWait {
         }
     }
 
-    private struct Conclusion {
-        var status: ExitStatus?
-    }
-
-    private func conclusion(about reply: ControlReply<TaskDocument>) -> Conclusion? {
+    private func isConcluded(by reply: ControlReply<TaskDocument>) -> Bool {
         let task = reply.value
         let text = "\(task.id) \(TaskText.summary(task, at: SystemClock().wall()))"
         if task.outcome == nil, !self.isOver {
             let name = (task.key ?? task.name ?? task.id).escapingControls
             self.line.show("waiting \(self.elapsed) for \(name): \(TaskText.summary(task, at: SystemClock().wall()))")
-            return nil
+            return false
         }
         self.line.clear()
         if self.control.json {
@@ -112,7 +110,7 @@ struct TaskWait {
         } else if !self.isQuiet || task.outcome != TaskOutcome.success.rawValue {
             self.terminal.print(text)
         }
-        return Conclusion(status: task.outcome == nil ? .gaveUp : ExitStatus(endOf: task))
+        return true
     }
 
     private var elapsed: DurationText { DurationText(.seconds((ContinuousClock.now - self.start).components.seconds)) }
