@@ -96,7 +96,7 @@ struct InternetRungTests {
     @Test("A request that succeeded a moment ago stands in for a check")
     func passive() throws {
         let passive = PassiveFindings(
-            answered: .seconds(4), remote: try address("8.8.8.8"), resolved: nil, internet: .seconds(4))
+            answered: .seconds(4), remote: try address("8.8.8.8"), internet: .seconds(4))
         let report = InternetRung.report(nil, passive: passive)
         #expect(report.status == .ok && report.evidence == ["a request to 8.8.8.8 succeeded 4 s ago"])
     }

@@ -42,16 +42,15 @@ struct LadderPassiveTests {
         #expect(self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic()) == nil)
     }
 
-    @Test("Only TLS with a global address shows the internet; only a lookup shows the resolver")
+    @Test("Only TLS with a global address shows the internet")
     func kinds() throws {
         let own = try address("10.0.0.2")
         try self.succeeded("10.0.0.2", "192.168.1.1", tls: true)
         try self.succeeded("10.0.0.2", "8.8.8.8")
         #expect(self.evidence.fresh(from: own, at: self.time.monotonic())?.internetAt == nil)
-        #expect(self.evidence.fresh(from: own, at: self.time.monotonic())?.resolvedAt == nil)
         try self.succeeded("10.0.0.2", "8.8.8.8", tls: true, resolved: true)
         let trace = self.evidence.fresh(from: own, at: self.time.monotonic())
-        #expect(trace?.internetAt != nil && trace?.resolvedAt != nil)
+        #expect(trace?.internetAt != nil)
         self.time.advance(by: .seconds(20))
         try self.succeeded("10.0.0.2", "8.8.8.8")
         self.time.advance(by: .seconds(20))
@@ -130,14 +129,14 @@ struct LadderPassiveTests {
     func successfulProbe() throws {
         let own = try address("10.0.0.2")
         let connection = ProbeConnection(
-            local: own, remote: try address("8.8.8.8"), isResolved: true, isEncrypted: true)
+            local: own, remote: try address("8.8.8.8"), isEncrypted: true)
         let outcome = ProbeEvent.Outcome(.success, duration: .zero, family: .ipv4, connection: connection)
         self.evidence.receive(
             Event(
                 sequence: 1, time: self.time.wall(), moment: self.time.monotonic(),
                 payload: .probe(ProbeEvent(probe: "api", .finished(outcome)))))
         let record = try #require(self.evidence.fresh(from: own, at: self.time.monotonic()))
-        #expect(record.remote == connection.remote && record.resolvedAt != nil && record.internetAt != nil)
+        #expect(record.remote == connection.remote && record.internetAt != nil)
     }
 
     private final class Counter: Sendable {

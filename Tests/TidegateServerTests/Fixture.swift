@@ -215,3 +215,10 @@ extension TaskInfo {
             created: created, started: created, file: "/tmp/file")
     }
 }
+
+extension TaskSample {
+    /// All of these tasks.
+    init(_ tasks: [TaskInfo]) {
+        self.init(of: tasks, atMost: tasks.count, isNamed: { $0.displayName != nil }, state: \.state, info: { $0 })
+    }
+}

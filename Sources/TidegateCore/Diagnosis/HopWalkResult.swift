@@ -93,12 +93,6 @@ extension HopWalkResult {
         return nil
     }
 
-    /// True if the first hop, the gateway, is the last router that answers and nothing came back from beyond it.
-    package var isNothingBeyondGateway: Bool { !self.isDestinationReached && self.lastAnswer?.hop == 1 }
-
-    /// True if packets were sent and nothing at all came back.
-    package var isSilent: Bool { self.hops.allSatisfy { $0 == .silent } }
-
     /// The routers between which packets go in circles, nearest first; empty if they do not.
     ///
     /// One router with the hop limits n and n + 1 is no loop: some forward a packet whose hop limit is spent.

@@ -38,17 +38,6 @@ package enum MonitorThread: String, MetricLabel {
     case observe
 }
 
-extension MonitorView {
-    /// Nil: nothing is measured.
-    package var diagnosis: HostDiagnosis? { nil }
-
-    /// Does nothing.
-    package func pageViewed() {}
-
-    /// Nil: nothing is observed.
-    package var connectionObservation: (any ConnectionObservation)? { nil }
-}
-
 /// Counts of a session's tasks and connections at one moment.
 package struct SessionStatistics: Sendable, Hashable {
     /// Tasks that are not over, by state.

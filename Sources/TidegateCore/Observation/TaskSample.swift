@@ -25,11 +25,6 @@ package struct TaskSample: Sendable {
         (self.counts, self.waiting) = (counts, waiting)
     }
 
-    /// All of these.
-    package init(_ tasks: [TaskInfo]) {
-        self.init(of: tasks, atMost: tasks.count, isNamed: { $0.displayName != nil }, state: \.state, info: { $0 })
-    }
-
     /// How many tasks there are in all.
     package var total: Int { self.counts.values.reduce(0, +) }
 }

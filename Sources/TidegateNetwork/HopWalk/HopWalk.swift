@@ -42,18 +42,6 @@ package final class HopWalk: Sendable {
         }
     }
 
-    /// Walks to a port of an address.
-    package func walk(
-        to address: IPAddress, port: UInt16, maximumHops: Int = HopWalk.maximumHops,
-        within limit: Duration = HopWalk.maximumDuration
-    ) async -> HopWalkResult {
-        await withCheckedContinuation { waiter in
-            self.walk(to: address, port: port, maximumHops: maximumHops, within: limit) {
-                waiter.resume(returning: $0)
-            }
-        }
-    }
-
     /// Ends every walk under way with what it knows, then the thread.
     package func stop() { self.thread.stop() }
 }

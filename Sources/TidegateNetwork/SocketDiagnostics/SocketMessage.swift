@@ -21,13 +21,6 @@ package enum SocketMessageDecoder {
     static let reportSize = 72
     private static let socketByFamily = 20
 
-    /// Decodes every message of a datagram.
-    package static func decode(_ datagram: [UInt8]) -> [SocketMessage] {
-        var messages: [SocketMessage] = []
-        datagram.withUnsafeBytes { bytes in self.decode(bytes) { messages.append($1) } }
-        return messages
-    }
-
     /// Passes the messages of a datagram on, each with its sequence number.
     static func decode(_ datagram: UnsafeRawBufferPointer, _ body: (UInt32, SocketMessage) -> Void) {
         let isWhole = MessageDecoder.each(datagram) { message in

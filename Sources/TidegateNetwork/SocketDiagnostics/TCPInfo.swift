@@ -46,8 +46,6 @@ package struct TCPInfo: Sendable, Hashable {
     package var retransmittedBytes: UInt64 = 0
     /// The window that the peer announced, in bytes.
     package var sendWindow: UInt32 = 0
-    /// How long sending waited for the peer's window, in microseconds.
-    package var windowLimited: UInt64 = 0
 
     package init() {}
 }
@@ -80,7 +78,6 @@ extension TCPInfo {
         self.receivedDataSegments = word(152)
         // The kernel's own value for "none" (tcp_min_rtt).
         if bytes.count >= 152, word(148) != .max { self.shortestRoundTrip = word(148) }
-        self.windowLimited = long(176)
         self.deliveredSegments = word(192)
         self.sentBytes = long(200)
         self.retransmittedBytes = long(208)

@@ -15,8 +15,6 @@ struct HTTPProbeExchange: Sendable {
     let verdict: Verdict
     /// The proxy that it went through; nil for none.
     let proxy: Proxy?
-    /// True if the host is a name.
-    let isNamed: Bool
 }
 
 /// The requests of one probe, from the first to where redirects lead.
@@ -199,7 +197,7 @@ struct HTTPProbeExchanges {
             }
             return HTTPProbeExchange(
                 outcome: outcome, body: body, lookupTime: destination.lookupTime, verdict: destination.verdict,
-                proxy: destination.proxy, isNamed: hop.url.target.address == nil)
+                proxy: destination.proxy)
         } catch {
             body?.release()
             findings.fail(.internal, .mine, error.description)

@@ -16,7 +16,7 @@ struct HTTPProbeRecorder {
         guard let head = last.outcome.head else { return }
         if let local = last.outcome.connection?.local, let remote = last.outcome.peer, last.proxy == nil {
             findings.connection = ProbeConnection(
-                local: local, remote: remote, isResolved: self.exchanges.all.count == 1 && last.isNamed,
+                local: local, remote: remote,
                 isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure)
         }
         self.record(head, last.outcome, &findings)

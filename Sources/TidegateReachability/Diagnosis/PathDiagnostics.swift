@@ -17,18 +17,6 @@ package final class PathDiagnostics: Sendable {
     /// The limit for one rung that is checked by itself.
     static let rungLimit = Duration.seconds(3)
 
-    /// Diagnostics by what a monitor knows.
-    ///
-    /// - Parameter internetCheck: The internet rung is checked if this has URLs, enabled or not.
-    package convenience init(
-        monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
-        internetCheck: InternetCheckPolicy = .off, time: any TimeSource
-    ) {
-        self.init(
-            monitor: monitor, resolver: resolver, web: web, internetCheck: internetCheck, time: time,
-            dependencies: Dependencies(time: time))
-    }
-
     /// Diagnostics whose packets are sent as a test wants.
     package init(
         monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,

@@ -14,8 +14,6 @@ final class PassiveEvidence: EventSink {
         var answeredAt: MonotonicTime
         /// The remote address of that response.
         var remote: IPAddress
-        /// A name was resolved over the same path.
-        var resolvedAt: MonotonicTime?
         /// A server on the internet proved its identity by TLS.
         var internetAt: MonotonicTime?
     }
@@ -29,8 +27,8 @@ final class PassiveEvidence: EventSink {
             guard case .finished(let outcome) = probe.kind else { return }
             if outcome.result == .success, let connection = outcome.connection {
                 return self.record(
-                    connection.local.withoutZone, connection.remote, isResolved: connection.isResolved,
-                    isEncrypted: connection.isEncrypted, at: event.moment)
+                    connection.local.withoutZone, connection.remote, isEncrypted: connection.isEncrypted,
+                    at: event.moment)
             }
             // One that fails all the time says nothing new.
             return probe.isSilence && (outcome.isNews || outcome.result == .inconclusive)
@@ -43,20 +41,15 @@ final class PassiveEvidence: EventSink {
         guard case .attemptSucceeded(let summary) = task.kind, let source = summary.local?.withoutZone,
             let remote = summary.remote
         else { return }
-        self.record(
-            source, remote, isResolved: summary.phases.resolve != nil, isEncrypted: summary.phases.tls != nil,
-            at: event.moment)
+        self.record(source, remote, isEncrypted: summary.phases.tls != nil, at: event.moment)
     }
 
-    private func record(
-        _ source: IPAddress, _ remote: IPAddress, isResolved: Bool, isEncrypted: Bool, at now: MonotonicTime
-    ) {
+    private func record(_ source: IPAddress, _ remote: IPAddress, isEncrypted: Bool, at now: MonotonicTime) {
         let isInternet = isEncrypted && remote.isGlobal
         self.records.withLock { records in
             let position = PassiveEvidence.position(of: source, in: &records, remote, now)
             records[position].answeredAt = now
             records[position].remote = remote
-            if isResolved { records[position].resolvedAt = now }
             if isInternet { records[position].internetAt = now }
         }
     }
@@ -89,7 +82,6 @@ final class PassiveEvidence: EventSink {
         guard let source = source?.withoutZone else { return nil }
         let found = self.records.withLock { records in records.first { $0.source == source } }
         guard var record = found, now - record.answeredAt <= Thresholds.evidenceAge else { return nil }
-        if let moment = record.resolvedAt, now - moment > Thresholds.evidenceAge { record.resolvedAt = nil }
         if let moment = record.internetAt, now - moment > Thresholds.evidenceAge { record.internetAt = nil }
         return record
     }
@@ -99,8 +91,7 @@ extension PassiveFindings {
     /// A record, by how long ago things happened.
     init(_ record: PassiveEvidence.SuccessRecord, at now: MonotonicTime) {
         self.init(
-            answered: now - record.answeredAt, remote: record.remote, resolved: record.resolvedAt.map { now - $0 },
-            internet: record.internetAt.map { now - $0 })
+            answered: now - record.answeredAt, remote: record.remote, internet: record.internetAt.map { now - $0 })
     }
 }
 

@@ -5,8 +5,6 @@ struct PassiveFindings: Sendable, Hashable {
     /// How long ago a response came.
     var answered: Duration
     var remote: IPAddress
-    /// How long ago a name was resolved over the same path; nil if none was.
-    var resolved: Duration?
     /// How long ago a server on the internet proved its identity by TLS; nil if none did.
     var internet: Duration?
 }

@@ -17,20 +17,10 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// What lookups for sentinels and targets are made for.
     let lookupContext: LookupContext
 
-    /// Starts watching; the first verdict follows within milliseconds.
-    ///
-    /// Internet checks are made by `web`, and not at all without it.
-    package convenience init(
-        _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
-        web: (any HTTPChecker)? = nil
-    ) {
-        self.init(configuration, bus: bus, resolver: resolver, time: time, kernel: NetlinkOptions(), web: web)
-    }
-
-    /// Starts watching a kernel as `kernel` opens it: in a test's namespace, or with sockets that are refused.
+    /// Starts watching the kernel as `kernel` opens it: in this namespace, in a test's, or with sockets that are refused.
     package init(
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
-        kernel options: NetlinkOptions, resolverFiles: ResolverFiles = ResolverFiles(),
+        kernel options: NetlinkOptions = NetlinkOptions(), resolverFiles: ResolverFiles = ResolverFiles(),
         resolverAddresses: (@Sendable () -> [IPAddress])? = nil,
         web: (any HTTPChecker)? = nil, targetChecker: (any TargetChecker)? = nil
     ) {
@@ -71,15 +61,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// Evaluates once without watching: one dump and the lookups, and the targets' names within `limit`.
     package static func evaluateOnce(
         _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
-        within limit: Duration = .seconds(5)
-    ) async -> ReachabilityStatus {
-        await self.evaluateOnce(
-            configuration, resolver: resolver, time: time, within: limit, kernel: NetlinkOptions())
-    }
-
-    package static func evaluateOnce(
-        _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
-        within limit: Duration, kernel options: NetlinkOptions
+        within limit: Duration, kernel options: NetlinkOptions = NetlinkOptions()
     ) async -> ReachabilityStatus {
         var options = options
         options.isOnce = true

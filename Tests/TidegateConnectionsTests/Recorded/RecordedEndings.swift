@@ -1,6 +1,7 @@
 import Foundation
 import TidegateCore
-import TidegateNetwork
+
+@testable import TidegateNetwork
 
 /// Messages about sockets that ended, as Linux 6.18 sent them, by how each socket was brought to its end.
 ///
@@ -56,5 +57,14 @@ enum RecordedEndings {
             return shorter
         }
         return nil
+    }
+}
+
+extension SocketMessageDecoder {
+    /// Every message of a datagram.
+    static func decode(_ datagram: [UInt8]) -> [SocketMessage] {
+        var messages: [SocketMessage] = []
+        datagram.withUnsafeBytes { bytes in self.decode(bytes) { messages.append($1) } }
+        return messages
     }
 }

@@ -174,3 +174,11 @@ struct NeighbourTests {
         #expect(await netlink.run { $0.health.overruns > 0 } == true)
     }
 }
+
+extension NetlinkClient {
+    /// The kernel's entry for an address on a link; nil if there is none.
+    fileprivate func neighbour(of address: IPAddress, on link: UInt32) -> KernelNeighbour? {
+        self.withQuery { query throws(NetlinkError) in try query.knownNeighbour(NeighbourKey(address, on: link)) }
+            ?? nil
+    }
+}

@@ -6,10 +6,9 @@ internal import TidegateCore
 /// The evaluation of routing rules, compared with the kernel's.
 struct RuleEvaluationTests {
     private static func rule(
-        _ priority: UInt32, _ action: KernelRule.Action, _ family: AddressFamily = .ipv4,
-        _ change: (inout KernelRule) -> Void = { _ in }
+        _ priority: UInt32, _ action: KernelRule.Action, _ change: (inout KernelRule) -> Void = { _ in }
     ) -> KernelRule {
-        var rule = KernelRule(family, priority: priority, action)
+        var rule = KernelRule(priority: priority, action)
         change(&rule)
         return rule
     }
@@ -76,7 +75,7 @@ struct RuleEvaluationTests {
     func sources() throws {
         let all = Self.rule(9, .lookup(9)) { $0.source = Self.prefix("0.0.0.0/1") }
         #expect(RuleEvaluation(of: try self.packet(), through: [all]).matching == [all])
-        let six = Self.rule(9, .lookup(9), .ipv6) { $0.source = Self.prefix("::/1") }
+        let six = Self.rule(9, .lookup(9)) { $0.source = Self.prefix("::/1") }
         #expect(RuleEvaluation(of: try self.packet("2001:db8::1"), through: [six]).matching.isEmpty)
         let bound = try self.packet { $0.source = IPAddress("10.1.2.3") }
         let ten = Self.rule(9, .lookup(9)) { $0.source = Self.prefix("10.0.0.0/8") }

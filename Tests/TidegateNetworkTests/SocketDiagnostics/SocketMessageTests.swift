@@ -1,6 +1,7 @@
 import Testing
 import TidegateCore
-import TidegateNetwork
+
+@testable import TidegateNetwork
 
 /// The kernel's messages about sockets, as bytes (sock_diag(7)).
 struct SocketMessageTests {
@@ -182,5 +183,14 @@ struct SocketMessageTests {
             mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
             return mixed ^ mixed >> 31
         }
+    }
+}
+
+extension SocketMessageDecoder {
+    /// Every message of a datagram.
+    fileprivate static func decode(_ datagram: [UInt8]) -> [SocketMessage] {
+        var messages: [SocketMessage] = []
+        datagram.withUnsafeBytes { bytes in self.decode(bytes) { messages.append($1) } }
+        return messages
     }
 }

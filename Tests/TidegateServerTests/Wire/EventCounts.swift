@@ -1,5 +1,6 @@
 internal import Synchronization
 internal import TidegateCore
+import TidegateTestKit
 
 /// Counts events by the series that they should move; written from the catalogue's text and not from the recorder.
 final class EventCounts: EventSink {

@@ -91,15 +91,9 @@ package final class NetlinkClient {
         return explanation
     }
 
-    /// The neighbour table's entry for an address; nil if there is none, or if the kernel cannot be read.
-    package func neighbour(of address: IPAddress, on link: UInt32) -> KernelNeighbour? {
-        self.withQuery { query throws(NetlinkError) in try query.knownNeighbour(NeighbourKey(address, on: link)) }
-            ?? nil
-    }
-
     /// Watches these entries of the neighbour tables and no others; changes arrive as ``NetlinkChanges/neighbours``.
     ///
-    /// Only changes from now on are reported; ``neighbour(of:on:)`` has the present state.
+    /// Only changes from now on are reported; ``explanation(of:)`` has the present state.
     package func watchNeighbours(_ keys: Set<NeighbourKey>) {
         do throws(NetlinkError) {
             try self.neighbours.watch(keys, query: self.query)

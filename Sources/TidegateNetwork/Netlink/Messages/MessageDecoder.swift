@@ -4,13 +4,6 @@ internal import TidegateCore
 
 /// Decodes the kernel's datagrams; safe for any bytes.
 package enum MessageDecoder {
-    /// Decodes every message of a datagram; trailing bytes that are no message become an envelope without one.
-    package static func decode(_ datagram: [UInt8]) -> [NetlinkEnvelope] {
-        var envelopes: [NetlinkEnvelope] = []
-        datagram.withUnsafeBytes { self.decode($0) { envelopes.append($0) } }
-        return envelopes
-    }
-
     /// Decodes every message of a datagram; without `decodesRoutes`, a route is only reported as changed.
     static func decode(
         _ datagram: UnsafeRawBufferPointer, decodesRoutes: Bool = true, _ body: (NetlinkEnvelope) -> Void

@@ -16,7 +16,7 @@ enum RuleDecoder {
     private static func rule(_ header: fib_rule_hdr, _ attributes: Attributes, _ family: AddressFamily) -> KernelRule {
         let table = attributes.word(Int(FRA_TABLE)) ?? UInt32(header.table)
         var rule = KernelRule(
-            family, priority: attributes.word(Int(FRA_PRIORITY)) ?? 0,
+            priority: attributes.word(Int(FRA_PRIORITY)) ?? 0,
             self.action(header.action, table: table, target: attributes.word(Int(FRA_GOTO))))
         rule.source = self.prefix(attributes, FRA_SRC, header.src_len, family)
         rule.destination = self.prefix(attributes, FRA_DST, header.dst_len, family)

@@ -73,8 +73,7 @@ enum AddressDecoder {
                 flags |= KernelAddress.flagDeprecated
             }
             return KernelAddress(
-                link: header.ifa_index, prefix: prefix, peer: remote == local ? nil : remote, flags: flags,
-                scope: header.ifa_scope)
+                link: header.ifa_index, prefix: prefix, peer: remote == local ? nil : remote, flags: flags)
         }
     }
 }

@@ -50,8 +50,6 @@ package struct KernelAddress: Sendable, Hashable {
     package var peer: IPAddress?
     /// IFA_F_* (rtnetlink(7)).
     package var flags: UInt32 = 0
-    /// RT_SCOPE_*: 0 global, 200 site, 253 link, 254 host.
-    package var scope: UInt8 = 0
 
     package static let flagOptimistic: UInt32 = 0x04
     package static let flagDadFailed: UInt32 = 0x08

@@ -23,8 +23,6 @@ package struct KernelRule: Sendable, Hashable {
             self.mask = mask
         }
     }
-
-    package var family: AddressFamily
     /// Lower is evaluated first.
     package var priority: UInt32
     package var action: Action
@@ -51,8 +49,7 @@ package struct KernelRule: Sendable, Hashable {
     /// The table is the one of the packet's VRF.
     package var isL3Master = false
 
-    package init(_ family: AddressFamily = .ipv4, priority: UInt32, _ action: Action) {
-        self.family = family
+    package init(priority: UInt32, _ action: Action) {
         self.priority = priority
         self.action = action
     }

@@ -5,9 +5,6 @@ package struct HostsFile: Sendable, Hashable {
     /// The addresses of every name, in the file's order.
     package var addresses: [String: [IPAddress]] = [:]
 
-    /// An empty file.
-    package init() {}
-
     /// Parses a hosts file; lines without an address at their start are ignored, as glibc does.
     package init(parsing text: String) {
         for line in text.split(whereSeparator: \.isNewline) {

@@ -14,12 +14,6 @@ package struct ResolverSettings: Sendable, Hashable {
     package var search: [String] = []
     /// A name with at least as many dots is first tried unchanged, 0 to 15.
     package var ndots = 1
-    /// How long to wait for a server the first time, 1 s to 30 s.
-    package var timeout = Duration.seconds(5)
-    /// Attempts per server, 1 to 5.
-    package var attempts = 2
-    /// Whether the first server changes with each lookup.
-    package var rotates = false
 
     /// The settings without a file.
     package init() {}
@@ -97,9 +91,6 @@ extension ResolverSettings {
         let parts = option.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         switch (String(parts[0]), parts.count == 2 ? ResolverSettings.number(parts[1]) : nil) {
         case ("ndots", let value?): self.ndots = min(max(value, 0), 15)
-        case ("timeout", let value?): self.timeout = .seconds(min(max(value, 1), 30))
-        case ("attempts", let value?): self.attempts = min(max(value, 1), 5)
-        case ("rotate", nil): self.rotates = true
         case (_, _): break
         }
     }
