@@ -7,86 +7,88 @@ import TidegateTestKit
     private let time = ManualTime()
     private var generator = FixedGenerator()
 
-    private func entry(_ name: String, every: Duration = .seconds(60), jitter: Double = 0) -> ScheduleMachine.Entry {
-        .init(name: name, every: every, jitter: jitter)
+    private func task(_ name: String, every: Duration = .seconds(60), jitter: Double = 0) -> ScheduledTask {
+        var task = ScheduledTask(every: every, jitter: jitter)
+        task.name = name
+        return task
     }
 
-    private mutating func machine(_ entries: ScheduleMachine.Entry...) -> ScheduleMachine {
+    private mutating func machine(_ tasks: ScheduledTask...) -> ScheduleMachine {
         var machine = ScheduleMachine()
-        #expect(machine.handle(.loaded(entries), at: self.time.monotonic(), using: &self.generator) == [])
+        #expect(machine.load(tasks, at: self.time.monotonic()) == [])
         return machine
     }
 
     private mutating func tick(_ machine: inout ScheduleMachine) -> [ScheduleMachine.Effect] {
-        machine.handle(.tick, at: self.time.monotonic(), using: &self.generator)
+        machine.tick(at: self.time.monotonic(), using: &self.generator)
     }
 
     @Test("The first turn comes at once, the next ones stand on a grid")
     mutating func grid() throws {
-        var machine = self.machine(self.entry("a"), self.entry("b", every: .seconds(90)))
+        var machine = self.machine(self.task("a"), self.task("b", every: .seconds(90)))
         let start = self.time.monotonic()
-        #expect(self.tick(&machine) == [.run("a"), .run("b")])
+        #expect(self.tick(&machine) == [.run(self.task("a")), .run(self.task("b", every: .seconds(90)))])
         #expect(machine.nextDue == start + .seconds(60))
         #expect(self.tick(&machine) == [])
-        _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+        machine.ended("a")
         self.time.advance(by: .seconds(63))
-        #expect(self.tick(&machine) == [.run("a")])
+        #expect(self.tick(&machine) == [.run(self.task("a"))])
         #expect(machine.nextDue == start + .seconds(90))
         #expect(self.tick(&machine) == [])
     }
 
     @Test("A run that is not over loses its next turn, and only that")
     mutating func skippedTurn() {
-        var machine = self.machine(self.entry("a"))
-        #expect(self.tick(&machine) == [.run("a")])
+        var machine = self.machine(self.task("a"))
+        #expect(self.tick(&machine) == [.run(self.task("a"))])
         self.time.advance(by: .seconds(60))
         #expect(self.tick(&machine) == [.skip("a")])
-        _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+        machine.ended("a")
         #expect(self.tick(&machine) == [])
         self.time.advance(by: .seconds(60))
-        #expect(self.tick(&machine) == [.run("a")])
+        #expect(self.tick(&machine) == [.run(self.task("a"))])
     }
 
     @Test("Turns that a sleeping machine missed are not made up for")
     mutating func missedTurns() {
-        var machine = self.machine(self.entry("a"))
+        var machine = self.machine(self.task("a"))
         let start = self.time.monotonic()
-        #expect(self.tick(&machine) == [.run("a")])
-        _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+        #expect(self.tick(&machine) == [.run(self.task("a"))])
+        machine.ended("a")
         self.time.advance(by: .seconds(605))
-        #expect(self.tick(&machine) == [.run("a")])
+        #expect(self.tick(&machine) == [.run(self.task("a"))])
         #expect(machine.nextDue == start + .seconds(660))
     }
 
     @Test("Jitter makes a turn late, never early, and does not move the grid")
     mutating func jitter() throws {
-        var machine = self.machine(self.entry("a", jitter: 0.5))
+        var machine = self.machine(self.task("a", jitter: 0.5))
         let start = self.time.monotonic()
         _ = self.tick(&machine)
         for turn in 1...50 {
-            _ = machine.handle(.ended("a"), at: self.time.monotonic(), using: &self.generator)
+            machine.ended("a")
             let due = try #require(machine.nextDue)
             let late = due - (start + .seconds(60 * turn))
             #expect(late >= .zero && late < .seconds(30))
             self.time.advance(by: due - self.time.monotonic())
-            #expect(self.tick(&machine) == [.run("a")])
+            #expect(self.tick(&machine) == [.run(self.task("a", jitter: 0.5))])
         }
     }
 
     @Test("A reload keeps the turns of what stays, starts what is new and cancels what is gone")
     mutating func reload() {
-        var machine = self.machine(self.entry("stays"), self.entry("goes"), self.entry("over"))
+        var machine = self.machine(self.task("stays"), self.task("goes"), self.task("over"))
         let start = self.time.monotonic()
         _ = self.tick(&machine)
-        _ = machine.handle(.ended("over"), at: start, using: &self.generator)
+        machine.ended("over")
         self.time.advance(by: .seconds(10))
-        let entries = [self.entry("stays"), self.entry("new", every: .seconds(120))]
+        let tasks = [self.task("stays"), self.task("new", every: .seconds(120))]
         #expect(
-            machine.handle(.loaded(entries), at: self.time.monotonic(), using: &self.generator) == [.cancel("goes")])
-        #expect(self.tick(&machine) == [.run("new")])
+            machine.load(tasks, at: self.time.monotonic()) == [.cancel("goes")])
+        #expect(self.tick(&machine) == [.run(self.task("new", every: .seconds(120)))])
         #expect(machine.nextDue == start + .seconds(60))
-        let faster = [self.entry("stays", every: .seconds(5)), self.entry("new", every: .seconds(120))]
-        _ = machine.handle(.loaded(faster), at: self.time.monotonic(), using: &self.generator)
+        let faster = [self.task("stays", every: .seconds(5)), self.task("new", every: .seconds(120))]
+        _ = machine.load(faster, at: self.time.monotonic())
         // Its first run is not over, so the new interval begins with a skipped turn.
         #expect(self.tick(&machine) == [.skip("stays")])
     }

@@ -10,7 +10,6 @@ actor Scheduler {
     private let onSkip: @Sendable (String) -> Void
     private var generator = SystemRandomNumberGenerator()
     private var machine = ScheduleMachine()
-    private var tasks: [String: ScheduledTask] = [:]
     private var runs: [String: Task<Void, Never>] = [:]
     private var timer: Task<Void, Never>?
     private var isStopped = false
@@ -27,9 +26,8 @@ actor Scheduler {
     /// Active runs of removed tasks are cancelled; other runs continue unchanged.
     func load(_ tasks: [ScheduledTask]) {
         guard !self.isStopped else { return }
-        self.tasks = Dictionary(tasks.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        self.handle(.loaded(tasks.map { .init(name: $0.name, every: $0.every, jitter: $0.jitter) }))
-        self.handle(.tick)
+        self.perform(self.machine.load(tasks, at: self.time.monotonic()))
+        self.tick()
     }
 
     /// When the next run of each task starts, by its name.
@@ -47,30 +45,33 @@ actor Scheduler {
         for run in runs { await run.value }
     }
 
-    private func handle(_ input: ScheduleMachine.Input) {
+    private func tick() {
         guard !self.isStopped else { return }
-        for effect in self.machine.handle(input, at: self.time.monotonic(), using: &self.generator) {
+        self.perform(self.machine.tick(at: self.time.monotonic(), using: &self.generator))
+        self.armTimer()
+    }
+
+    private func perform(_ effects: [ScheduleMachine.Effect]) {
+        for effect in effects {
             switch effect {
-            case .run(let name): self.start(name)
+            case .run(let task): self.start(task)
             case .skip(let name): self.onSkip(name)
             case .cancel(let name): self.runs[name]?.cancel()
             }
         }
-        self.armTimer()
     }
 
-    private func start(_ name: String) {
-        guard let task = self.tasks[name] else { return }
+    private func start(_ task: ScheduledTask) {
         let run = self.run
-        self.runs[name] = Task { [weak self] in
+        self.runs[task.name] = Task { [weak self] in
             await run(task)
-            await self?.ended(name)
+            await self?.ended(task.name)
         }
     }
 
     private func ended(_ name: String) {
         self.runs[name] = nil
-        self.handle(.ended(name))
+        self.machine.ended(name)
     }
 
     private func armTimer() {
@@ -80,7 +81,7 @@ actor Scheduler {
         self.timer = Task { [weak self] in
             // If cancelled, another timer has replaced this one.
             guard (try? await Task.sleep(for: wait, clock: .continuous)) != nil else { return }
-            await self?.handle(.tick)
+            await self?.tick()
         }
     }
 }
