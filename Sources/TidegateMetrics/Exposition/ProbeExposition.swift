@@ -13,12 +13,12 @@ package enum ProbeExposition {
             bytes += "# HELP ".utf8
             bytes += family.name.utf8
             bytes.append(UInt8(ascii: " "))
-            Escaping.append(help: family.help, for: .text, to: &bytes)
+            bytes += Escaping.help(family.help, for: .text)
             bytes += "\n# TYPE ".utf8
             bytes += family.name.utf8
             bytes += " gauge\n".utf8
             for sample in family.samples {
-                Escaping.append(samplePrefix: family.name, family.labels, sample.labels, to: &bytes)
+                bytes += Escaping.samplePrefix(family.name, family.labels, sample.labels)
                 bytes += self.number(sample.value).utf8
                 bytes.append(UInt8(ascii: "\n"))
             }
