@@ -1,7 +1,7 @@
 internal import TidegateCore
 
 /// The task that an observation was about: it leads from a figure to the one request behind it.
-struct Exemplar: Sendable, Hashable {
+struct Exemplar: Sendable {
     /// Where an observation comes from.
     struct Source: Sendable {
         let task: TaskID
@@ -15,16 +15,6 @@ struct Exemplar: Sendable, Hashable {
     let source: Source
     /// What was observed; 1 for a count.
     let value: Double
-
-    static func == (left: Exemplar, right: Exemplar) -> Bool {
-        left.source.task == right.source.task && left.source.attempt == right.source.attempt
-            && left.source.time == right.source.time && left.value == right.value
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(self.source.task)
-        hasher.combine(self.value)
-    }
 
     /// The labels: 95 code points at most with their names and an attempt of five digits, of 128 allowed.
     var labels: [(name: String, value: String)] {
