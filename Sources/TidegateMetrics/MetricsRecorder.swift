@@ -40,7 +40,7 @@ package final class MetricsRecorder: Sendable {
         self.netlink = NetlinkRecorder(registry)
         ConnectionCollector.register(in: registry, overflows: overflows)
         self.bus = BusRecorder(registry)
-        self.conflicts = registry.counter(Catalogue.metricConflicts)
+        self.conflicts = registry.adding(Catalogue.metricConflicts)
         _ = registry.adding(overflows)
         self.daemon = DaemonRecorder(registry, build: build)
         ProcessCollector.register(in: registry)

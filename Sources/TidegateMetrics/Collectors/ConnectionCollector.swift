@@ -42,12 +42,12 @@ enum ConnectionCollector {
     private static func registerTraffic(in registry: Registry) {
         registry.collect(Catalogue.observedLastAnswer) { inputs, samples in
             for scope in ConnectionScope.allCases {
-                if let time = inputs.observed?.lastAnswers[scope] { samples.add(scope.label, value: time.seconds) }
+                samples.add(scope.label, value: inputs.observed?.lastAnswers[scope]?.seconds)
             }
         }
         registry.collect(Catalogue.observedRoundTrip) { inputs, samples in
             for scope in ConnectionScope.allCases {
-                if let trips = inputs.observed?.roundTrips[scope] { samples.add(scope.label, distribution: trips) }
+                samples.add(scope.label, distribution: inputs.observed?.roundTrips[scope])
             }
         }
         self.collect(Catalogue.observedSentSegments, in: registry) { $0.sentSegments }
@@ -99,7 +99,7 @@ enum ConnectionCollector {
         self.collect(Catalogue.observedTargetEnds, in: registry, of: names, by: outcomes.ends, \.ends)
         registry.collect(Catalogue.observedTargetLastAnswer) { inputs, samples in
             for (name, target) in names.labelled(inputs.observed, in: samples.definition) {
-                if let time = target.lastAnswer { samples.add(name, value: time.seconds) }
+                samples.add(name, value: target.lastAnswer?.seconds)
             }
         }
     }
@@ -132,7 +132,7 @@ enum ConnectionCollector {
         }
         registry.collect(Catalogue.observationDumpDuration) { inputs, samples in
             for kind in Statistics.Dump.allCases {
-                if let dumps = inputs.observed?.dumps[kind] { samples.add(kind.label, distribution: dumps) }
+                samples.add(kind.label, distribution: inputs.observed?.dumps[kind])
             }
         }
         registry.collect(Catalogue.observationTracked) { $0.observed?.tracked }

@@ -51,9 +51,7 @@ enum ReachabilityCollector {
             for link in inputs.status.countedLinks { samples.add(link.name, link.kind.label, value: 1) }
         }
         registry.collect(Catalogue.interfaceCarrierLosses) { inputs, samples in
-            for link in inputs.status.countedLinks {
-                if let losses = link.carrierLosses { samples.add(link.name, value: losses) }
-            }
+            for link in inputs.status.countedLinks { samples.add(link.name, value: link.carrierLosses) }
         }
     }
 
@@ -62,13 +60,11 @@ enum ReachabilityCollector {
             for (name, level) in inputs.namedTargets { samples.add(name, value: level >= .routed ? 1 : 0) }
         }
         registry.collect(Catalogue.targetReachable) { inputs, samples in
-            for (name, report) in inputs.namedChecks {
-                if let isReached = report.isReached { samples.add(name, value: isReached ? 1 : 0) }
-            }
+            for (name, report) in inputs.namedChecks { samples.add(name, value: report.isReached.map { $0 ? 1 : 0 }) }
         }
         registry.collect(Catalogue.targetCertificateExpiry) { inputs, samples in
             for (name, report) in inputs.namedChecks {
-                if let expiry = report.certificateExpiry { samples.add(name, value: expiry.seconds) }
+                samples.add(name, value: report.certificateExpiry?.seconds)
             }
         }
         registry.collect(Catalogue.targetLevel) { inputs, samples in
@@ -116,8 +112,6 @@ enum ProcessCollector {
     private static func register(
         _ definition: MetricDefinition, in registry: Registry, _ value: @escaping @Sendable (ProcessSample) -> Double?
     ) {
-        registry.collect(definition) { inputs, samples in
-            if let number = inputs.process.flatMap(value) { samples.add(value: number) }
-        }
+        registry.collect(definition) { inputs, samples in samples.add(value: inputs.process.flatMap(value)) }
     }
 }

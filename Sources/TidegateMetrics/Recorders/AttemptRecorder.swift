@@ -22,9 +22,9 @@ struct AttemptRecorder: Sendable {
         registry.collect(Catalogue.connections, by: ConnectionState.allCases) {
             $1 == .active ? $0.session.activeConnections : $0.session.idleConnections
         }
-        self.connectionsOpened = registry.counter(Catalogue.connectionsOpened)
-        self.connectionReuses = registry.counter(Catalogue.connectionReuses)
-        self.epochs = registry.counter(Catalogue.networkEpochs)
+        self.connectionsOpened = registry.adding(Catalogue.connectionsOpened)
+        self.connectionReuses = registry.adding(Catalogue.connectionReuses)
+        self.epochs = registry.adding(Catalogue.networkEpochs)
     }
 
     func ended(_ summary: AttemptSummary, of task: Exemplar.Source, isSuccess: Bool) {
@@ -133,10 +133,10 @@ struct RetryMetrics: Sendable {
             TaskFailure.allCases.map { TaskEvent.RetryReason.failure($0) }
             + [408, 425, 429, 500].map { TaskEvent.RetryReason.status($0) }
         self.retries = registry.adding(TableFamily(Catalogue.taskRetries, from: reasons.map { TextLabels($0.label) }))
-        self.successes = registry.counter(Catalogue.taskRetrySuccesses)
+        self.successes = registry.adding(Catalogue.taskRetrySuccesses)
         self.exhausted = registry.adding(
             TableFamily(Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases))
-        self.backoff = registry.histogram(Catalogue.taskRetryBackoff)
+        self.backoff = registry.adding(Catalogue.taskRetryBackoff)
     }
 }
 
@@ -152,15 +152,15 @@ struct BodyMetrics: Sendable {
     init(_ registry: Registry) {
         self.sent = registry.adding(FixedLabelFamily(Catalogue.sentBytes))
         self.received = registry.adding(FixedLabelFamily(Catalogue.receivedBytes))
-        self.requestSize = registry.histogram(Catalogue.requestBodySize)
-        self.responseSize = registry.histogram(Catalogue.responseBodySize)
+        self.requestSize = registry.adding(Catalogue.requestBodySize)
+        self.responseSize = registry.adding(Catalogue.responseBodySize)
         let kinds = TaskKind.allCases
         registry.collect(Catalogue.inflightExpectedBytes, by: kinds) { $0.session.expectedBytes[$1] ?? 0 }
         registry.collect(Catalogue.inflightTransferredBytes, by: kinds) { $0.session.transferredBytes[$1] ?? 0 }
         registry.collect(Catalogue.inflightExpectedSentBytes, by: kinds) { $0.session.expectedSentBytes[$1] ?? 0 }
         registry.collect(Catalogue.inflightSentBytes, by: kinds) { $0.session.sentBytes[$1] ?? 0 }
-        self.refetched = registry.counter(Catalogue.refetchedBytes)
-        self.restarts = registry.counter(Catalogue.resumeRestarts)
+        self.refetched = registry.adding(Catalogue.refetchedBytes)
+        self.restarts = registry.adding(Catalogue.resumeRestarts)
     }
 }
 

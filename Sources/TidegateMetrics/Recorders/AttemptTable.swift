@@ -1,14 +1,9 @@
 internal import Synchronization
 
 /// The series that an attempt moves.
-final class AttemptSeries: Sendable {
+struct AttemptSeries {
     let attempts: Counter
     let durations: Histogram
-
-    init(attempts: Counter, durations: Histogram) {
-        self.attempts = attempts
-        self.durations = durations
-    }
 }
 
 /// Finds the series of attempts, all of one attempt in one look-up.

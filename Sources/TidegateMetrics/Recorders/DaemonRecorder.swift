@@ -13,8 +13,8 @@ struct DaemonRecorder: Sendable {
         registry.collect(Catalogue.httpRequestsInFlight) { $0.requestsInFlight }
         self.journal = JournalRecorder(registry)
         self.remoteWrite = RemoteWriteRecorder(registry)
-        self.reloadSuccessful = registry.gauge(Catalogue.configReloadSuccessful)
-        self.reloadTime = registry.gauge(Catalogue.configReloadTime)
+        self.reloadSuccessful = registry.adding(Catalogue.configReloadSuccessful)
+        self.reloadTime = registry.adding(Catalogue.configReloadTime)
         registry.collect(Catalogue.threadStalled, by: MonitorThread.allCases) {
             $0.stalledThreads.contains($1) ? 1 : 0
         }
@@ -46,10 +46,10 @@ struct JournalRecorder: Sendable {
         registry.collect(Catalogue.journalTasks, by: [TaskState.Name.suspended, .waiting, .running]) {
             $0.session.journaled[$1] ?? 0
         }
-        self.entries = registry.counter(Catalogue.journalEntries)
+        self.entries = registry.adding(Catalogue.journalEntries)
         self.failures = registry.adding(
             TableFamily(Catalogue.journalErrors, from: JournalIssue.allCases))
-        self.commits = registry.histogram(Catalogue.journalWriteDuration)
+        self.commits = registry.adding(Catalogue.journalWriteDuration)
     }
 
     func record(_ event: JournalEvent) {
@@ -71,11 +71,11 @@ struct RemoteWriteRecorder: Sendable {
     private let pending: Gauge
 
     init(_ registry: Registry) {
-        self.samples = registry.counter(Catalogue.remoteWriteSamples)
+        self.samples = registry.adding(Catalogue.remoteWriteSamples)
         self.dropped = registry.adding(
             TableFamily(Catalogue.remoteWriteDropped, from: RemoteWriteLoss.allCases))
         self.failures = registry.adding(TableFamily(Catalogue.remoteWriteFailures))
-        self.pending = registry.gauge(Catalogue.remoteWritePending)
+        self.pending = registry.adding(Catalogue.remoteWritePending)
     }
 
     func record(_ event: RemoteWriteEvent) {

@@ -11,12 +11,12 @@ struct NetlinkRecorder: Sendable {
 
     init(_ registry: Registry) {
         self.messages = registry.adding(FixedLabelFamily(Catalogue.netlinkMessages))
-        self.overruns = registry.counter(Catalogue.netlinkOverruns)
+        self.overruns = registry.adding(Catalogue.netlinkOverruns)
         self.resyncs = registry.adding(
             TableFamily(Catalogue.netlinkResyncs, from: NetlinkEvent.ResyncReason.allCases))
-        self.resyncDuration = registry.histogram(Catalogue.netlinkResyncDuration)
-        self.malformed = registry.counter(Catalogue.netlinkMalformed)
-        self.lookups = registry.counter(Catalogue.netlinkLookups)
+        self.resyncDuration = registry.adding(Catalogue.netlinkResyncDuration)
+        self.malformed = registry.adding(Catalogue.netlinkMalformed)
+        self.lookups = registry.adding(Catalogue.netlinkLookups)
         registry.collect(Catalogue.netlinkMode, by: [ReachabilityStatus.Mode.event, .storm, .poll]) {
             $0.status.mode == $1 ? 1 : 0
         }

@@ -16,12 +16,12 @@ struct ReachabilityRecorder: Sendable {
             ReachabilityLevel.allCases.compactMap { $0 == from ? nil : Label2(from, $0) }
         }
         self.transitions = registry.adding(TableFamily(Catalogue.transitions, from: changes))
-        self.lastTransition = registry.gauge(Catalogue.lastTransition)
+        self.lastTransition = registry.adding(Catalogue.lastTransition)
         ReachabilityCollector.registerPaths(in: registry)
         ReachabilityCollector.registerRungs(in: registry)
         ReachabilityCollector.registerLinks(in: registry)
         ReachabilityCollector.registerTargets(in: registry)
-        self.detection = registry.histogram(Catalogue.detection)
+        self.detection = registry.adding(Catalogue.detection)
     }
 
     func record(_ change: PathEvent, at time: WallTime, _ moment: MonotonicTime) {
@@ -63,14 +63,9 @@ final class LevelSecondsFamily: Family {
 
 /// Adds up how long each level lasted, the present one included.
 struct LevelDurations {
-    private var level: ReachabilityLevel
-    private var since: MonotonicTime
-    private var totals: [ReachabilityLevel: Duration] = [:]
-
-    init(level: ReachabilityLevel, since: MonotonicTime) {
-        self.level = level
-        self.since = since
-    }
+    private(set) var level: ReachabilityLevel
+    private(set) var since: MonotonicTime
+    private(set) var totals: [ReachabilityLevel: Duration] = [:]
 
     /// Another level begins; a moment before the last change counts as the last change.
     mutating func change(to level: ReachabilityLevel, at moment: MonotonicTime) {

@@ -22,7 +22,7 @@ struct TaskRecorder: Sendable {
         registry.collect(Catalogue.heldTasks, by: HoldReason.allCases) { $0.session.held[$1] ?? 0 }
         self.heldSeconds = registry.adding(FixedLabelFamily(Catalogue.taskHeldSeconds))
         self.submissions = registry.adding(FixedLabelFamily(Catalogue.taskSubmissions))
-        self.resumes = registry.counter(Catalogue.taskResumes)
+        self.resumes = registry.adding(Catalogue.taskResumes)
         self.suspends = registry.adding(
             TableFamily(Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases))
         self.holds = registry.adding(FixedLabelFamily(Catalogue.taskHolds))
@@ -32,7 +32,7 @@ struct TaskRecorder: Sendable {
         registry.collect(Catalogue.stalledTasks) { $0.session.stalled }
         registry.collect(Catalogue.oldestTaskStart) { inputs, samples in
             for state in [TaskState.Name.suspended, .waiting, .running] {
-                if let start = inputs.session.oldestStart[state] { samples.add(state.label, value: start.seconds) }
+                samples.add(state.label, value: inputs.session.oldestStart[state]?.seconds)
             }
         }
     }

@@ -75,19 +75,11 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
     }
 }
 
-/// A metric without labels.
-final class SingleFamily<Child: MetricChild>: Family {
-    let definition: MetricDefinition
-    let child: Child
+/// The key of a metric without labels.
+enum NoLabels: LabelKey, CaseIterable {
+    case only
 
-    init(_ definition: MetricDefinition) {
-        self.definition = definition
-        self.child = Child(definition, values: [])
-    }
-
-    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
-        self.child.write(to: &output)
-    }
+    var values: [String] { [] }
 }
 
 /// A metric that is read at each scrape.
@@ -122,15 +114,20 @@ struct Samples {
         self.definition = definition
     }
 
-    /// Adds a sample; of two with the same labels the first one counts.
-    mutating func add(_ values: String..., value: Double) {
-        guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
+    /// Adds a sample, unless there is no value; of two with the same labels the first one counts.
+    mutating func add(_ values: String..., value: Double?) {
+        guard let value, self.isNew(values) else { return }
         self.lines.append((SeriesName(self.definition, values), value))
     }
 
+    mutating func add(_ values: String..., value: (some BinaryInteger)?) {
+        guard let value, self.isNew(values) else { return }
+        self.lines.append((SeriesName(self.definition, values), Double(value)))
+    }
+
     /// Adds the samples of a histogram that was counted elsewhere, in the definition's buckets.
-    mutating func add(_ values: String..., distribution: ConnectionStatistics.Distribution) {
-        guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
+    mutating func add(_ values: String..., distribution: ConnectionStatistics.Distribution?) {
+        guard let distribution, self.isNew(values) else { return }
         let name = HistogramName(self.definition, values: values, bounds: self.definition.bounds)
         let reading = HistogramReading(
             layout: self.definition.layout, counts: distribution.counts, native: nil, sum: distribution.sum,
@@ -138,9 +135,8 @@ struct Samples {
         self.histograms.append((name, reading))
     }
 
-    mutating func add(_ values: String..., value: some BinaryInteger) {
-        guard values.count == self.definition.labels.count, self.seen.insert(values).inserted else { return }
-        self.lines.append((SeriesName(self.definition, values), Double(value)))
+    private mutating func isNew(_ values: [String]) -> Bool {
+        values.count == self.definition.labels.count && self.seen.insert(values).inserted
     }
 }
 

@@ -40,16 +40,9 @@ final class Registry: Sendable {
 
     var families: [any Family] { self.state.withLock { $0.families.map(\.family) } }
 
-    func counter(_ definition: MetricDefinition) -> Counter {
-        self.adding(SingleFamily<Counter>(definition)).child
-    }
-
-    func gauge(_ definition: MetricDefinition) -> Gauge {
-        self.adding(SingleFamily<Gauge>(definition)).child
-    }
-
-    func histogram(_ definition: MetricDefinition) -> Histogram {
-        self.adding(SingleFamily<Histogram>(definition)).child
+    /// Adds a family without labels and gives its series.
+    func adding<Child: MetricChild>(_ definition: MetricDefinition) -> Child {
+        self.adding(FixedLabelFamily<NoLabels, Child>(definition))[.only]
     }
 
     /// Adds a family and gives it back.
@@ -78,9 +71,7 @@ final class Registry: Sendable {
     func collect<Number: BinaryInteger & SendableMetatype>(
         _ definition: MetricDefinition, value: @escaping @Sendable (ScrapeInputs) -> Number?
     ) {
-        self.collect(definition) { inputs, samples in
-            if let number = value(inputs) { samples.add(value: number) }
-        }
+        self.collect(definition) { inputs, samples in samples.add(value: value(inputs)) }
     }
 
     /// Adds a family with a series for each key whose value is not nil.
@@ -89,9 +80,7 @@ final class Registry: Sendable {
         _ value: @escaping @Sendable (ScrapeInputs, Key) -> Number?
     ) {
         self.collect(definition) { inputs, samples in
-            for key in keys {
-                if let number = value(inputs, key) { samples.add(key.label, value: number) }
-            }
+            for key in keys { samples.add(key.label, value: value(inputs, key)) }
         }
     }
 
