@@ -65,7 +65,7 @@ package final class Endpoint: Sendable {
     ///   configuration and the ports that the kernel chose.
     package func run(
         whenListening: @escaping @Sendable ([ListenAddress]) -> Void = { _ in }
-    ) async throws(EndpointError) {
+    ) async throws(TextError) {
         let bindings = Bindings(expected: self.configuration.listen.count, whenComplete: whenListening)
         self.access?.start()
         defer { self.access?.stop() }
@@ -73,8 +73,8 @@ package final class Endpoint: Sendable {
     }
 
     // The first server that fails ends the others: an endpoint on half of its addresses would look healthy.
-    private func serveAll(bindings: Bindings) async -> EndpointError? {
-        await withTaskGroup(of: EndpointError?.self) { group in
+    private func serveAll(bindings: Bindings) async -> TextError? {
+        await withTaskGroup(of: TextError?.self) { group in
             for (position, address) in self.configuration.listen.enumerated() {
                 group.addTask {
                     await self.serve(address) { port in
@@ -82,7 +82,7 @@ package final class Endpoint: Sendable {
                     }
                 }
             }
-            var first: EndpointError?
+            var first: TextError?
             for await failure in group {
                 if first == nil, let failure { first = failure }
                 if failure != nil { group.cancelAll() }
@@ -93,7 +93,7 @@ package final class Endpoint: Sendable {
 
     private func serve(
         _ address: ListenAddress, whenBound: @escaping @Sendable (Int?) -> Void
-    ) async -> EndpointError? {
+    ) async -> TextError? {
         let shutdown = ServerShutdown()
         let hosts = HostCheck(listen: address, allowed: self.configuration.allowedHosts)
         // Hummingbird's server without its `Application`: that one ends with its Swift task, and a cancelled server
@@ -117,7 +117,7 @@ package final class Endpoint: Sendable {
         } catch is CancellationError {
             return nil
         } catch {
-            return EndpointError(error, at: address)
+            return TextError(error, at: address)
         }
     }
 
@@ -173,16 +173,21 @@ extension EndpointConfiguration {
     }
 }
 
-extension EndpointError {
+extension TextError {
     fileprivate init(_ error: any Error, at address: ListenAddress) {
-        switch error {
-        case let error as IOError where error.errnoCode == EADDRINUSE: self = .inUse(address)
-        case let error as IOError where error.errnoCode == EADDRNOTAVAIL: self = .notLocal(address)
-        case let error as IOError where error.errnoCode == EACCES: self = .notPermitted(address)
-        case SocketAddressError.unknown, is SocketAddressError.UnknownHost: self = .unresolvable(address)
-        case is SocketAddressError.FailedToParseIPByteBuffer: self = .badAddress(address.description)
-        default: self = .failed(address, "\(error)")
+        guard !(error is SocketAddressError.FailedToParseIPByteBuffer) else {
+            self.init(notToListenOn: address.description)
+            return
         }
+        let problem =
+            switch error {
+            case let error as IOError where error.errnoCode == EADDRINUSE: "the port is in use"
+            case let error as IOError where error.errnoCode == EADDRNOTAVAIL: "this host does not have the address"
+            case let error as IOError where error.errnoCode == EACCES: "the port needs a privilege"
+            case SocketAddressError.unknown, is SocketAddressError.UnknownHost: "the host name has no address"
+            default: "\(error)"
+            }
+        self.init("cannot listen on \(address): \(problem)")
     }
 }
 

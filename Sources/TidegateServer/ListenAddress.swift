@@ -1,4 +1,4 @@
-internal import TidegateCore
+package import TidegateCore
 
 /// A host name or an address, with a port, to listen on.
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
@@ -14,12 +14,12 @@ extension ListenAddress {
 
     /// Parses `HOST:PORT`, `[IPV6]:PORT` or `:PORT`, which means every local address.
     ///
-    /// - Throws: ``EndpointError/badAddress(_:)``, which quotes the text.
-    package init(_ text: String) throws(EndpointError) {
-        guard let colon = text.lastIndex(of: ":") else { throw .badAddress(text) }
+    /// - Throws: An error that quotes the text.
+    package init(_ text: String) throws(TextError) {
+        guard let colon = text.lastIndex(of: ":") else { throw TextError(notToListenOn: text) }
         let digits = text[text.index(after: colon)...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(digits)
-        else { throw .badAddress(text) }
+        else { throw TextError(notToListenOn: text) }
         self.port = Int(port)
         self.host = try ListenAddress.host(of: text[..<colon], in: text)
     }
@@ -39,43 +39,22 @@ extension ListenAddress {
         return "\(isEncrypted ? "https" : "http")://\(ListenAddress(host: host, port: self.port).description)/"
     }
 
-    private static func host(of part: Substring, in text: String) throws(EndpointError) -> String {
+    private static func host(of part: Substring, in text: String) throws(TextError) -> String {
         if part.isEmpty { return "::" }
         if part.hasPrefix("["), part.hasSuffix("]") {
             let inner = String(part.dropFirst().dropLast())
-            guard IPAddress(inner)?.family == .ipv6 else { throw .badAddress(text) }
+            guard IPAddress(inner)?.family == .ipv6 else { throw TextError(notToListenOn: text) }
             return inner
         }
         // Without brackets a colon could belong to the address as well as to the port.
-        guard !part.contains(":"), (try? Target(String(part))) != nil else { throw .badAddress(text) }
+        guard !part.contains(":"), (try? Target(String(part))) != nil else { throw TextError(notToListenOn: text) }
         return String(part)
     }
 }
 
-/// Why the endpoint cannot listen; every case names the address.
-package enum EndpointError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The text is not `HOST:PORT`.
-    case badAddress(String)
-    /// Another socket listens on the port (EADDRINUSE).
-    case inUse(ListenAddress)
-    /// This host does not have the address (EADDRNOTAVAIL).
-    case notLocal(ListenAddress)
-    /// The port needs a privilege (EACCES).
-    case notPermitted(ListenAddress)
-    /// The host name has no address.
-    case unresolvable(ListenAddress)
-    /// Any other error, as the system describes it.
-    case failed(ListenAddress, String)
-
-    /// One sentence without a final full stop.
-    package var description: String {
-        switch self {
-        case .badAddress(let text): "\"\(text)\" is not an address to listen on: HOST:PORT, [IPV6]:PORT or :PORT"
-        case .inUse(let address): "cannot listen on \(address): the port is in use"
-        case .notLocal(let address): "cannot listen on \(address): this host does not have the address"
-        case .notPermitted(let address): "cannot listen on \(address): the port needs a privilege"
-        case .unresolvable(let address): "cannot listen on \(address): the host name has no address"
-        case .failed(let address, let message): "cannot listen on \(address): \(message)"
-        }
+extension TextError {
+    /// Says that a text is no address to listen on.
+    init(notToListenOn text: String) {
+        self.init("\"\(text)\" is not an address to listen on: HOST:PORT, [IPV6]:PORT or :PORT")
     }
 }

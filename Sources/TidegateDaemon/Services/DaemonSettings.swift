@@ -55,11 +55,7 @@ package struct DaemonSettings: Sendable {
     /// Sets the addresses to listen on; an empty list keeps the default.
     package mutating func setListenAddresses(_ addresses: [String]) throws(TextError) {
         guard !addresses.isEmpty else { return }
-        do throws(EndpointError) {
-            self.endpoint.listen = try addresses.map { address throws(EndpointError) in try ListenAddress(address) }
-        } catch {
-            throw TextError(error.description)
-        }
+        self.endpoint.listen = try addresses.map { address throws(TextError) in try ListenAddress(address) }
     }
 
     /// Sets the names that requests may be for.
