@@ -17,11 +17,7 @@ struct ValueParser<Value: Sendable>: Sendable {
             guard case .scalar(let text) = node.content else {
                 throw TextError("expected \(expected), found \(node.summary)")
             }
-            do {
-                return try parse(text)
-            } catch {
-                throw TextError("\(error)")
-            }
+            return try Result { try parse(text) }.mapError { TextError("\($0)") }.get()
         }
     }
 
@@ -237,9 +233,13 @@ extension ValueParser<Int> {
 
 extension ValueParser where Value: CaseIterable & RawRepresentable<String> {
     /// One of the enumeration's raw values.
-    static var name: ValueParser {
-        let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return .text("one of \(names)", or: "is not one of \(names)") { Value(rawValue: $0) }
+    static var name: ValueParser { .oneOf(Value.allCases.map(\.rawValue)) { Value(rawValue: $0) } }
+}
+
+extension ValueParser {
+    static func oneOf(_ names: [String], _ value: @escaping @Sendable (String) -> Value?) -> ValueParser {
+        let list = names.joined(separator: ", ")
+        return .text("one of \(list)", or: "is not one of \(list)") { names.contains($0) ? value($0) : nil }
     }
 }
 

@@ -86,7 +86,7 @@ import TidegateTestKit
         let identity = try await authority.sign(["localhost"])
         let source = try ScriptedAccessPolicy(
             try .encrypted(identity) { tls in
-                tls.cipherSuites = [.ecdheECDSAAES256GCM]
+                tls.cipherSuites = ["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"]
                 tls.curves = [.p384]
             })
         try await Fixture().serving(source) { port in
@@ -98,7 +98,7 @@ import TidegateTestKit
             #expect(try await curl.get("/-/healthy", "--curves", "X25519").status == 35)
             #expect(try await curl.status("/-/healthy", "--curves", "P-384") == 200)
             // With suites of TLS 1.3 alone, older versions have none left.
-            try source.use(try .encrypted(identity) { $0.cipherSuites = [.aes128GCM] })
+            try source.use(try .encrypted(identity) { $0.cipherSuites = ["TLS_AES_128_GCM_SHA256"] })
             #expect(try await curl.get("/-/healthy", "--tls-max", "1.2").status == 35)
             #expect(try await curl.status() == 200)
         }

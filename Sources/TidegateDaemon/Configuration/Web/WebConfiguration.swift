@@ -53,7 +53,7 @@ extension WebConfiguration {
             sentences.append(
                 "tls_server_config.prefer_server_cipher_suites has no effect: suites are in the server's order")
         }
-        let fixed = self.tls.serving.cipherSuites.filter(\.isOfTLS13).map(\.rawValue)
+        let fixed = self.tls.serving.cipherSuites.filter { !$0.contains("_WITH_") }
         if !fixed.isEmpty {
             sentences.append(
                 "tls_server_config.cipher_suites: \(fixed.joined(separator: ", ")) has no effect: the suites of TLS 1.3 "

@@ -24,7 +24,8 @@ enum WebSchema {
         .value("client_auth_type", \.serving.clientCertificate, .clientCertificate),
         .list("client_allowed_sans", .text) { $0.serving.allowedClientNames = Set($1) },
         .value("min_version", \.serving.minimumVersion, .name), .value("max_version", \.serving.maximumVersion, .name),
-        .list("cipher_suites", \.serving.cipherSuites, .name), .list("curve_preferences", \.serving.curves, .name),
+        .list("cipher_suites", \.serving.cipherSuites, .cipherSuite),
+        .list("curve_preferences", \.serving.curves, .name),
         .value("prefer_server_cipher_suites", \.prefersOwnSuites, .boolean),
     ]
 
@@ -76,6 +77,10 @@ enum WebSchema {
         guard let limit = rate.limit, limit.burst < 1, rate.burst != nil || burst?.isGiven != true else { return }
         problems.add("\"burst\" must be at least 1", at: burst ?? node)
     }
+}
+
+extension ValueParser<String> {
+    fileprivate static let cipherSuite = ValueParser.oneOf(TLSServerConfiguration.supportedCipherSuites) { $0 }
 }
 
 extension ValueParser<TLSServerConfiguration.ClientCertificate> {

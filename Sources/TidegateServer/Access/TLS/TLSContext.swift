@@ -43,10 +43,7 @@ struct TLSContext: Sendable {
 extension TLSServerConfiguration {
     fileprivate func nioConfiguration() throws(AccessError) -> TLSConfiguration {
         let certificates = try Self.certificates(self.certificate, .certificate)
-        let key: NIOSSLPrivateKey
-        do {
-            key = try NIOSSLPrivateKey(bytes: Array(self.key.utf8), format: .pem)
-        } catch {
+        guard let key = try? NIOSSLPrivateKey(bytes: Array(self.key.utf8), format: .pem) else {
             throw AccessError(part: .key, message: "holds no private key in PEM that can be read without a passphrase")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -64,7 +61,7 @@ extension TLSServerConfiguration {
 
     private func applyCipherSuites(to configuration: inout TLSConfiguration) throws(AccessError) {
         guard !self.cipherSuites.isEmpty else { return }
-        let older = self.cipherSuites.filter { !$0.isOfTLS13 }.map(\.rawValue)
+        let older = self.cipherSuites.filter { $0.contains("_WITH_") }
         if !older.isEmpty {
             configuration.cipherSuites = older.joined(separator: ":")
         } else if self.maximumVersion == .tls13 {
