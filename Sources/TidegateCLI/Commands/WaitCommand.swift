@@ -61,7 +61,7 @@ struct RunCommand: AsyncParsableCommand {
         try self.options.gate.authority.check()
         let isQuiet = self.options.gate.quiet
         let run = CommandRun(
-            options: try self.options.parsed(), command: self.options.command,
+            options: try self.options.parsed(), retryLimit: self.options.retry, command: self.options.command,
             display: WaitDisplay(terminal, isQuiet: isQuiet)
         ) {
             if !isQuiet { terminal.printError($0) }

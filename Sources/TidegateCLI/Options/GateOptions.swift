@@ -76,18 +76,12 @@ struct RunOptions: ParsableArguments {
     @Argument(parsing: .postTerminator, help: "The command to run, after --.")
     var command: [String] = []
 
-    /// The options as values.
-    struct Parsed: Sendable {
-        /// What to wait for before every run.
-        var gate: GateOptions.Parsed
-        var retryLimit: Int
-    }
-
-    func parsed() throws -> Parsed {
+    /// What to wait for before every run.
+    func parsed() throws -> GateOptions.Parsed {
         guard !self.command.isEmpty else { throw ValidationError("no command specified; give it after --") }
         try OptionParsing.checkRetries(self.retry)
         let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
-        return Parsed(gate: try self.gate.parsed(timeout: timeout), retryLimit: self.retry)
+        return try self.gate.parsed(timeout: timeout)
     }
 
     func validate() throws { _ = try self.parsed() }

@@ -3,7 +3,8 @@ internal import TidegateDaemon
 
 /// The shell around ``RunMachine``: waits for the gate, runs the command, and watches for path losses meanwhile.
 struct CommandRun: Sendable {
-    let options: RunOptions.Parsed
+    let options: GateOptions.Parsed
+    let retryLimit: Int
     let command: [String]
     let display: WaitDisplay
     /// Receives lines about retrying.
@@ -11,7 +12,7 @@ struct CommandRun: Sendable {
 
     /// The exit status; nil for success.
     func run() async -> CommandError? {
-        let monitor = OneShotMonitor(targets: self.options.gate.wait.targets)
+        let monitor = OneShotMonitor(targets: self.options.wait.targets)
         // Bounded in practice by the rate of network changes and signals; the loop below never blocks for long.
         let (inputs, source) = AsyncStream.makeStream(
             of: RunMachine.Input.self, bufferingPolicy: .bufferingNewest(1024))
@@ -27,7 +28,7 @@ struct CommandRun: Sendable {
             self.display.clear()
         }
         let runner = EffectRunner(monitor: monitor, source: source, ignored: ignored, run: self)
-        var machine = RunMachine(retryLimit: self.options.retryLimit)
+        var machine = RunMachine(retryLimit: self.retryLimit)
         var child: ChildProcess?
         runner.wait()
         for await input in inputs {
@@ -44,7 +45,7 @@ struct CommandRun: Sendable {
     private func watchLosses(
         _ monitor: OneShotMonitor, _ source: AsyncStream<RunMachine.Input>.Continuation
     ) -> Task<Void, Never> {
-        let loss = PathLoss(family: self.options.gate.wait.family, targets: self.options.gate.wait.targets)
+        let loss = PathLoss(family: self.options.wait.family, targets: self.options.wait.targets)
         let events = monitor.bus.subscribe(.watch, bufferingNewest: 256) { event in
             if case .path = event.payload { true } else { false }
         }
@@ -78,7 +79,7 @@ struct CommandRun: Sendable {
 
         func wait() {
             Task {
-                let message = await self.monitor.wait(self.run.options.gate, self.run.display)
+                let message = await self.monitor.wait(self.run.options, self.run.display)
                 self.source.yield(message.map { .gaveUp($0) } ?? .opened)
             }
         }
