@@ -135,8 +135,8 @@ struct ConnectionsCommand: AsyncParsableCommand {
         switch self.by {
         case .remote:
             guard self.owner else { return ConnectionText.remotes(report, style) }
-            let programs = try Self.programs()
-            let texts = report.remotes.map { ($0.remote, owners.text(of: $0, programs.programs(of: $0.remote))) }
+            let programs = try Self.programs(of: report)
+            let texts = report.remotes.map { ($0.remote, owners.text(of: $0, programs[$0.remote] ?? [])) }
             let names = Dictionary(texts) { first, _ in first }
             return ConnectionText.remotes(report, style) { names[$0.remote] ?? "-" }
         case .owner:
@@ -153,17 +153,13 @@ struct ConnectionsCommand: AsyncParsableCommand {
 
     private func document(_ report: ConnectionsReport) throws(CommandError) -> ConnectionsDocument {
         guard self.owner else { return ConnectionsDocument(report) }
-        let programs = try Self.programs()
-        let found = report.remotes.map { ($0.remote, programs.programs(of: $0.remote)) }
-        return ConnectionsDocument(report, programs: Dictionary(found) { first, _ in first })
+        return ConnectionsDocument(report, programs: try Self.programs(of: report))
     }
 
-    private static func programs() throws(CommandError) -> ConnectionPrograms {
-        do throws(TextError) {
-            return try ConnectionPrograms()
-        } catch {
-            throw CommandError(.unknown, "connections cannot be listed: \(error)")
-        }
+    private static func programs(of report: ConnectionsReport) throws(CommandError) -> [Remote: [SocketProgram]] {
+        let programs = try Result { try ConnectionPrograms() }
+            .mapError { CommandError(.unknown, "connections cannot be listed: \($0)") }.get()
+        return Dictionary(report.remotes.map { ($0.remote, programs.programs(of: $0.remote)) }) { first, _ in first }
     }
 
     // What the kernel would do with a packet to each remote now.
