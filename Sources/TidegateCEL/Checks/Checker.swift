@@ -63,16 +63,14 @@ struct Checker {
         }
         let checked = try self.check(operand)
         let bytes = Array(field.utf8)
+        let type: ValueType
         switch checked.type {
-        case .map(_, let value):
-            return isTest
-                ? (.has(checked.expression, field: bytes), .bool) : (.select(checked.expression, field: bytes), value)
-        case .dynamic:
-            return isTest
-                ? (.has(checked.expression, field: bytes), .bool)
-                : (.select(checked.expression, field: bytes), .dynamic)
+        case .map(_, let value): type = value
+        case .dynamic: type = .dynamic
         default: throw CELError("a value of type \(checked.type.name) has no field \"\(field)\"", at: node.offset)
         }
+        guard !isTest else { return (.has(checked.expression, field: bytes), .bool) }
+        return (.select(checked.expression, field: bytes), type)
     }
 
     private static func qualifiedName(_ node: SyntaxNode) -> String? {
@@ -152,11 +150,8 @@ struct Checker {
     }
 
     private static func pattern(_ bytes: [UInt8], at offset: Int) throws(CELError) -> RegularExpression {
-        do throws(TextError) {
-            return try RegularExpression(String(decoding: bytes, as: UTF8.self))
-        } catch {
-            throw CELError(error.description, at: offset)
-        }
+        try Result { try RegularExpression(String(decoding: bytes, as: UTF8.self)) }
+            .mapError { CELError("\($0)", at: offset) }.get()
     }
 
     private mutating func comprehension(

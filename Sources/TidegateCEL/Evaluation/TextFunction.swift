@@ -22,11 +22,8 @@ enum TextFunction {
             }
             // Its automaton is built anew each time.
             try budget.spend(part.count * 10)
-            do throws(TextError) {
-                return .bool(try RegularExpression(String(decoding: part, as: UTF8.self)).matches(text))
-            } catch {
-                throw CELError(error.description)
-            }
+            let expression = Result { try RegularExpression(String(decoding: part, as: UTF8.self)) }
+            return .bool(try expression.mapError { CELError("\($0)") }.get().matches(text))
         }
     }
 

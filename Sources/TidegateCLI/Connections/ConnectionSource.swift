@@ -58,12 +58,8 @@ struct ConnectionSource: Sendable {
         configuration.connections.isEnabled = true
         configuration.connections.establishedInterval = .seconds(1)
         if let target { configuration.reachability.targets = [target] }
-        let monitor: Monitor
-        do {
-            monitor = try Monitor(configuration)
-        } catch {
-            throw CommandError(.unknown, "connections cannot be observed: \(error)")
-        }
+        let monitor = try Result { try Monitor(configuration) }
+            .mapError { CommandError(.unknown, "connections cannot be observed: \($0)") }.get()
         // Paths say whose failure a stall is, and names are resolved for them.
         await monitor.waitForFirstStatus(within: .seconds(2))
         return ConnectionSource(isDaemon: false, note: note) { () throws(CommandError) in

@@ -75,13 +75,11 @@ struct FetchRun: Sendable {
     private static let reserve = 64
 
     private func monitor() throws -> Monitor {
-        do {
-            var reachability = ReachabilityConfiguration()
-            reachability.internetCheck = self.plan.internetCheck
-            return try Monitor(MonitorConfiguration(reachability: reachability, session: self.plan.session))
-        } catch {
-            throw CommandError(.usage, "cannot start transfers: \(error)")
-        }
+        var reachability = ReachabilityConfiguration()
+        reachability.internetCheck = self.plan.internetCheck
+        let configuration = MonitorConfiguration(reachability: reachability, session: self.plan.session)
+        return try Result { try Monitor(configuration) }
+            .mapError { CommandError(.usage, "cannot start transfers: \($0)") }.get()
     }
 
     // Who is silent is found out meanwhile, so that a failure says whose it is.

@@ -25,11 +25,8 @@ enum PipedFile {
     ///
     /// - Throws: ``TextError`` that begins with the file's name.
     static func text(of path: String, atMost limit: Int) throws(TextError) -> String {
-        do {
-            return try TextFile.read(try self.readable(path), atMost: limit)
-        } catch {
-            throw TextError("\(path) \(error)")
-        }
+        try Result { try TextFile.read(try self.readable(path), atMost: limit) }
+            .mapError { TextError("\(path) \($0)") }.get()
     }
 
     /// The file of an earlier ``readable(_:)``.

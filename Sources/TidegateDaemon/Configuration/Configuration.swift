@@ -151,12 +151,8 @@ extension Configuration {
     ///
     /// - Throws: ``ConfigurationError`` with the file and, for every problem, the line and the key.
     package static func load(file: String) throws(ConfigurationError) -> Configuration {
-        let text: String
-        do {
-            text = try TextFile.read(file, atMost: 1 << 20)
-        } catch {
-            throw ConfigurationError(file: file, error.description)
-        }
+        let text = try Result { try TextFile.read(file, atMost: 1 << 20) }
+            .mapError { ConfigurationError(file: file, "\($0)") }.get()
         return try Configuration.parse(text, file: file)
     }
 

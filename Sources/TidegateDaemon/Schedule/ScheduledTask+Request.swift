@@ -31,12 +31,8 @@ extension ScheduledTask {
 
     private func linesOfHeadersFile() throws(TextError) -> [String] {
         guard let file = self.headersFile else { return [] }
-        let text: String
-        do {
-            text = try TextFile.read(file, atMost: 1 << 16)
-        } catch {
-            throw TextError("\(file): \(error)")
-        }
+        let text = try Result { try TextFile.read(file, atMost: 1 << 16) }
+            .mapError { TextError("\(file): \($0)") }.get()
         let lines = text.split(whereSeparator: \.isNewline)
         return lines.filter { !$0.allSatisfy(\.isWhitespace) && $0.first != "#" }.map(String.init)
     }

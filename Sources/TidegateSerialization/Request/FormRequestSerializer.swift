@@ -36,10 +36,7 @@ public struct FormRequestSerializer: RequestSerializer {
     private func text(of parameters: any Encodable) throws(RequestSerializationError) -> String {
         guard let query = self.query else { return try self.encoding.query(of: parameters) }
         let pairs = try self.encoding.pairs(of: parameters)
-        do {
-            return try query(pairs.map { ($0.name, self.encoding.text(of: $0)) })
-        } catch {
-            throw .query(error)
-        }
+        return try Result { try query(pairs.map { ($0.name, self.encoding.text(of: $0)) }) }
+            .mapError(RequestSerializationError.query).get()
     }
 }

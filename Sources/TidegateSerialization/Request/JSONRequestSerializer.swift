@@ -27,11 +27,8 @@ public struct JSONRequestSerializer: RequestSerializer {
             try value.checkNumbers()
             bytes = Array(value.description.utf8)
         } else {
-            do {
-                bytes = Array(try self.encoder.encode(parameters))
-            } catch {
-                throw RequestSerializationError(error, type: type(of: parameters), format: "JSON")
-            }
+            bytes = try Result { Array(try self.encoder.encode(parameters)) }
+                .mapError { RequestSerializationError($0, type: type(of: parameters), format: "JSON") }.get()
         }
         request.setContentType(self.contentType)
         request.body = .data(bytes)

@@ -146,12 +146,8 @@ public struct QueryEncoding: Sendable {
     }
 
     private func box(of parameters: any Encodable) throws(RequestSerializationError) -> QueryBox {
-        let box: QueryBox
-        do {
-            box = try QueryBox(parameters, self)
-        } catch {
-            throw RequestSerializationError(error, type: type(of: parameters), format: "a query")
-        }
+        let box = try Result { try QueryBox(parameters, self) }
+            .mapError { RequestSerializationError($0, type: type(of: parameters), format: "a query") }.get()
         guard box.isObject else { throw .notAnObject(type: "\(type(of: parameters))") }
         return box
     }

@@ -43,11 +43,8 @@ struct JournalFile: Sendable {
     }
 
     private func access<Value>(_ body: (DatabaseQueue) throws -> Value) throws(JournalOpenError) -> Value {
-        do {
-            return try body(self.queue)
-        } catch {
-            throw JournalOpenError(DurableDatabase.OpenError(error, self.path), self.path)
-        }
+        try Result { try body(self.queue) }
+            .mapError { JournalOpenError(DurableDatabase.OpenError($0, self.path), self.path) }.get()
     }
 
     /// The newest entries of the history, the oldest first; none if they cannot be read.

@@ -160,11 +160,8 @@ final class JournalWorker: LoopHandler {
     // MARK: - Reading and deleting
 
     private func read<Value>(_ body: (Database) throws -> Value) -> Result<Value, JournalError> {
-        do {
-            return .success(try self.file.queue.read(body))
-        } catch {
-            return .failure(JournalError(.disk, "the journal \(self.file.path) cannot be read: \(error)"))
-        }
+        Result { try self.file.queue.read(body) }
+            .mapError { JournalError(.disk, "the journal \(self.file.path) cannot be read: \($0)") }
     }
 
     private func deleteExpired() {

@@ -11,11 +11,8 @@ extension ValueParser<RegularExpression> {
 
 extension ValueParser<CELExpression> {
     static let expression = ValueParser.text("an expression") { text in
-        do throws(CELError) {
-            return try CELExpression(text, variable: "body")
-        } catch {
-            throw TextError("\"\(text)\" is no expression of CEL: \(error)")
-        }
+        try Result { try CELExpression(text, variable: "body") }
+            .mapError { TextError("\"\(text)\" is no expression of CEL: \($0)") }.get()
     }
 }
 

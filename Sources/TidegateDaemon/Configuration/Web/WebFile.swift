@@ -39,12 +39,8 @@ struct WebFile: Sendable {
     private static func readPolicy(
         _ path: String, _ files: inout Files, _ configuration: inout WebConfiguration
     ) throws(ConfigurationError) -> LoadedAccessPolicy {
-        let text: String
-        do {
-            text = try files.text(of: path)
-        } catch {
-            throw ConfigurationError(file: path, error.description)
-        }
+        let text = try Result { try files.text(of: path) }
+            .mapError { ConfigurationError(file: path, "\($0)") }.get()
         guard let root = try YAMLFile.parse(text, file: path) else {
             return try self.loadPolicy(AccessPolicy(), nil, path)
         }

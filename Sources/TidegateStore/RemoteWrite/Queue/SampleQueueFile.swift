@@ -51,11 +51,8 @@ final class SampleQueueFile {
         } catch .damaged(let message) {
             let samples = self.deleteDatabase()
             contents.discarded = Discarded(samples: samples, detail: "\(self.path) was damaged (\(message))")
-            do {
-                contents.batches = try self.openDatabase()
-            } catch {
-                throw self.writeError(error)
-            }
+            contents.batches = try Result { () throws(DurableDatabase.OpenError) in try self.openDatabase() }
+                .mapError(self.writeError).get()
         } catch {
             throw self.writeError(error)
         }
