@@ -108,7 +108,7 @@ import Testing
     func overflow() {
         let family = OpenFamily<TidegateMetrics.Counter>(.adapted("x_total", .counter, .none))
         for number in 0..<5 {
-            let found = family.child([.init(name: "n", value: String(number))], limit: 3)
+            let found = family.child([.init("n", String(number))], limit: 3)
             found.child.add()
             #expect(found.isOverflow == (number > 2))
         }

@@ -1,11 +1,5 @@
 /// Makes names that Prometheus takes out of names that swift-metrics allows.
 enum AdaptedName {
-    /// A label of a series.
-    struct Label: Hashable, Sendable {
-        let name: String
-        let value: String
-    }
-
     /// The longest label value that is kept, in bytes; a series is no place for a document.
     static let maxValueBytes = 1024
 
@@ -29,10 +23,10 @@ enum AdaptedName {
     }
 
     /// The labels in the order of their names; of two with one name the last one counts.
-    static func labels(_ dimensions: [(String, String)]) -> [Label] {
+    static func labels(_ dimensions: [(String, String)]) -> [MetricSample.Label] {
         var values: [String: String] = [:]
         for (name, value) in dimensions { values[self.labelName(name)] = self.bounded(value) }
-        return values.sorted { $0.key < $1.key }.map { Label(name: $0.key, value: $0.value) }
+        return values.sorted { $0.key < $1.key }.map { MetricSample.Label($0.key, $0.value) }
     }
 
     // `le` and `quantile` belong to the format, and names with two underscores to Prometheus.

@@ -127,7 +127,7 @@ final class OpenFamily<Child: MetricChild>: Family {
     private let state = Mutex(State())
 
     private struct State {
-        var byLabels: [[AdaptedName.Label]: Child] = [:]
+        var byLabels: [[MetricSample.Label]: Child] = [:]
         var inOrder: [Child] = []
     }
 
@@ -136,16 +136,16 @@ final class OpenFamily<Child: MetricChild>: Family {
     }
 
     /// The series with `labels`; beyond `limit` series the one whose values are all `_other`.
-    func child(_ labels: [AdaptedName.Label], limit: Int) -> (child: Child, isOverflow: Bool) {
+    func child(_ labels: [MetricSample.Label], limit: Int) -> (child: Child, isOverflow: Bool) {
         self.state.withLock { state in
             if let known = state.byLabels[labels] { return (known, false) }
             guard state.inOrder.count >= limit else { return (self.make(labels, &state), false) }
-            let others = labels.map { AdaptedName.Label(name: $0.name, value: "_other") }
+            let others = labels.map { MetricSample.Label($0.name, "_other") }
             return (state.byLabels[others] ?? self.make(others, &state), true)
         }
     }
 
-    private func make(_ labels: [AdaptedName.Label], _ state: inout State) -> Child {
+    private func make(_ labels: [MetricSample.Label], _ state: inout State) -> Child {
         let child = Child(self.definition.labelled(by: labels.map(\.name)), values: labels.map(\.value))
         state.byLabels[labels] = child
         state.inOrder.append(child)
