@@ -35,9 +35,7 @@ struct Exemplar: Sendable {
     func write(to writer: inout ProtobufWriter) {
         writer.raw(SeriesName.pairs(self.labels.map(\.name), self.labels.map(\.value)))
         writer.double(2, self.value)
-        let mark = writer.open(3)
-        writer.timestamp(self.source.time)
-        writer.close(mark)
+        writer.message(3) { $0.timestamp(self.source.time) }
     }
 }
 

@@ -74,12 +74,11 @@ struct ExpositionWriter {
 
     mutating func gauge(_ name: borrowing SeriesName, _ value: Double) {
         guard self.format != .protobuf else {
-            let mark = self.writer.open(4)
-            self.writer.raw(name.pairs)
-            let gauge = self.writer.open(2)
-            self.writer.double(1, value)
-            self.writer.close(gauge)
-            self.writer.close(mark)
+            let pairs = name.pairs
+            self.writer.message(4) { writer in
+                writer.raw(pairs)
+                writer.message(2) { $0.double(1, value) }
+            }
             self.series += 1
             return
         }
@@ -102,20 +101,15 @@ struct ExpositionWriter {
     }
 
     private mutating func counterMessage(_ name: borrowing SeriesName, _ value: Double, _ exemplar: Exemplar?) {
-        let mark = self.writer.open(4)
-        self.writer.raw(name.pairs)
-        let counter = self.writer.open(3)
-        self.writer.double(1, value)
-        if let exemplar {
-            let place = self.writer.open(2)
-            exemplar.write(to: &self.writer)
-            self.writer.close(place)
+        let (pairs, start) = (name.pairs, self.start)
+        self.writer.message(4) { writer in
+            writer.raw(pairs)
+            writer.message(3) { writer in
+                writer.double(1, value)
+                if let exemplar { writer.message(2) { exemplar.write(to: &$0) } }
+                writer.message(3) { $0.timestamp(start) }
+            }
         }
-        let time = self.writer.open(3)
-        self.writer.timestamp(self.start)
-        self.writer.close(time)
-        self.writer.close(counter)
-        self.writer.close(mark)
         self.series += 1
     }
 

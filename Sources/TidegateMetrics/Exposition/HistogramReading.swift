@@ -16,33 +16,28 @@ struct HistogramReading {
 
     /// Writes a protobuf `Metric` with both kinds of buckets.
     func write(to writer: inout ProtobufWriter, pairs: [UInt8], start: WallTime) {
-        let mark = writer.open(4)
-        writer.raw(pairs)
-        let histogram = writer.open(7)
-        writer.number(1, self.counts.reduce(0, +))
-        writer.double(2, self.sum)
-        self.writeClassic(to: &writer)
-        if let native = self.native { self.write(native, to: &writer) }
-        let time = writer.open(15)
-        writer.timestamp(start)
-        writer.close(time)
-        writer.close(histogram)
-        writer.close(mark)
+        writer.message(4) { writer in
+            writer.raw(pairs)
+            writer.message(7) { writer in
+                writer.number(1, self.counts.reduce(0, +))
+                writer.double(2, self.sum)
+                self.writeClassic(to: &writer)
+                if let native = self.native { self.write(native, to: &writer) }
+                writer.message(15) { $0.timestamp(start) }
+            }
+        }
     }
 
     private func writeClassic(to writer: inout ProtobufWriter) {
         var total: UInt64 = 0
         for (position, count) in self.counts.enumerated() {
             total += count
-            let bucket = writer.open(3)
-            writer.number(1, total)
-            writer.double(2, position < self.layout.bounds.count ? self.layout.bounds[position] : .infinity)
-            if !self.exemplars.isEmpty, let exemplar = self.exemplars[position] {
-                let place = writer.open(3)
-                exemplar.write(to: &writer)
-                writer.close(place)
+            writer.message(3) { writer in
+                writer.number(1, total)
+                writer.double(2, position < self.layout.bounds.count ? self.layout.bounds[position] : .infinity)
+                guard !self.exemplars.isEmpty, let exemplar = self.exemplars[position] else { return }
+                writer.message(3) { exemplar.write(to: &$0) }
             }
-            writer.close(bucket)
         }
     }
 
@@ -92,10 +87,10 @@ struct HistogramReading {
         // Without any span a histogram would not count as a native one.
         if spans.isEmpty { spans.append((0, 0)) }
         for span in spans {
-            let mark = writer.open(12)
-            writer.signed(1, span.offset)
-            writer.number(2, span.length)
-            writer.close(mark)
+            writer.message(12) {
+                $0.signed(1, span.offset)
+                $0.number(2, span.length)
+            }
         }
         if !deltas.isEmpty { writer.packedSigned(13, deltas) }
     }

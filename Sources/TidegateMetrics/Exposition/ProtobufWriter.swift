@@ -47,18 +47,18 @@ package struct ProtobufWriter: Sendable {
 
     /// Signed numbers behind each other in one field.
     mutating func packedSigned(_ field: Int, _ values: some Collection<Int64>) {
-        let mark = self.open(field)
-        for value in values { self.varint(ProtobufWriter.zigzag(value)) }
-        self.close(mark)
+        self.message(field) { for value in values { $0.varint(ProtobufWriter.zigzag(value)) } }
     }
 
     /// Bytes that were written in this format before.
     package mutating func raw(_ bytes: [UInt8]) { self.bytes += bytes }
 
-    /// Begins a message; its length is written by ``close(_:)``.
-    package mutating func open(_ field: Int) -> Mark {
+    /// Writes a message of its own as a field.
+    package mutating func message(_ field: Int, _ body: (inout ProtobufWriter) -> Void) {
         self.tag(field, 2)
-        return self.openDelimited()
+        let mark = self.openDelimited()
+        body(&self)
+        self.close(mark)
     }
 
     /// Begins a message of a stream: its length and no tag.
@@ -69,7 +69,7 @@ package struct ProtobufWriter: Sendable {
     }
 
     /// Ends the message that began at `mark`.
-    package mutating func close(_ mark: Mark) {
+    mutating func close(_ mark: Mark) {
         var rest = UInt64(self.bytes.count - mark.start)
         guard rest >= 0x80 else {
             self.bytes[mark.start - 1] = UInt8(truncatingIfNeeded: rest)
@@ -92,7 +92,7 @@ package struct ProtobufWriter: Sendable {
     }
 
     /// Where a message's content begins.
-    package struct Mark {
+    struct Mark {
         fileprivate let start: Int
     }
 

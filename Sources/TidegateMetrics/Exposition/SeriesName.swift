@@ -15,10 +15,10 @@ struct SeriesName: Sendable {
     static func pairs(_ labels: [String], _ values: [String]) -> [UInt8] {
         var writer = ProtobufWriter()
         for (label, value) in zip(labels, values) {
-            let mark = writer.open(1)
-            writer.string(1, label)
-            writer.string(2, value)
-            writer.close(mark)
+            writer.message(1) {
+                $0.string(1, label)
+                $0.string(2, value)
+            }
         }
         return writer.bytes
     }

@@ -17,18 +17,18 @@ struct WriteRequest {
         let milliseconds = self.time.microseconds / 1000
         var writer = ProtobufWriter()
         for sample in self.samples {
-            let series = writer.open(1)
-            for label in sample.writtenLabels {
-                let pair = writer.open(1)
-                writer.string(1, label.name)
-                writer.string(2, label.value)
-                writer.close(pair)
+            writer.message(1) { writer in
+                for label in sample.writtenLabels {
+                    writer.message(1) {
+                        $0.string(1, label.name)
+                        $0.string(2, label.value)
+                    }
+                }
+                writer.message(2) {
+                    $0.double(1, sample.value)
+                    $0.plain(2, milliseconds)
+                }
             }
-            let value = writer.open(2)
-            writer.double(1, sample.value)
-            writer.plain(2, milliseconds)
-            writer.close(value)
-            writer.close(series)
         }
         return writer.bytes
     }
