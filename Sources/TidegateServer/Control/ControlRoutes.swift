@@ -21,46 +21,29 @@ struct ControlRoutes: Sendable {
     func responder(
         middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>] = []
     ) -> RouterResponder<ServerContext> {
-        let table = RouteTable(format: .json, middlewares: middlewares)
+        let table = RouteTable(format: .json, middlewares: middlewares + [RefusalMiddleware()])
         let routes = self
         table.add(
             "/api/v1/tasks",
             [
-                (.get, Self.answering { request, _ in try await routes.list(request) }),
-                (.post, Self.answering { try await routes.submit($0, $1) }),
+                (.get, { request, _ in try await routes.list(request) }),
+                (.post, { try await routes.submit($0, $1) }),
             ])
-        table.add("/api/v1/tasks/{id}", [(.get, Self.answering { try await routes.show($1) })])
-        table.add("/api/v1/tasks/{id}/body", [(.get, Self.answering { try await routes.body($1) })])
+        table.add("/api/v1/tasks/{id}", [(.get, { try await routes.show($1) })])
+        table.add("/api/v1/tasks/{id}/body", [(.get, { try await routes.body($1) })])
         for format in ExportFormat.allCases {
-            let handler = Self.answering { try await routes.export(format, $0, $1) }
-            table.add("/api/v1/tasks/{id}/\(format.rawValue)", [(.get, handler)])
+            table.add(
+                "/api/v1/tasks/{id}/\(format.rawValue)", [(.get, { try await routes.export(format, $0, $1) })])
         }
         for command in TaskCommand.allCases {
-            let handler = Self.answering { try await routes.carryOut(command, $1) }
-            table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, handler)])
+            table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, { try await routes.carryOut(command, $1) })])
         }
-        table.add("/api/v1/targets", [(.get, Self.answering { _, _ in .json(routes.report()) })])
+        table.add("/api/v1/targets", [(.get, { _, _ in .json(routes.report()) })])
         table.add(
             "/api/v1/connections",
-            [(.get, Self.answering { _, _ in .json(ConnectionsDocument(await routes.connections()).json) })])
-        table.add("/api/v1/events", [(.get, Self.answering { try await routes.watch($1) })])
+            [(.get, { _, _ in .json(ConnectionsDocument(await routes.connections()).json) })])
+        table.add("/api/v1/events", [(.get, { try await routes.watch($1) })])
         return table.responder()
-    }
-
-    // Every refusal has a status and a sentence.
-    private static func answering(
-        _ handler: @escaping RouteTable.Handler
-    ) -> RouteTable.Handler {
-        { request, context in
-            do {
-                return try await handler(request, context)
-            } catch let error as ControlRefusal {
-                let status = HTTPResponse.Status(code: error.reason.status)
-                var problem = ProblemDocument(status, error.description, format: .json)
-                if error.reason == .tooManyTasks { problem.headers[.retryAfter] = "10" }
-                return problem.response
-            }
-        }
     }
 
     // MARK: - Tasks
@@ -175,6 +158,20 @@ struct ControlRoutes: Sendable {
                 try await writer.write(line: ["schema": 1, "event": "dropped", "count": .integer(count)])
             }
             try await writer.write(line: event.json())
+        }
+    }
+}
+
+/// Answers refusals: every one has a status and a sentence.
+private struct RefusalMiddleware: RouterMiddleware {
+    func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as ControlRefusal {
+            let status = HTTPResponse.Status(code: error.reason.status)
+            var problem = ProblemDocument(status, error.description, format: .json)
+            if error.reason == .tooManyTasks { problem.headers[.retryAfter] = "10" }
+            return problem.response
         }
     }
 }
