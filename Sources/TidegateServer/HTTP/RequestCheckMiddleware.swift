@@ -5,7 +5,7 @@ internal import TidegateCore
 /// Refuses requests for other hosts, and those with a body that nobody reads.
 struct RequestCheckMiddleware: RouterMiddleware {
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
-        if let problem = self.problem(request.head, context.hosts) { return problem.response }
+        if let problem = self.problem(request.head, context.source.hosts) { return problem.response }
         return try await next(request, context)
     }
 

@@ -76,7 +76,7 @@ struct RequestLimitMiddleware: RouterMiddleware {
     let isScrape: Bool
 
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
-        guard context.place?.take(isScrape: self.isScrape) ?? true else {
+        guard context.source.place?.take(isScrape: self.isScrape) ?? true else {
             return ProblemDocument.unavailable("Too many concurrent requests.", retryAfter: 1).response
         }
         return try await next(request, context)

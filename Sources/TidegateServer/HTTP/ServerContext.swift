@@ -23,14 +23,9 @@ struct ServerContext: RequestContext {
     static let silentLogger = Logger(label: "tidegate.server") { _ in SwiftLogNoOpLogHandler() }
 
     var coreContext: CoreRequestContextStorage
+    let source: Source
     /// The connection of the request.
-    let channel: any Channel
-    /// How many requests the server is answering, this one included.
-    let inFlight: Int
-    /// Which hosts the listener answers for; nil for all, without a Host field, too.
-    let hosts: HostCheck?
-    /// The place of the request; nil without a limit.
-    let place: RequestPlace?
+    var channel: any Channel { self.source.channel }
     /// True if the client has shown who it is, as the access policy requires.
     var isAuthenticated = false
     /// True if the client is a program of this host that connected to a loopback address.
@@ -40,9 +35,6 @@ struct ServerContext: RequestContext {
 
     init(source: Source) {
         self.coreContext = CoreRequestContextStorage(source: source)
-        self.channel = source.channel
-        self.inFlight = source.inFlight
-        self.hosts = source.hosts
-        self.place = source.place
+        self.source = source
     }
 }

@@ -18,8 +18,6 @@ struct MetricsRoute: Sendable {
         let isCompressed: Bool
     }
 
-    init(dependencies: EndpointRoutes.Dependencies) { self.dependencies = dependencies }
-
     func respond(to request: Request, context: ServerContext) async -> Response {
         // A level of unknown in the first scrape would look like a failure at every start.
         await self.dependencies.view.waitForFirstStatus(within: MetricsRoute.firstStatusLimit)
@@ -27,7 +25,7 @@ struct MetricsRoute: Sendable {
             format: ContentNegotiation.format(accept: request.headers.list(.accept)),
             names: QueryParameters(target: request.head.path ?? "").values(of: "name[]"),
             isCompressed: Gzip.isAccepted(by: request.headers.list(.acceptEncoding)))
-        let body = await self.scrapes.body(key) { self.exposition(key, inFlight: context.inFlight) }
+        let body = await self.scrapes.body(key) { self.exposition(key, inFlight: context.source.inFlight) }
         var headers: HTTPFields = [.contentType: key.format.contentType, .vary: "Accept, Accept-Encoding"]
         // No exposition begins like this, so the body itself says whether it was compressed.
         if body.starts(with: Gzip.magic) { headers[.contentEncoding] = "gzip" }

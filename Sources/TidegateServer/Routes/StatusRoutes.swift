@@ -12,8 +12,6 @@ struct StatusRoutes: Sendable {
     // More tasks are only counted: the page has no room for them.
     private static let sampleLimit = 1000
 
-    init(dependencies: EndpointRoutes.Dependencies) { self.dependencies = dependencies }
-
     func healthy() -> Response {
         let stalled = MonitorThread.allCases.filter(self.dependencies.view.stalledThreads.contains)
         guard let first = stalled.first else { return .text("Tidegate is healthy.") }
