@@ -5,21 +5,17 @@ struct OneShotMonitor: Sendable {
     let bus: EventBus
     let reachability: ReachabilityMonitor
     let resolver: any NameResolver
-    let time: any TimeSource
+    let time: any TimeSource = SystemClock()
 
     /// How long name resolution may delay the first status.
     static let resolveTimeout: Duration = .seconds(5)
 
     /// Starts watching the network and `targets`.
     init(targets: [Target]) {
-        let time = SystemClock()
-        let bus = EventBus(time: time)
-        let resolver = Monitor.systemResolver(time: time)
-        self.bus = bus
-        self.resolver = resolver
-        self.time = time
+        self.bus = EventBus(time: self.time)
+        self.resolver = Monitor.systemResolver(time: self.time)
         self.reachability = ReachabilityMonitor(
-            OneShotMonitor.configuration(targets), bus: bus, resolver: resolver, time: time)
+            OneShotMonitor.configuration(targets), bus: self.bus, resolver: self.resolver, time: self.time)
     }
 
     /// The status now, without watching.
