@@ -11,6 +11,7 @@ final class LogOutput: Sendable {
         var waitingBytes = 0
         var dropped = 0
         var isFinishing = false
+        var lastNotice: MonotonicTime?
     }
 
     private final class Writer: LoopHandler {
@@ -29,7 +30,6 @@ final class LogOutput: Sendable {
     private let time: any TimeSource
     private let notice: @Sendable (Int) -> String
     private let state = Mutex(State())
-    private let lastNotice = Mutex(MonotonicTime?.none)
     private let thread = Mutex(LoopThread<Writer>?.none)
 
     /// An output to a descriptor; `notice` is the line that says how many were dropped.
@@ -91,15 +91,13 @@ final class LogOutput: Sendable {
 
     private func reportDropped() {
         let now = self.time.monotonic()
-        let isSoon = self.lastNotice.withLock { last in last.map { now - $0 < .seconds(1) } ?? false }
         let dropped = self.state.withLock { state in
-            guard !isSoon || state.isFinishing else { return 0 }
-            defer { state.dropped = 0 }
+            let isSoon = state.lastNotice.map { now - $0 < .seconds(1) } ?? false
+            guard state.dropped > 0, !isSoon || state.isFinishing else { return 0 }
+            defer { (state.dropped, state.lastNotice) = (0, now) }
             return state.dropped
         }
-        guard dropped > 0 else { return }
-        self.lastNotice.withLock { $0 = now }
-        self.writeAll(self.notice(dropped))
+        if dropped > 0 { self.writeAll(self.notice(dropped)) }
     }
 
     // A failure is ignored: there is nowhere left to report it.
