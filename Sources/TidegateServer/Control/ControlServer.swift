@@ -67,12 +67,12 @@ package final class ControlServer: Sendable {
             }, eventLoopGroup: ServerLoops.group, logger: ServerContext.silentLogger)
         do {
             try await shutdown.run(server)
-            return listening.state.withLock { $0.error }
         } catch is CancellationError {
-            return listening.state.withLock { $0.error }
+            // It was stopped.
         } catch {
             return TextError("cannot listen on the control socket \(self.socket.path): \(error)")
         }
+        return listening.state.withLock { $0.error }
     }
 
     private func respond(

@@ -6,9 +6,8 @@ package import TidegateCore
 /// A client of a daemon's control socket: HTTP over a Unix socket, one connection per call.
 package struct ControlClient: Sendable {
     /// The socket's path.
-    package let socket: String
-    private let timeout: Duration
-    private let owner: UInt32?
+    package var socket: String { self.exchange.socket }
+    private let exchange: ControlExchange
 
     /// A client of the daemon that listens on a socket; connects with each call.
     ///
@@ -16,9 +15,7 @@ package struct ControlClient: Sendable {
     ///   - timeout: How long to retry if the socket's listen queue is full.
     ///   - owner: A user whose daemon is talked to, besides root's and one of this user's own.
     package init(socket: String, timeout: Duration = .seconds(5), trusting owner: UInt32? = nil) {
-        self.socket = socket
-        self.owner = owner
-        self.timeout = timeout
+        self.exchange = ControlExchange(socket: socket, timeout: timeout, owner: owner)
     }
 
     /// Every task of the daemon, oldest first.
@@ -55,8 +52,7 @@ package struct ControlClient: Sendable {
     ) async throws(ControlClientError) {
         var (count, refusal): (Int, [UInt8]) = (0, [])
         do throws(ControlClientError) {
-            let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
-            let status = try await exchange.run(.GET, "/api/v1/tasks/\(id)/body", body: nil) {
+            let status = try await self.exchange.run(.GET, "/api/v1/tasks/\(id)/body", body: nil) {
                 status, bytes throws(ControlClientError) in
                 guard status < 300 else { return refusal += bytes }
                 count += bytes.count
@@ -98,8 +94,7 @@ package struct ControlClient: Sendable {
     /// stops.
     package func watch(_ receive: @escaping @Sendable (String) -> Void) async throws(ControlClientError) {
         var rest: [UInt8] = []
-        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
-        let status = try await exchange.run(.GET, "/api/v1/events", body: nil) { _, bytes in
+        let status = try await self.exchange.run(.GET, "/api/v1/events", body: nil) { _, bytes in
             rest += bytes
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 receive(String(decoding: rest[..<end], as: UTF8.self))
@@ -146,8 +141,7 @@ package struct ControlClient: Sendable {
         _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil
     ) async throws(ControlClientError) -> Reply {
         var bytes: [UInt8] = []
-        let exchange = ControlExchange(socket: self.socket, timeout: self.timeout, owner: self.owner)
-        let status = try await exchange.run(method, path, body: body) { bytes += $1 }
+        let status = try await self.exchange.run(method, path, body: body) { bytes += $1 }
         let reply = Reply(status: status, bytes: bytes)
         guard status < 300 else { throw reply.error }
         return reply

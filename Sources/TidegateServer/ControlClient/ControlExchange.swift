@@ -2,7 +2,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// One request and its response.
+/// Sends requests to a socket, each over a connection of its own.
 struct ControlExchange: Sendable {
     let socket: String
     /// How long a daemon may be too busy to accept another connection.
