@@ -1,4 +1,5 @@
 internal import NIOHPACK
+internal import TidegateCore
 
 /// The server's answer to a call of one message, as far as it has come (gRPC over HTTP/2, "Responses").
 struct GRPCAnswer {
@@ -70,18 +71,9 @@ struct GRPCAnswer {
 
     // The field `grpc-message`: UTF-8, of which some bytes are written as %XX.
     private static func text(_ field: String) -> String {
-        var (bytes, rest) = ([UInt8](), Array(field.utf8)[...])
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
+        let text = String(decoding: PercentEncoding.decode(field), as: UTF8.self).map {
+            $0.isNewline || $0.isWhitespace ? " " : $0
         }
-        let text = String(decoding: bytes, as: UTF8.self).map { $0.isNewline || $0.isWhitespace ? " " : $0 }
         return String(
             text.filter { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } }
                 .prefix(Self.maxText))

@@ -37,7 +37,7 @@ struct HTTPProbe: TargetProbe {
             return nil
         }
         // A diagnosis of another way out would say nothing of this one.
-        return self.source.isBound ? nil : .address(address, port: port ?? url.connectPort)
+        return self.source.isBound ? nil : .address(address, port: port ?? url.target.port)
     }
 
     // A scheme may be left out.
@@ -63,9 +63,4 @@ struct HTTPProbe: TargetProbe {
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
         return address
     }
-}
-
-extension HTTPURL {
-    /// The port that is connected to.
-    var connectPort: UInt16 { self.target.port ?? (self.scheme == .https ? 443 : 80) }
 }

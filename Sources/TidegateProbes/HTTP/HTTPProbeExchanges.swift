@@ -150,7 +150,7 @@ struct HTTPProbeExchanges {
             return nil
         }
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
-        (findings.address, findings.redirectedPort) = (first, hop.url.connectPort)
+        (findings.address, findings.redirectedPort) = (first, hop.url.target.port)
         guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
             let reason = route.verdict.reason ?? .noRoute
             findings.gate(reason, "no path to \(first): \(reason.description(ofLink: route.link))")
@@ -277,9 +277,4 @@ extension HTTPURL {
         return self.target == other.target
             || self.target.port == self.scheme.port && other.target.port == other.scheme.port
     }
-}
-
-extension [HTTPField] {
-    /// The value of the first field of that name; nil if there is none.
-    fileprivate func first(named name: HTTPField.Name) -> String? { self.first { $0.name == name }?.value }
 }

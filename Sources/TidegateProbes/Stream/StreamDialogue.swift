@@ -4,14 +4,7 @@ internal import TidegateCEL
 
 /// What a probe says on a connection and expects to hear, step by step.
 struct StreamDialogue {
-    /// Why it ended before its last step.
-    enum Failure: Error {
-        /// What came is not what the module expects, which `findings` say.
-        case unexpected
-        case connection(any Error, Stage)
-        /// A file of `tls_config` cannot be used.
-        case file(TextError)
-    }
+    typealias Failure = DialogueFailure
 
     let options: StreamProbeOptions
     /// The name that the server's certificate has to be for, unless the module names another; nil for any.
@@ -41,32 +34,27 @@ struct StreamDialogue {
         guard self.options.mayUseTLS, self.options.tls.certificateFile != nil || self.options.tls.certificate != nil,
             !said.contains(where: { $0.expect != nil || !$0.expectedBytes.isEmpty })
         else { return }
-        try await self.perform(.tls) { try await self.connection.end() }
+        try await Failure.perform(.tls) { try await self.connection.end() }
     }
 
     private func say(_ step: StreamProbeOptions.Step, _ findings: inout ProbeFindings) async throws(Failure) {
         var send = Array(step.send.utf8)
         if let expression = step.expect {
             let match = try await self.match(expression, &findings)
-            send = match.expanding(step.send)
-            if !step.labels.isEmpty {
-                findings.set(
-                    .expectInfo(step.labels.map(\.name)), 1,
-                    labels: step.labels.map { String(decoding: match.expanding($0.value), as: UTF8.self) })
-            }
+            send = step.reply(to: match, &findings)
         }
         if !step.expectedBytes.isEmpty { try await self.expect(step.expectedBytes, &findings) }
         guard !send.isEmpty else { return }
         // It may be a password.
         findings.note("Sending line", [("bytes", "\(send.count + 1)")])
-        try await self.perform(.request) { try await self.connection.send(send + [0x0A]) }
+        try await Failure.perform(.request) { try await self.connection.send(send + [0x0A]) }
     }
 
     // Lines up to one that matches.
     private func match(
         _ expression: RegularExpression, _ findings: inout ProbeFindings
     ) async throws(Failure) -> RegularExpressionMatch {
-        while let line = try await self.perform(.response, { try await self.connection.next(.line) }) {
+        while let line = try await Failure.perform(.response, { try await self.connection.next(.line) }) {
             guard let match = expression.firstMatch(in: line) else { continue }
             findings.note("Regexp matched", [("regexp", expression.pattern)])
             findings.set(.failedDueToRegex, 0)
@@ -79,7 +67,7 @@ struct StreamDialogue {
     }
 
     private func expect(_ bytes: [UInt8], _ findings: inout ProbeFindings) async throws(Failure) {
-        let found = try await self.perform(.response) { try await self.connection.next(.bytes(bytes.count)) } ?? []
+        let found = try await Failure.perform(.response) { try await self.connection.next(.bytes(bytes.count)) } ?? []
         guard found != bytes else { return findings.set(.failedDueToBytes, 0) }
         if found.count == bytes.count { findings.set(.failedDueToBytes, 1) }
         findings.fail(
@@ -103,13 +91,35 @@ struct StreamDialogue {
         _ start: () async throws -> EventLoopFuture<String?>
     ) async throws(Failure) {
         let begin = self.time.monotonic()
-        let chain = try await self.perform(.tls) { try await client.chain(after: try await start()) }
+        let chain = try await Failure.perform(.tls) { try await client.chain(after: try await start()) }
         self.measure("tls", begin, &findings)
         if let chain { findings.record(chain) }
         findings.note("TLS handshake succeeded")
     }
+}
 
-    private func perform<Value>(_ stage: Stage, _ body: () async throws -> Value) async throws(Failure) -> Value {
+/// Why a dialogue ended before its last step.
+enum DialogueFailure: Error {
+    /// What came is not what the module expects, which the findings say.
+    case unexpected
+    case connection(any Error, Stage)
+    /// A file of `tls_config` cannot be used.
+    case file(TextError)
+
+    /// Does something whose errors are failures of the connection at this stage.
+    static func perform<Value>(_ stage: Stage, _ body: () async throws -> Value) async throws(Self) -> Value {
         do { return try await body() } catch { throw .connection(error, stage) }
+    }
+}
+
+extension StreamProbeOptions.Step {
+    /// What to send to a match, whose labels become a metric.
+    func reply(to match: RegularExpressionMatch, _ findings: inout ProbeFindings) -> [UInt8] {
+        if !self.labels.isEmpty {
+            findings.set(
+                .expectInfo(self.labels.map(\.name)), 1,
+                labels: self.labels.map { String(decoding: match.expanding($0.value), as: UTF8.self) })
+        }
+        return match.expanding(self.send)
     }
 }

@@ -4,12 +4,7 @@ internal import TidegateCEL
 
 /// One WebSocket connection of a probe, from its beginning to its end.
 struct WebSocketSession {
-    /// Why it ended early.
-    private enum Failure: Error {
-        /// `findings` say it.
-        case unexpected
-        case connection(any Error, Stage)
-    }
+    private typealias Failure = DialogueFailure
 
     let options: WebSocketProbeOptions
     let context: ProbeContext
@@ -24,7 +19,7 @@ struct WebSocketSession {
             self.url, fields: fields, userAgent: "Tidegate/\(self.context.environment.version)")
         let start = self.time.monotonic()
         do throws(Failure) {
-            let connection = try await self.perform(.connect) {
+            let connection = try await Failure.perform(.connect) {
                 let socket = try await self.context.connect(
                     to: self.address, port: self.url.target.port ?? self.url.scheme.port)
                 return try await WebSocketConnection.take(
@@ -52,13 +47,13 @@ struct WebSocketSession {
     ) async throws(Failure) {
         if let client, let encryption = connection.encryption {
             let start = self.time.monotonic()
-            let chain = try await self.perform(.tls) { try await client.chain(after: encryption) }
+            let chain = try await Failure.perform(.tls) { try await client.chain(after: encryption) }
             self.record("tls", since: start, &findings)
             if let chain { findings.record(chain) }
             findings.note("TLS handshake succeeded")
         }
         let start = self.time.monotonic()
-        let answer = try await self.perform(.response) { try await connection.upgrade() }
+        let answer = try await Failure.perform(.response) { try await connection.upgrade() }
         self.record("processing", since: start, &findings)
         findings.set(.webSocketStatus, Double(answer.status))
         findings.note("Received HTTP response", [("status_code", "\(answer.status)")])
@@ -94,18 +89,13 @@ struct WebSocketSession {
             var send = Array(step.send.utf8)
             if let expression = step.expect {
                 let match = try await self.match(expression, connection, &findings)
-                send = match.expanding(step.send)
-                if !step.labels.isEmpty {
-                    findings.set(
-                        .expectInfo(step.labels.map(\.name)), 1,
-                        labels: step.labels.map { String(decoding: match.expanding($0.value), as: UTF8.self) })
-                }
+                send = step.reply(to: match, &findings)
             }
             guard !send.isEmpty else { continue }
             // It may be a password.
             findings.note("Sending message", [("bytes", "\(send.count)")])
             let text = send
-            guard let how = try await self.perform(.request, { try await connection.send(text) }) else { continue }
+            guard let how = try await Failure.perform(.request, { try await connection.send(text) }) else { continue }
             findings.fail(.response, .theirs, "\(how), before everything was said")
             throw .unexpected
         }
@@ -115,7 +105,7 @@ struct WebSocketSession {
     private func match(
         _ expression: RegularExpression, _ connection: WebSocketConnection, _ findings: inout ProbeFindings
     ) async throws(Failure) -> RegularExpressionMatch {
-        switch try await self.perform(.response, { try await connection.next() }) {
+        switch try await Failure.perform(.response, { try await connection.next() }) {
         case .end(let how):
             findings.fail(.response, .theirs, "\(how), without a message that matches \"\(expression.pattern)\"")
         case .message(let message):
@@ -130,10 +120,6 @@ struct WebSocketSession {
     }
 
     // MARK: - Failures
-
-    private func perform<Value>(_ stage: Stage, _ body: () async throws -> Value) async throws(Failure) -> Value {
-        do { return try await body() } catch { throw .connection(error, stage) }
-    }
 
     private func record(_ phase: String, since start: MonotonicTime, _ findings: inout ProbeFindings) {
         findings.add(.webSocketDuration, (self.time.monotonic() - start).inSeconds, labels: [phase])
