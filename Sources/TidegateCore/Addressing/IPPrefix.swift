@@ -12,6 +12,15 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
         self.length = length
     }
 
+    /// The network of this length that an address is in; nil if the length does not fit the family.
+    package init?(around address: IPAddress, length: Int) {
+        guard (0...address.family.bits).contains(length) else { return nil }
+        let mask = IPPrefix.mask(length, address.family)
+        self.address = IPAddress(
+            family: address.family, high: address.high & mask.high, low: address.low & mask.low)
+        self.length = length
+    }
+
     /// Parses a network, or an address that stands for itself; the error quotes the text.
     ///
     /// `::ffff:10.0.0.0/104` is 10.0.0.0/8.
@@ -29,13 +38,15 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
     /// True for addresses whose first ``length`` bits are those of the prefix; false for those of the other family.
     package func contains(_ other: IPAddress) -> Bool {
         guard other.family == self.address.family else { return false }
-        let spare = 128 - self.address.family.bits
-        let (one, two) = (self.address.bits, other.bits)
+        let (one, two, mask) = (self.address.bits, other.bits, IPPrefix.mask(self.length, other.family))
+        return (one.high ^ two.high) & mask.high == 0 && (one.low ^ two.low) & mask.low == 0
+    }
+
+    private static func mask(_ length: Int, _ family: AddressFamily) -> (high: UInt64, low: UInt64) {
         // IPv4 addresses are in the low word, behind 96 bits that are alike.
-        let bits = spare + self.length
+        let bits = 128 - family.bits + length
         let high = bits >= 64 ? UInt64.max : ~(UInt64.max >> UInt64(bits))
-        let low = bits <= 64 ? 0 : ~(bits == 128 ? 0 : UInt64.max >> UInt64(bits - 64))
-        return (one.high ^ two.high) & high == 0 && (one.low ^ two.low) & low == 0
+        return (high, bits <= 64 ? 0 : ~(bits == 128 ? 0 : UInt64.max >> UInt64(bits - 64)))
     }
 
     /// `ADDRESS/LENGTH`.

@@ -8,7 +8,7 @@ struct RuleEvaluationTests {
     private static func rule(
         _ priority: UInt32, _ action: KernelRule.Action, _ change: (inout KernelRule) -> Void = { _ in }
     ) -> KernelRule {
-        var rule = KernelRule(priority: priority, action)
+        var rule = KernelRule(priority: priority, action: action)
         change(&rule)
         return rule
     }
@@ -24,7 +24,7 @@ struct RuleEvaluationTests {
     private func packet(
         _ destination: String = "8.8.8.8", _ change: (inout RuleEvaluation.Packet) -> Void = { _ in }
     ) throws -> RuleEvaluation.Packet {
-        var packet = RuleEvaluation.Packet(try #require(IPAddress(destination)), uid: 1000)
+        var packet = RuleEvaluation.Packet(destination: try #require(IPAddress(destination)), uid: 1000)
         change(&packet)
         return packet
     }
@@ -40,10 +40,10 @@ struct RuleEvaluationTests {
     @Test(
         "A selector matches what it names and nothing else",
         arguments: [
-            ("mark", rule(9, .lookup(9)) { $0.mark = .init(0xCA6C) }, true),
-            ("another mark", rule(9, .lookup(9)) { $0.mark = .init(1) }, false),
-            ("the bits of a mark that count", rule(9, .lookup(9)) { $0.mark = .init(0xC, mask: 0xF) }, true),
-            ("the bits of no mark", rule(9, .lookup(9)) { $0.mark = .init(0, mask: 0xF) }, false),
+            ("mark", rule(9, .lookup(9)) { $0.mark = .init(value: 0xCA6C) }, true),
+            ("another mark", rule(9, .lookup(9)) { $0.mark = .init(value: 1) }, false),
+            ("the bits of a mark that count", rule(9, .lookup(9)) { $0.mark = .init(value: 0xC, mask: 0xF) }, true),
+            ("the bits of no mark", rule(9, .lookup(9)) { $0.mark = .init(value: 0, mask: 0xF) }, false),
             ("user", rule(9, .lookup(9)) { $0.uidRange = 1000...1000 }, true),
             ("another user", rule(9, .lookup(9)) { $0.uidRange = 0...999 }, false),
             ("destination", rule(9, .lookup(9)) { $0.destination = prefix("8.0.0.0/8") }, true),
@@ -86,7 +86,7 @@ struct RuleEvaluationTests {
     func wireGuard() throws {
         let suppressing = Self.rule(32764, .lookup(254)) { $0.suppressPrefixLength = 0 }
         let tunnel = Self.rule(32765, .lookup(51820)) {
-            $0.mark = .init(51820)
+            $0.mark = .init(value: 51820)
             $0.isInverted = true
         }
         let rules = [Self.local, suppressing, tunnel, Self.main]
@@ -147,7 +147,7 @@ struct RuleEvaluationTests {
             (rule(32767, .lookup(253)), "32767: from all lookup default"),
             (
                 rule(32765, .lookup(51820)) {
-                    $0.mark = .init(51820)
+                    $0.mark = .init(value: 51820)
                     $0.isInverted = true
                 }, "32765: not from all fwmark 0xca6c lookup 51820"
             ),
@@ -164,7 +164,7 @@ struct RuleEvaluationTests {
             ),
             (
                 rule(6, .lookup(100)) {
-                    $0.mark = .init(1, mask: 0xFF)
+                    $0.mark = .init(value: 1, mask: 0xFF)
                     ($0.inputName, $0.outputName, $0.ipProtocol) = ("lo", "eth0", 6)
                     $0.destinationPorts = 80...90
                 }, "6: from all fwmark 0x1/0xff iif lo oif eth0 ipproto tcp dport 80-90 lookup 100"

@@ -1,36 +1,19 @@
 package import TidegateCore
 
 /// A route that competes to be the default, as its table lists it: a default, half of one, or one that refuses.
+@dynamicMemberLookup
 package struct DefaultRoute: Sendable, Hashable {
     /// Its destination: `0.0.0.0/0`, `::/0`, or a half of the address space.
-    package var prefix: IPPrefix
-    package var kind: KernelRoute.Kind
-    package var table: UInt32
-    /// Lower is preferred.
-    package var metric: UInt32
-    /// What created it (RTPROT_*).
-    package var routeProtocol: UInt8
-    package var legs: [KernelRoute.Nexthop]
-    package var nexthopObject: UInt32?
-    /// The source address that it sets.
-    package var source: IPAddress?
-    /// Time left before it expires; nil if it does not.
-    package var expiresIn: Duration?
+    package let prefix: IPPrefix
+    private let route: KernelRoute
 
     package init(prefix: IPPrefix, route: KernelRoute) {
         self.prefix = prefix
-        self.kind = route.kind
-        self.table = route.table
-        self.metric = route.metric
-        self.routeProtocol = route.routeProtocol
-        self.legs = route.legs
-        self.nexthopObject = route.nexthopObject
-        self.source = route.source
-        self.expiresIn = route.expiresIn
+        self.route = route
     }
 
-    /// True if no nexthop can carry packets (RTNH_F_DEAD, RTNH_F_LINKDOWN).
-    package var isDead: Bool { !self.legs.isEmpty && self.legs.allSatisfy(\.isDead) }
+    /// What else the kernel says of it.
+    package subscript<Value>(dynamicMember member: KeyPath<KernelRoute, Value>) -> Value { self.route[keyPath: member] }
 
     /// `table main`, `table 100`.
     package var tableName: String { "table \(KernelRule.name(ofTable: self.table))" }

@@ -105,6 +105,9 @@ package struct KernelRoute: Sendable, Hashable {
         guard let link = self.link else { return [] }
         return [Nexthop(link: link, gateway: self.gateway, flags: self.flags)]
     }
+
+    /// True if no nexthop can carry packets (RTNH_F_DEAD, RTNH_F_LINKDOWN).
+    package var isDead: Bool { !self.legs.isEmpty && self.legs.allSatisfy(\.isDead) }
 }
 
 /// The routes of a table that a dump returns.

@@ -45,7 +45,7 @@ struct RouteExplainer {
     }
 
     private func packet(_ question: RouteQuestion) -> RuleEvaluation.Packet {
-        var packet = RuleEvaluation.Packet(question.destination, uid: question.uid ?? getuid())
+        var packet = RuleEvaluation.Packet(destination: question.destination, uid: question.uid ?? getuid())
         packet.mark = question.mark ?? 0
         packet.port = question.port
         packet.ipProtocol = question.port == nil ? nil : question.ipProtocol

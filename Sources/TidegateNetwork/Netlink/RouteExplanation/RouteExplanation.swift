@@ -21,11 +21,6 @@ package struct RouteExplanation: Sendable, Hashable {
     /// True if the kernel skips routes by the outgoing link while that has no carrier.
     package var ignoresLinkdown: Bool?
 
-    package init(question: RouteQuestion, lookup: RouteLookup) {
-        self.question = question
-        self.lookup = lookup
-    }
-
     /// The path that a packet would take; nil if there is none.
     package var chosen: KernelRoute? {
         guard case .route = self.lookup.matched, case .route(let route) = self.lookup.chosen else { return nil }
@@ -43,19 +38,14 @@ package struct RouteExplanation: Sendable, Hashable {
 
     /// Adds the matched route to the defaults if it is one that no dump contained, such as a routing daemon's.
     mutating func include(_ route: KernelRoute) {
-        guard route.prefixLength <= 1, let prefix = self.prefix(ofLength: Int(route.prefixLength)) else { return }
+        guard route.prefixLength <= 1,
+            let prefix = IPPrefix(around: self.question.destination, length: Int(route.prefixLength))
+        else { return }
         let found = DefaultRoute(prefix: prefix, route: route)
         let isKnown = self.defaults.contains {
             $0.prefix == prefix && $0.table == found.table && $0.metric == found.metric && $0.kind == found.kind
         }
         if !isKnown { self.defaults.append(found) }
-    }
-
-    private func prefix(ofLength length: Int) -> IPPrefix? {
-        let family = self.question.destination.family
-        let isUpper = length == 1 && self.question.destination.octets[0] >= 128
-        let octets = [isUpper ? 128 : 0] + [UInt8](repeating: 0, count: family.bits / 8 - 1)
-        return IPAddress(octets: octets).flatMap { IPPrefix($0, length: length) }
     }
 
     /// In the order of the tables; within a table in the kernel's order of preference.

@@ -7,7 +7,7 @@ package struct RuleEvaluation: Sendable {
         package var destination: IPAddress
         package var source: IPAddress?
         package var mark: UInt32 = 0
-        package var uid: UInt32
+        package var uid: UInt32 = 0
         package var ipProtocol: UInt8?
         package var port: UInt16?
         /// The link that the socket is bound to.
@@ -16,11 +16,6 @@ package struct RuleEvaluation: Sendable {
         package var l3Table: UInt32?
         /// The link that this host's own packets arrive on.
         package var loopbackName = "lo"
-
-        package init(_ destination: IPAddress, uid: UInt32 = 0) {
-            self.destination = destination
-            self.uid = uid
-        }
     }
 
     private let packet: Packet

@@ -17,7 +17,7 @@ enum DefaultRouteComparison {
 
     /// The link of a live default route that a dead one hides, if the kernel could be told to pass over the dead one.
     static func liveAlternative(_ explanation: RouteExplanation) -> String? {
-        guard let winner = explanation.matched, self.isDead(winner), explanation.ignoresLinkdown == false else {
+        guard let winner = explanation.matched, winner.isDead, explanation.ignoresLinkdown == false else {
             return nil
         }
         let alternative = explanation.defaults.first { alternative in
@@ -26,9 +26,6 @@ enum DefaultRouteComparison {
         }
         return alternative?.legs.first.flatMap { explanation.names[$0.link] }
     }
-
-    static func isDead(_ route: KernelRoute) -> Bool { !route.legs.isEmpty && route.legs.allSatisfy(\.isDead) }
-
     private static func reason(
         _ alternative: DefaultRoute, against winner: KernelRoute, _ explanation: RouteExplanation
     ) -> String {
@@ -40,7 +37,7 @@ enum DefaultRouteComparison {
         }
         guard alternative.metric > winner.metric else { return "the kernel prefers the other one" }
         let text = "metric \(alternative.metric) is higher than \(winner.metric)"
-        guard self.isDead(winner), explanation.ignoresLinkdown == false else { return text }
+        guard winner.isDead, explanation.ignoresLinkdown == false else { return text }
         return "it is live, but \(text), and the dead route is not passed over (ignore_routes_with_linkdown=0)"
     }
 
@@ -78,18 +75,6 @@ enum DefaultRouteComparison {
     }
 
     private static func covers(_ alternative: DefaultRoute, _ explanation: RouteExplanation) -> Bool {
-        let length = alternative.prefix.length
-        return explanation.question.destination.masked(to: length) == alternative.prefix.address.masked(to: length)
-    }
-}
-
-extension IPAddress {
-    /// The network part of the address, `length` bits of it; the rest is zero.
-    func masked(to length: Int) -> IPAddress {
-        let octets = self.octets.enumerated().map { position, octet -> UInt8 in
-            let bits = min(8, max(0, length - position * 8))
-            return octet & (bits == 0 ? 0 : UInt8(truncatingIfNeeded: 0xFF << (8 - bits)))
-        }
-        return IPAddress(octets: octets) ?? self
+        alternative.prefix.contains(explanation.question.destination)
     }
 }
