@@ -15,11 +15,9 @@ extension PathDiagnosis {
 
     func resolve(_ name: String, within limit: Duration? = nil) async -> Result<[IPAddress], ResolveFailure>? {
         let limit = min(limit ?? self.rest, self.rest)
-        return await withCheckedContinuation { waiter in
-            let continuation = OneShotContinuation<Result<[IPAddress], ResolveFailure>?>(waiter)
-            self.diagnostics.resolver.resolve(name) { continuation.resume($0) }
-            _ = self.diagnostics.monitor.call(after: limit) { continuation.resume(nil) }
-        }
+        let answer = Promise<Result<[IPAddress], ResolveFailure>>()
+        self.diagnostics.resolver.resolve(name) { answer.fulfil($0) }
+        return await answer.value { resume in _ = self.diagnostics.monitor.call(after: limit, resume) }
     }
 
     /// What the resolvers and the system answer about a name; whoever stays silent is walked to meanwhile.

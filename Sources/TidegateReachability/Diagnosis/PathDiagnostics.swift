@@ -42,12 +42,21 @@ package final class PathDiagnostics: Sendable {
         progress: (@Sendable (Explanation) -> Void)? = nil
     ) async -> Explanation {
         let own = target.isInternet ? families : target.target.address.map { [$0.family] } ?? families
-        let found = DiagnosisProgress(LadderFindings(target: target, families: own), changed: progress)
+        let findings = LadderFindings(target: target, families: own)
+        return ExplanationComposer.compose(
+            await self.complete(findings, walksToInternet: walksToInternet, within: limit, progress))
+    }
+
+    private func complete(
+        _ findings: LadderFindings, walksToInternet: Bool, within limit: Duration,
+        _ progress: (@Sendable (Explanation) -> Void)? = nil
+    ) async -> LadderFindings {
+        let found = DiagnosisProgress(findings, changed: progress)
         var diagnosis = PathDiagnosis(self, within: limit, progress: found)
         diagnosis.walksToInternet = walksToInternet
-        await diagnosis.findAll(target, own)
+        await diagnosis.findAll(findings.target, findings.families)
         self.remember(found.findings)
-        return ExplanationComposer.compose(found.findings)
+        return found.findings
     }
 
     /// How long ago the gateway of a path answered in the outage that lasts; nil if it did not.
@@ -70,13 +79,8 @@ package final class PathDiagnostics: Sendable {
     ///
     /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address.
     func diagnoseHost(walksToInternet: Bool, within limit: Duration) async -> HostFindings {
-        let target = ExplainTarget.internet
-        let found = DiagnosisProgress(LadderFindings(target: target, families: AddressFamily.allCases), changed: nil)
-        var diagnosis = PathDiagnosis(self, within: limit, progress: found)
-        diagnosis.walksToInternet = walksToInternet
-        await diagnosis.findAll(target, AddressFamily.allCases)
-        self.remember(found.findings)
-        return HostFindings(found.findings)
+        let findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
+        return HostFindings(await self.complete(findings, walksToInternet: walksToInternet, within: limit))
     }
 
     /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.

@@ -4,39 +4,35 @@ internal import Synchronization
 final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
-        var isAbandoned = false
-        var waiter: OneShotContinuation<Value?>?
+        var isOver = false
+        var waiter: CheckedContinuation<Value?, Never>?
     }
 
     private let state = Mutex(State())
 
-    /// Sets the value, unless there is one.
-    func fulfil(_ value: Value) {
-        let waiter = self.state.withLock { state -> OneShotContinuation<Value?>? in
-            if state.value == nil { state.value = value }
+    /// Sets the value, unless there is one or the wait for it is over.
+    func fulfil(_ value: Value) { self.end(value) }
+
+    private func end(_ value: Value?) {
+        let waiter = self.state.withLock { state in
+            if !state.isOver { (state.value, state.isOver) = (value, true) }
             return state.waiter.take()
         }
-        waiter?.resume(value)
+        waiter?.resume(returning: value)
     }
 
     /// The value once it is there; nil if the Swift task is cancelled or `timer` calls back first.
     func value(orAfter timer: (@escaping @Sendable () -> Void) -> Void = { _ in }) async -> Value? {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waiter = OneShotContinuation<Value?>(continuation)
-                let (value, isAbandoned) = self.state.withLock { state -> (Value?, Bool) in
-                    if state.value == nil, !state.isAbandoned { state.waiter = waiter }
-                    return (state.value, state.isAbandoned)
+            await withCheckedContinuation { waiter in
+                let (isOver, value) = self.state.withLock { state in
+                    if !state.isOver { state.waiter = waiter }
+                    return (state.isOver, state.value)
                 }
-                if value != nil || isAbandoned { return waiter.resume(value) }
-                timer { waiter.resume(nil) }
+                if isOver { waiter.resume(returning: value) } else { timer { self.end(nil) } }
             }
         } onCancel: {
-            let waiter = self.state.withLock { state -> OneShotContinuation<Value?>? in
-                state.isAbandoned = true
-                return state.waiter.take()
-            }
-            waiter?.resume(nil)
+            self.end(nil)
         }
     }
 }

@@ -5,9 +5,7 @@ internal import TidegateCore
 /// Finds out why checks of targets fail, as `explain` does.
 package final class TargetDiagnostics: Sendable {
     private struct Finding {
-        var reason: UnreachableReason
-        var party: FaultParty
-        var text: String
+        var failure: TargetCheck.Outcome.Failure
         var moment: MonotonicTime
     }
 
@@ -41,10 +39,10 @@ package final class TargetDiagnostics: Sendable {
             let diagnostics = self.state.withLock({ $0.diagnostics })
         else { return failure }
         let now = diagnostics.time.monotonic()
-        if let finding = self.state.withLock({ $0.findings[request.target] }), finding.reason == failure.reason,
+        if let finding = self.state.withLock({ $0.findings[request.target] }), finding.failure.reason == failure.reason,
             now - finding.moment < Thresholds.findingAge
         {
-            return .init(reason: failure.reason, party: finding.party, text: finding.text)
+            return finding.failure
         }
         // Many targets that fail at once have one cause, which one diagnosis finds.
         if failure.reason.isSilence, let cause = await self.state.withLock({ $0.host })?.outage(of: request) {
@@ -69,11 +67,11 @@ package final class TargetDiagnostics: Sendable {
         _ cause: Cause, _ failure: TargetCheck.Outcome.Failure, _ request: TargetCheck.Request,
         _ diagnostics: PathDiagnostics
     ) -> TargetCheck.Outcome.Failure {
-        let finding = Finding(
-            reason: failure.reason, party: cause.party, text: cause.description,
-            moment: diagnostics.time.monotonic())
+        let found = TargetCheck.Outcome.Failure(
+            reason: failure.reason, party: cause.party, text: cause.description)
+        let finding = Finding(failure: found, moment: diagnostics.time.monotonic())
         self.state.withLock { $0.findings[request.target] = finding }
-        return .init(reason: finding.reason, party: finding.party, text: finding.text)
+        return found
     }
 }
 

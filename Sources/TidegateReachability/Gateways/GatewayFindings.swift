@@ -69,26 +69,21 @@ struct GatewayFindings: Sendable {
     /// The gateway as evidence about silence.
     func evidence(_ gateway: IPAddress, on link: String) -> SilenceEvidence.Gateway {
         guard self.resolvesNeighbours, self.neighbour?.state != .noarp else { return .none }
+        let lost = SilenceEvidence.Gateway.unresolved(gateway, link: link, wasReachable: self.wasReachable)
         switch self.answer {
         case .answered: return .answers(gateway)
-        case .unresolved: return .unresolved(gateway, link: link, wasReachable: self.wasReachable)
-        case nil: break
+        case .unresolved: return lost
+        // After FAILED the kernel asks again, so that INCOMPLETE is no sign of recovery.
+        case nil: if self.isStuck { return lost }
         }
+        let unconfirmed = SilenceEvidence.Gateway.unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge)
         switch self.neighbour?.state {
-        case .failed?: return .unresolved(gateway, link: link, wasReachable: self.wasReachable)
+        case .failed?: return lost
         case .reachable?, .stale?, .delay?, .probe?, .permanent?:
-            if self.isStuck { return .unresolved(gateway, link: link, wasReachable: self.wasReachable) }
-            return self.isSilentNow
-                ? .unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge)
-                : self.probedAgo == nil ? .unknown : .confirmed(gateway)
-        case .incomplete?:
-            if self.isStuck { return .unresolved(gateway, link: link, wasReachable: self.wasReachable) }
-            // The kernel asks for it still; nobody may say that it answers.
-            return self.udpProbe == .silent
-                ? .unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge) : .unknown
-        case .none?, .noarp?, nil:
-            return self.isStuck
-                ? .unresolved(gateway, link: link, wasReachable: self.wasReachable) : .unknown
+            return self.isSilentNow ? unconfirmed : self.probedAgo == nil ? .unknown : .confirmed(gateway)
+        // The kernel still asks for it.
+        case .incomplete?: return self.udpProbe == .silent ? unconfirmed : .unknown
+        case .none?, .noarp?, nil: return .unknown
         }
     }
 }

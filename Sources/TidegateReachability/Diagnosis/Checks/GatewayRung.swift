@@ -20,7 +20,7 @@ enum GatewayRung {
                 rung: .gateway, status: .notApplicable, evidence: ["\(path.interface) resolves no neighbours (NOARP)"])
         }
         let evidence = self.evidence(gateway, path, findings)
-        let (status, reason) = self.status(findings)
+        let (status, reason) = self.status(findings, findings.evidence(gateway, on: path.interface))
         var report = RungReport(rung: .gateway, status: status, reason: reason, evidence: evidence)
         if case .answered(let duration)? = findings.answer { report.values.duration = duration }
         if status == .ok, let age = findings.answeredAgo, !findings.hasAnswered { report.values.age = age }
@@ -43,23 +43,14 @@ enum GatewayRung {
         return proven
     }
 
-    private static func status(_ findings: GatewayFindings) -> (RungReport.Status, UnreachableReason?) {
-        // After FAILED the kernel asks again, so that INCOMPLETE is no sign of recovery: `isStuck` decides.
-        let state = findings.neighbour?.state ?? .none
-        let silence = findings.wasReachable ? UnreachableReason.gatewaySilent : .gatewayUnresolved
-        switch findings.answer {
-        case .answered: return (.ok, nil)
-        case .unresolved: return (.bad, silence)
-        case .none: break
-        }
-        switch state {
-        case .permanent, .noarp: return findings.isSilentNow ? (.unknown, nil) : (.ok, nil)
-        case .failed: return (.bad, silence)
-        case .reachable: return findings.isSilentNow ? (.unknown, nil) : (.ok, nil)
-        case .stale, .delay, .probe:
-            if findings.isStuck { return (.bad, silence) }
-            return findings.isSilentNow ? (.unknown, nil) : (.ok, nil)
-        case .none, .incomplete: return findings.isStuck ? (.bad, silence) : (.unknown, nil)
+    private static func status(
+        _ findings: GatewayFindings, _ evidence: SilenceEvidence.Gateway
+    ) -> (RungReport.Status, UnreachableReason?) {
+        switch evidence {
+        case .answers, .confirmed: (.ok, nil)
+        case .unresolved(_, link: _, let wasReachable): (.bad, wasReachable ? .gatewaySilent : .gatewayUnresolved)
+        case .unconfirmed: (.unknown, nil)
+        case .none, .unknown: (findings.isResolved ? .ok : .unknown, nil)
         }
     }
 
