@@ -145,11 +145,7 @@ struct Facts: Sendable {
         case .httpStatus, .protocolError, .truncated, .rangeMismatch, .digestMismatch: return .http
         default: break
         }
-        return switch self.seen.stage {
-        case .tls: .tls
-        case .request, .response, .body: .http
-        case .resolve, .connect, nil: .tcp
-        }
+        return self.seen.stage?.rung ?? .tcp
     }
 }
 

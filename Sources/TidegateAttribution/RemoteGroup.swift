@@ -10,11 +10,7 @@ package struct RemoteGroup: Sendable, Hashable {
         /// Since when connections to it hang; nil if none does.
         package var stalledSince: MonotonicTime?
 
-        package init(_ address: IPAddress, answered: MonotonicTime? = nil, stalledSince: MonotonicTime? = nil) {
-            self.address = address
-            self.answered = answered
-            self.stalledSince = stalledSince
-        }
+        package init(_ address: IPAddress) { self.address = address }
     }
 
     /// What the group says.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Testing
 import Tidegate
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateCLI

@@ -1,7 +1,7 @@
 import Testing
 import TidegateAttribution
 import Tidegate
-import TidegateCore
+@testable import TidegateCore
 
 @testable import TidegateCLI
 @testable import TidegateDaemon

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import Tidegate
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateCLI

@@ -1,4 +1,6 @@
+@testable import TidegateCore
 import Tidegate
+import TidegateTestKit
 
 /// Values that tests draw.
 enum Samples {

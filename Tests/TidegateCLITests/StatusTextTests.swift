@@ -1,6 +1,6 @@
 import Testing
 import Tidegate
-import TidegateCore
+@testable import TidegateCore
 
 @testable import TidegateCLI
 

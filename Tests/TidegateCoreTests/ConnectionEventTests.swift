@@ -1,5 +1,5 @@
 import Testing
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 /// What is published of connections of other programs: as JSON, as a line of the log, and as a sentence.

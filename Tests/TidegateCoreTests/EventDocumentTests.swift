@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Testing
-import TidegateCore
+@testable import TidegateCore
 
 @Suite struct EventDocumentTests {
     private func json(_ payload: Event.Payload, redaction: URLRedaction = URLRedaction()) -> String {

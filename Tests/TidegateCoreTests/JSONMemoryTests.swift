@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import TidegateCore
+@testable import TidegateCore
 
 /// What parsing takes, the value included: at most twice the text and 64 bytes for each value and name.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,5 +1,6 @@
 import Testing
-import TidegateCore
+@testable import TidegateCore
+import TidegateTestKit
 
 @Suite struct JSONTests {
     @Test("Members keep their order and strings are escaped")

@@ -1,6 +1,6 @@
 import Logging
 import Testing
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateDaemon

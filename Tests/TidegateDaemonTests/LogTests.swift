@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 import Testing
 import Tidegate
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateDaemon

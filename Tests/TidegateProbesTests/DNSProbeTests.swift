@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateCEL
 import TidegateTestKit
 

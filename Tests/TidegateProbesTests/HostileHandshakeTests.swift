@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// What servers answer to the first message of a TLS handshake that is no handshake.

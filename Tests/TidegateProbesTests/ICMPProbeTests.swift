@@ -2,7 +2,7 @@ import CLinux
 import Testing
 import TidegateCore
 import TidegateNetwork
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// ICMP probes by real sockets, between namespaces.

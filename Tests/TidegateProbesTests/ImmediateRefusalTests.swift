@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// What the kernel refuses in the very call that asks for a connection is this host's own failure.

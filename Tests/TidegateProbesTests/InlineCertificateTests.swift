@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// `ca`, `cert` and `key` of `tls_config`: certificates that stand in the module itself.

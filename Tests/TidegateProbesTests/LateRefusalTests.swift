@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// In TLS 1.3 a server looks at the client's certificate when the client's own handshake is over (RFC 8446 2).

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// Where the credentials of modules go, and who may send them.

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// Which connections of other programs there are is told without those of probes.

@@ -3,7 +3,7 @@ import Synchronization
 import TidegateCore
 import TidegateLoop
 import TidegateNetwork
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 import TidegateTesting
 import TidegateTransfer
@@ -29,12 +29,11 @@ struct ProbeFixture {
         let resolver = ScriptedResolver(
             ["tide.test": [Self.loopback], "other.test": [Self.loopback]].merging(names) { $1 })
         self.resolver = resolver
-        var configuration = ProbeRunner.Configuration(
-            modules: [
-                "m": module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
-            ],
-            targets: targets, historyLimit: historyLimit, maxConcurrent: maxConcurrent, bodyBudget: ByteText(bodyBudget)
-        )
+        var configuration = ProbeRunner.Configuration()
+        configuration.modules["m"] =
+            module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
+        (configuration.targets, configuration.bodyBudget) = (targets, ByteText(bodyBudget))
+        (configuration.historyLimit, configuration.maxConcurrent) = (historyLimit, maxConcurrent)
         configuration.targets.credentials = credentials
         self.runner = ProbeRunner(
             configuration,

@@ -1,5 +1,5 @@
 import Testing
-import TidegateCore
+@testable import TidegateCore
 import TidegateProbes
 import TidegateSession
 import TidegateTestKit

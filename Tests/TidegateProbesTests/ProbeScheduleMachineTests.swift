@@ -1,5 +1,6 @@
 import Testing
 import TidegateCore
+import TidegateTestKit
 
 @testable import TidegateProbes
 

@@ -1,6 +1,6 @@
 import Testing
-import TidegateCore
-import TidegateProbes
+@testable import TidegateCore
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// What a failed run asks of the rungs below.

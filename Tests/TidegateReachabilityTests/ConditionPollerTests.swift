@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateCore
+@testable internal import TidegateCore
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability

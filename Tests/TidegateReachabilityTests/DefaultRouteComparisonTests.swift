@@ -29,7 +29,7 @@ struct DefaultRouteComparisonTests {
             question: RouteQuestion(try address("8.8.8.8")), lookup: RouteLookup(matched: answer, chosen: answer))
         explanation.defaults = [winner?.1].compactMap(\.self) + alternatives
         explanation.rules = [
-            KernelRule(priority: 100, .lookup(100)), KernelRule(priority: 32766, .lookup(254)),
+            KernelRule(priority: 100, action: .lookup(100)), KernelRule(priority: 32766, action: .lookup(254)),
         ]
         explanation.rule = explanation.rules.first { $0.table == winner?.0.table }
         explanation.names = [77: "eth0", 78: "eth1"]
@@ -100,9 +100,9 @@ struct DefaultRouteComparisonTests {
 
     @Test("Addresses are cut to their network part")
     func masks() throws {
-        #expect(try address("255.255.255.255").masked(to: 12).description == "255.240.0.0")
-        #expect(try address("2001:db8:ffff::1").masked(to: 33).description == "2001:db8:8000::")
-        #expect(try address("8.8.8.8").masked(to: 0).description == "0.0.0.0")
-        #expect(try address("8.8.8.8").masked(to: 32).description == "8.8.8.8")
+        #expect(IPPrefix(around: try address("255.255.255.255"), length: 12)?.description == "255.240.0.0/12")
+        #expect(IPPrefix(around: try address("2001:db8:ffff::1"), length: 33)?.description == "2001:db8:8000::/33")
+        #expect(IPPrefix(around: try address("8.8.8.8"), length: 0)?.description == "0.0.0.0/0")
+        #expect(IPPrefix(around: try address("8.8.8.8"), length: 32)?.description == "8.8.8.8/32")
     }
 }

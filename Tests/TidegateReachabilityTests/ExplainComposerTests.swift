@@ -1,6 +1,6 @@
 internal import Testing
-internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateCore
+@testable internal import TidegateNetwork
 
 @testable internal import TidegateReachability
 
@@ -19,7 +19,7 @@ struct ExplainComposerTests {
         var way = PathFindings(subject: .target(address), addresses: [address])
         let path = NetworkPath(interface: "eth0", index: 77, gateway: self.gateway4, source: self.own4, table: 254)
         way.verdict = verdict ?? Verdict(level: .routed, path: path)
-        way.gateway.neighbour = KernelNeighbour(self.gateway4, on: 77, .reachable)
+        way.gateway.neighbour = KernelNeighbour(address: self.gateway4, link: 77, state: .reachable)
         if let answer { way.web = [address: answer] }
         return way
     }

@@ -1,6 +1,6 @@
 internal import Testing
-internal import TidegateCore
-internal import TidegateReachability
+@testable internal import TidegateCore
+@testable internal import TidegateReachability
 internal import TidegateTestKit
 
 /// Explanations of what a real kernel does, in namespaces.

@@ -70,13 +70,13 @@ import TidegateCore
     @Test("A gateway that is remembered and still on its link answers; without its link-layer address it does not")
     func answers() {
         var findings = GatewayFindings(udpProbe: .silent, probedAgo: .seconds(2))
-        findings.neighbour = KernelNeighbour(Self.gateway, on: 77, .reachable)
+        findings.neighbour = KernelNeighbour(address: Self.gateway, link: 77, state: .reachable)
         #expect(findings.answer == nil)
         findings.answeredAgo = .seconds(10)
         #expect(findings.answer == .answered(nil) && !findings.hasAnswered)
-        findings.neighbour = KernelNeighbour(Self.gateway, on: 77, .failed)
+        findings.neighbour = KernelNeighbour(address: Self.gateway, link: 77, state: .failed)
         #expect(findings.answer == nil)
-        findings.neighbour = KernelNeighbour(Self.gateway, on: 77, .incomplete)
+        findings.neighbour = KernelNeighbour(address: Self.gateway, link: 77, state: .incomplete)
         #expect(findings.answer == .unresolved)
     }
 }

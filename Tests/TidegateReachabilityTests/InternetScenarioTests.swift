@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateCore
+@testable internal import TidegateCore
 internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit

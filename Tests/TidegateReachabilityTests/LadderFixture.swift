@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateCore
-internal import TidegateReachability
+@testable internal import TidegateCore
+@testable internal import TidegateReachability
 internal import TidegateNetwork
 internal import TidegateTestKit
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import Testing
-internal import TidegateCore
+@testable internal import TidegateCore
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability
@@ -110,7 +110,7 @@ struct LadderPassiveTests {
         ) -> Bool {
             let failure = ProbeFailure(reason: reason, party: party, text: "")
             let outcome = ProbeEvent.Outcome(
-                .failure, failure: failure, duration: .zero, isNews: isNews, isGated: isGated, family: family)
+                result: .failure, failure: failure, duration: .zero, isNews: isNews, isGated: isGated, family: family)
             let event = Event(
                 sequence: 1, time: self.time.wall(), moment: self.time.monotonic(),
                 payload: .probe(ProbeEvent(probe: "api", .finished(outcome))))
@@ -130,7 +130,7 @@ struct LadderPassiveTests {
         let own = try address("10.0.0.2")
         let connection = ProbeConnection(
             local: own, remote: try address("8.8.8.8"), isEncrypted: true)
-        let outcome = ProbeEvent.Outcome(.success, duration: .zero, family: .ipv4, connection: connection)
+        let outcome = ProbeEvent.Outcome(result: .success, duration: .zero, family: .ipv4, connection: connection)
         self.evidence.receive(
             Event(
                 sequence: 1, time: self.time.wall(), moment: self.time.monotonic(),

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import Testing
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 

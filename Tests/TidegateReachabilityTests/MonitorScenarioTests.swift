@@ -1,6 +1,6 @@
 internal import Testing
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 internal import TidegateReachability
 internal import TidegateTestKit
 

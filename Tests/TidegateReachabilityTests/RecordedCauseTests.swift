@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
-internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateCore
+@testable internal import TidegateNetwork
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability
@@ -53,7 +53,9 @@ struct RecordedCauseTests {
             _ state: KernelNeighbour.State?, _ probe: UDPProbe.Result?, age: Duration? = nil
         ) -> GatewayFindings {
             var findings = GatewayFindings()
-            findings.neighbour = state.map { KernelNeighbour(Self.gateway, on: 77, $0, confirmedAge: age) }
+            findings.neighbour = state.map {
+                KernelNeighbour(address: Self.gateway, link: 77, state: $0, confirmedAge: age)
+            }
             (findings.udpProbe, findings.probedAgo) = (probe, probe == nil ? nil : .seconds(2))
             return findings
         }

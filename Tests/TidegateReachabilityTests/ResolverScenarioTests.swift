@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 internal import Testing
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability
@@ -48,10 +48,12 @@ private final class NamedTarget: Sendable {
         try Data(servers.utf8).write(to: self.file, options: .atomic)
         self.target = try Target("api.test:443")
         let namespace = hosts.here
+        var files = ResolverFiles()
+        (files.configuration, files.upstreams) = (self.file.path, "/nonexistent/resolv.conf")
         self.monitor = ReachabilityMonitor(
             ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),
             resolver: self.resolver, time: TestTime(), kernel: NetlinkOptions(onThreadStart: { namespace.enter() }),
-            resolverFiles: ResolverFiles(configuration: self.file.path, upstreams: "/nonexistent/resolv.conf"))
+            resolverFiles: files)
     }
 
     deinit {

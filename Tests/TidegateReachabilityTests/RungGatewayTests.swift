@@ -1,6 +1,6 @@
 internal import Testing
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 
 @testable internal import TidegateReachability
 
@@ -15,7 +15,7 @@ struct RungGatewayTests {
         _ state: KernelNeighbour.State?, _ udpProbe: UDPProbe.Result? = nil, stuck: Bool = false, known: Bool = false
     ) -> GatewayFindings {
         var findings = GatewayFindings()
-        findings.neighbour = state.map { KernelNeighbour(gateway, on: 77, $0) }
+        findings.neighbour = state.map { KernelNeighbour(address: gateway, link: 77, state: $0) }
         findings.udpProbe = udpProbe
         findings.isStuck = stuck
         findings.wasReachable = known
@@ -114,16 +114,16 @@ struct RungGatewayTests {
             history.recall(key, into: &findings)
             return findings
         }
-        history.record(KernelNeighbour(Self.gateway, on: 77, .stale))
+        history.record(KernelNeighbour(address: Self.gateway, link: 77, state: .stale))
         #expect(!recalled().isStuck && !recalled().wasReachable)
-        history.record(KernelNeighbour(Self.gateway, on: 77, .reachable))
-        history.record(KernelNeighbour(Self.gateway, on: 77, .failed))
+        history.record(KernelNeighbour(address: Self.gateway, link: 77, state: .reachable))
+        history.record(KernelNeighbour(address: Self.gateway, link: 77, state: .failed))
         for state in [KernelNeighbour.State.incomplete, .none, .stale, .delay, .probe] {
-            history.record(KernelNeighbour(Self.gateway, on: 77, state))
+            history.record(KernelNeighbour(address: Self.gateway, link: 77, state: state))
             #expect(recalled().isStuck, "\(state)")
         }
         #expect(recalled().wasReachable)
-        history.record(KernelNeighbour(Self.gateway, on: 77, .reachable))
+        history.record(KernelNeighbour(address: Self.gateway, link: 77, state: .reachable))
         #expect(!recalled().isStuck)
         history = NeighbourHistory()
         #expect(!recalled().wasReachable)

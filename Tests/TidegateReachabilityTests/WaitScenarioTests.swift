@@ -1,5 +1,5 @@
 internal import Testing
-internal import TidegateCore
+@testable internal import TidegateCore
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability

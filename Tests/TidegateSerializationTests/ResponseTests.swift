@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Testing
-import TidegateCore
+@testable import TidegateCore
 
 @testable import TidegateSerialization
 

@@ -1,4 +1,4 @@
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateServer

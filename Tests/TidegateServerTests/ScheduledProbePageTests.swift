@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateServer

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 import Testing
-import TidegateCore
+@testable import TidegateCore
 import TidegateSerialization
 import TidegateSession
 import TidegateTestKit

@@ -1,5 +1,5 @@
 import Synchronization
-import TidegateCore
+@testable import TidegateCore
 import TidegateTestKit
 @testable import TidegateTransfer
 import Testing

@@ -19,15 +19,16 @@ package enum EveryEvent {
 
     /// The monitor's status at the end.
     package static var status: ReachabilityStatus {
-        var status = ReachabilityStatus(
-            global: self.routed, since: WallTime(microseconds: 1_790_000_000_000_000), mode: .event,
-            families: [
-                .init(family: .ipv4, verdict: self.routed),
-                .init(family: .ipv6, verdict: Verdict(level: .none, reason: .noAddress)),
-            ],
-            links: [self.link(carrier: true), self.excludedLink],
-            targets: self.target.map { [TargetVerdict(target: $0, verdict: self.routed)] } ?? [],
-            health: .init(overruns: 1, resyncs: 4, isConsistent: true, receiveBufferBytes: 425_984))
+        var status = ReachabilityStatus.unavailable(mode: .event)
+        status.global = self.routed
+        status.since = WallTime(microseconds: 1_790_000_000_000_000)
+        status.families = [
+            .init(family: .ipv4, verdict: self.routed),
+            .init(family: .ipv6, verdict: Verdict(level: .none, reason: .noAddress)),
+        ]
+        status.links = [self.link(carrier: true), self.excludedLink]
+        status.targets = self.target.map { [TargetVerdict(target: $0, verdict: self.routed)] } ?? []
+        status.health = .init(overruns: 1, resyncs: 4, isConsistent: true, receiveBufferBytes: 425_984)
         if let target = self.target { status.checks[target] = self.targetReport }
         return status
     }
@@ -37,12 +38,15 @@ package enum EveryEvent {
 
     /// The session's statistics at the end.
     package static var statistics: SessionStatistics {
-        SessionStatistics(
-            tasks: [.running: 2, .waiting: 1], held: [.path: 1], gateWaiting: 1, stalled: 1,
-            oldestStart: [.running: WallTime(microseconds: 1_790_000_000_000_000)],
-            expectedBytes: [.download: 4000], transferredBytes: [.download: 1000],
-            expectedSentBytes: [.upload: 3000], sentBytes: [.upload: 600], activeConnections: 2,
-            idleConnections: 1, journaled: [.waiting: 1], retryTokens: ["10.0.0.1": 486])
+        var statistics = SessionStatistics()
+        (statistics.tasks, statistics.held) = ([.running: 2, .waiting: 1], [.path: 1])
+        (statistics.gateWaiting, statistics.stalled) = (1, 1)
+        statistics.oldestStart = [.running: WallTime(microseconds: 1_790_000_000_000_000)]
+        (statistics.expectedBytes, statistics.transferredBytes) = ([.download: 4000], [.download: 1000])
+        (statistics.expectedSentBytes, statistics.sentBytes) = ([.upload: 3000], [.upload: 600])
+        (statistics.activeConnections, statistics.idleConnections) = (2, 1)
+        (statistics.journaled, statistics.retryTokens) = ([.waiting: 1], ["10.0.0.1": 486])
+        return statistics
     }
 
     private static var paths: [Event.Payload] {
@@ -91,12 +95,13 @@ package enum EveryEvent {
             reason: "connect_failed", party: .theirs, text: "203.0.113.10 refused the connection")
         let gated = ProbeFailure(reason: "no_path", party: .mine, text: "eth0 has no carrier")
         let expiry = WallTime(microseconds: 1_800_000_000_000_000)
-        let outcomes: [ProbeEvent.Outcome] = [
-            .init(.success, duration: .milliseconds(62), certificateExpiry: expiry, uptime: 1),
-            .init(.failure, failure: refused, duration: .milliseconds(3), isNews: true, uptime: 0.5),
-            .init(.inconclusive, failure: gated, duration: .zero, isGated: true, uptime: 0.5),
-        ]
-        let api = [.added] + outcomes.map(ProbeEvent.Kind.finished) + [.overrun]
+        var success = ProbeEvent.Outcome(.success, duration: .milliseconds(62))
+        (success.certificateExpiry, success.uptime) = (expiry, 1)
+        var failure = ProbeEvent.Outcome(.failure, duration: .milliseconds(3))
+        (failure.failure, failure.isNews, failure.uptime) = (refused, true, 0.5)
+        var inconclusive = ProbeEvent.Outcome(.inconclusive, duration: .zero)
+        (inconclusive.failure, inconclusive.isGated, inconclusive.uptime) = (gated, true, 0.5)
+        let api = [.added] + [success, failure, inconclusive].map(ProbeEvent.Kind.finished) + [.overrun]
         let old: [ProbeEvent.Kind] = [.added, .removed]
         return api.map { .probe(ProbeEvent(probe: "api", $0)) } + old.map { .probe(ProbeEvent(probe: "old", $0)) }
     }
@@ -141,14 +146,15 @@ package enum EveryEvent {
     }
 
     private static func link(carrier: Bool) -> Link {
-        Link(
-            name: "eth0", index: 2, kind: .ethernet, isAdminUp: true, hasCarrier: carrier,
-            operState: carrier ? .up : .down, reason: carrier ? nil : .noCarrier, carrierLosses: 3)
+        var link = Link(name: "eth0", index: 2, kind: .ethernet)
+        (link.isAdminUp, link.hasCarrier, link.operState) = (true, carrier, carrier ? .up : .down)
+        (link.reason, link.carrierLosses) = (carrier ? nil : .noCarrier, 3)
+        return link
     }
 
     private static var excludedLink: Link {
-        Link(
-            name: "lo", index: 1, kind: .loopback, isAdminUp: true, hasCarrier: true, operState: .unknown, reason: nil,
-            isExcluded: true)
+        var link = Link(name: "lo", index: 1, kind: .loopback)
+        (link.isAdminUp, link.hasCarrier, link.isExcluded) = (true, true, true)
+        return link
     }
 }

@@ -2,8 +2,8 @@ import TidegateTransfer
 import Testing
 import Tidegate
 import TidegateCore
-import TidegateNetwork
-import TidegateReachability
+@testable import TidegateNetwork
+@testable import TidegateReachability
 import TidegateTestKit
 
 /// The whole ladder between real hosts: kernel, gateway, name server, portal, web server.

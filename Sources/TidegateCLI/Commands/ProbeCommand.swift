@@ -68,8 +68,10 @@ struct ProbeCommand: AsyncParsableCommand {
 
     private func probes() throws -> ProbeRunner.Configuration {
         // No scrape waits for this one.
-        var probes = ProbeRunner.Configuration(modules: ["http_2xx": ProbeModule(prober: .http, text: "prober: http\n")]
-        )
+        var probes = ProbeRunner.Configuration()
+        var standard = ProbeModule(prober: .http)
+        standard.text = "prober: http\n"
+        probes.modules = ["http_2xx": standard]
         if let file = self.configurationFile {
             do throws(ConfigurationError) {
                 probes = try Configuration.load(file: file).probes

@@ -44,7 +44,7 @@ struct ProxyOptions: ParsableArguments {
             return isException ? target : target.through(try OptionParsing.naming("--proxy", Proxy(proxy)))
         }
         let policy = self.environmentPolicy(environment)
-        guard let url = target.givenURL, let name = ProxyPolicy.variable(for: url.scheme, in: environment),
+        guard let url = target.location, let name = ProxyPolicy.variable(for: url.scheme, in: environment),
             let text = environment[name], !policy.isException(url.target)
         else { return target }
         guard self.proxyFromEnvironment else {

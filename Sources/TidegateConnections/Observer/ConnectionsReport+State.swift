@@ -9,9 +9,11 @@ extension ConnectionsReport {
             return report
         }
         let statistics = state.recorder.statistics
-        self.init(
-            mode: mode, reason: reason, remotes: remotes.sorted(by: Self.isBefore), dropped: statistics.dropped,
-            unexplained: statistics.unexplained.values.reduce(0, +))
+        self.init()
+        (self.mode, self.reason) = (mode, reason)
+        self.remotes = remotes.sorted(by: Self.isBefore)
+        self.dropped = statistics.dropped
+        self.unexplained = statistics.unexplained.values.reduce(0, +)
         self.listed = state.groups.lastList.map { now - $0 }
     }
 

@@ -167,7 +167,8 @@ extension ObservationState {
         self.recorder.count(counters)
         var effects = self.failures.flush(at: now.monotonic).map(ObservationEffect.publish)
         for (report, outcome) in self.ambiguous.connects.assess(by: counters) {
-            let ending = ConnectionEnding(outcome, .outgoing, .likely, wasEstablished: false)
+            let ending = ConnectionEnding(
+                outcome: outcome, direction: .outgoing, certainty: .likely, wasEstablished: false)
             effects += self.conclude(report, ending, nil, at: now)
         }
         for (end, ending) in self.ambiguous.unread.assess(by: counters) {

@@ -18,15 +18,6 @@ package struct ConnectionEnding: Sendable, Hashable {
     package var certainty: Certainty
     /// True if it was established before it ended.
     package var wasEstablished: Bool
-
-    package init(
-        _ outcome: ConnectionOutcome, _ direction: ConnectionDirection, _ certainty: Certainty, wasEstablished: Bool
-    ) {
-        self.outcome = outcome
-        self.direction = direction
-        self.certainty = certainty
-        self.wasEstablished = wasEstablished
-    }
 }
 
 /// What a message about a socket that ended says.
@@ -73,12 +64,14 @@ package enum OutcomeClassifier {
         }
         let direction = self.direction(count, context)
         let end = self.end(report, info, count, direction, context)
-        return .connection(ConnectionEnding(end.outcome, direction, end.certainty, wasEstablished: true))
+        return .connection(
+            ConnectionEnding(
+                outcome: end.outcome, direction: direction, certainty: end.certainty, wasEstablished: true))
     }
 
     private static func failedConnect(_ info: TCPInfo, _ count: SegmentCount, _ context: Context) -> ConnectionEnding {
         func ending(_ outcome: ConnectionOutcome, _ certainty: ConnectionEnding.Certainty) -> ConnectionEnding {
-            ConnectionEnding(outcome, .outgoing, certainty, wasEstablished: false)
+            ConnectionEnding(outcome: outcome, direction: .outgoing, certainty: certainty, wasEstablished: false)
         }
         if !count.isTorn, info.receivedSegments >= 1 { return ending(.refused, .sure) }
         if info.retransmits >= 1 {

@@ -14,13 +14,6 @@ package struct StallFinding: Sendable, Hashable {
 
     /// For how long nothing was answered; nil if the remote answers, and its program does not read.
     var silence: Duration? { self.kind == .window ? nil : self.age }
-
-    package init(kind: ConnectionStall, age: Duration, retransmits: Int, nextTry: Duration) {
-        self.kind = kind
-        self.age = age
-        self.retransmits = retransmits
-        self.nextTry = nextTry
-    }
 }
 
 /// Decides whether a connection hangs.

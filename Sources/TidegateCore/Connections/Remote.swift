@@ -106,29 +106,20 @@ public struct RemoteReport: Sendable, Hashable {
 /// What is known of the TCP connections of other programs.
 public struct ConnectionsReport: Sendable, Hashable {
     /// How they are observed.
-    public var mode: ObservationMode
+    public var mode: ObservationMode = .off
     /// Why not better; nil in the best mode.
     public var reason: String?
     /// The remotes: those that hang first, then by their number of connections.
-    public var remotes: [RemoteReport]
+    public var remotes: [RemoteReport] = []
     /// Messages that the kernel dropped because the receive buffer was full, exactly.
-    public var dropped: UInt64
+    public var dropped: UInt64 = 0
     /// Connects and resets that the kernel counted and that were not observed.
-    public var unexplained: UInt64
-    /// How long ago live connections were listed; nil if they never were, or if nobody knows.
+    public var unexplained: UInt64 = 0
+    /// How long ago live connections were listed; nil if they never were, or if that is not known.
     package var listed: Duration?
 
-    /// A report from its parts.
-    package init(
-        mode: ObservationMode = .off, reason: String? = nil, remotes: [RemoteReport] = [], dropped: UInt64 = 0,
-        unexplained: UInt64 = 0
-    ) {
-        self.mode = mode
-        self.reason = reason
-        self.remotes = remotes
-        self.dropped = dropped
-        self.unexplained = unexplained
-    }
+    /// The report where nothing is observed.
+    package init() {}
 }
 
 extension Remote: CustomStringConvertible {

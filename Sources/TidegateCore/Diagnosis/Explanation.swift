@@ -45,7 +45,7 @@ public struct Explanation: Sendable, Hashable {
     /// What the ladders say together.
     public var conclusion: Conclusion
     /// What is worth knowing about a target that was reached, one clause each: a dead second address, a dead name server.
-    public var findings: [String]
+    public var findings: [String] = []
     /// The failure that matters: that of the family that got furthest, nil if a family reaches the target.
     public var firstFailure: RungReport?
     /// What is wrong, of that family; nil if nothing is.
@@ -53,22 +53,16 @@ public struct Explanation: Sendable, Hashable {
     /// Whose failure it is; nil only when nothing failed.
     public var party: FaultParty?
     /// What to do about it, in one plain sentence; empty if there is nothing to do.
-    public var advice: String
+    public var advice: String = ""
+}
 
-    /// An explanation from its parts.
-    package init(
-        target: String, addresses: [IPAddress], ladders: [Ladder], conclusion: Conclusion, findings: [String] = [],
-        firstFailure: RungReport? = nil, cause: Cause? = nil, party: FaultParty? = nil, advice: String = ""
-    ) {
+extension Explanation {
+    /// An explanation without a failure.
+    package init(target: String, addresses: [IPAddress], ladders: [Ladder], conclusion: Conclusion) {
         self.target = target
         self.addresses = addresses
         self.ladders = ladders
         self.conclusion = conclusion
-        self.findings = findings
-        self.firstFailure = firstFailure
-        self.cause = cause
-        self.party = party
-        self.advice = advice
     }
 }
 

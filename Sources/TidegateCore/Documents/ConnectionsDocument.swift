@@ -96,11 +96,12 @@ extension ConnectionsDocument: Decodable {
             }
             return report
         }
-        self.report = ConnectionsReport(
-            mode: ObservationMode(label: try values.decode(String.self, forKey: .mode)) ?? .off,
-            reason: try values.decodeIfPresent(String.self, forKey: .reason), remotes: remotes,
-            dropped: try values.decode(UInt64.self, forKey: .dropped),
-            unexplained: try values.decode(UInt64.self, forKey: .unexplained))
+        self.report = ConnectionsReport()
+        self.report.mode = ObservationMode(label: try values.decode(String.self, forKey: .mode)) ?? .off
+        self.report.reason = try values.decodeIfPresent(String.self, forKey: .reason)
+        self.report.remotes = remotes
+        self.report.dropped = try values.decode(UInt64.self, forKey: .dropped)
+        self.report.unexplained = try values.decode(UInt64.self, forKey: .unexplained)
     }
 }
 

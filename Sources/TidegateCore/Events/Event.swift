@@ -9,14 +9,6 @@ public struct Event: Sendable {
     /// What happened.
     public let payload: Payload
 
-    /// An event from its parts; a bus makes them.
-    package init(sequence: UInt64, time: WallTime, moment: MonotonicTime, payload: Payload) {
-        self.sequence = sequence
-        self.time = time
-        self.moment = moment
-        self.payload = payload
-    }
-
     /// What happened, by topic.
     public enum Payload: Sendable {
         /// A verdict changed.

@@ -21,9 +21,9 @@ public struct ProbeEvent: Sendable, Hashable {
         /// When the server's certificate ends; nil if it showed none.
         public var certificateExpiry: WallTime?
         /// True if the last conclusive run found something else; a first success is no news.
-        public var isNews: Bool
+        public var isNews: Bool = false
         /// True if there was no path to the target, which was therefore not asked.
-        package var isGated: Bool
+        package var isGated = false
         /// The share of conclusive runs that succeeded, this one included; nil while there was none.
         package var uptime: Double?
 
@@ -31,23 +31,6 @@ public struct ProbeEvent: Sendable, Hashable {
         package var family: AddressFamily?
         /// The addresses of the connection on which the target answered; nil if it did not.
         package var connection: ProbeConnection?
-
-        /// An outcome from its parts.
-        package init(
-            _ result: Result, failure: ProbeFailure? = nil, duration: Duration, certificateExpiry: WallTime? = nil,
-            isNews: Bool = false, isGated: Bool = false, uptime: Double? = nil, family: AddressFamily? = nil,
-            connection: ProbeConnection? = nil
-        ) {
-            self.result = result
-            self.failure = failure
-            self.duration = duration
-            self.certificateExpiry = certificateExpiry
-            self.isNews = isNews
-            self.isGated = isGated
-            self.uptime = uptime
-            self.family = family
-            self.connection = connection
-        }
     }
 
     /// What happened.
@@ -71,6 +54,14 @@ public struct ProbeEvent: Sendable, Hashable {
     package init(probe: String, _ kind: Kind) {
         self.probe = probe
         self.kind = kind
+    }
+}
+
+extension ProbeEvent.Outcome {
+    /// A run that is no news.
+    package init(_ result: ProbeEvent.Result, duration: Duration) {
+        self.result = result
+        self.duration = duration
     }
 }
 

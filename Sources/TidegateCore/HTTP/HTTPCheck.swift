@@ -46,15 +46,15 @@ package enum HTTPCheck {
         /// The ICMP error that refused the connection, if one did.
         package var refusal: ICMPError?
         /// What went wrong, without a final full stop; empty if nothing did.
-        package var text: String
+        package var text = ""
         /// The status, 100 to 599; nil if none came.
         package var status: Int?
         /// The Location field, if one came.
         package var location: String?
         /// The first bytes of the body, as many as were requested.
-        package var body: [UInt8]
+        package var body: [UInt8] = []
         /// The phases that were run.
-        package var phases: PhaseDurations
+        package var phases = PhaseDurations()
         /// The local address of the connection; nil if there was none.
         package var local: IPAddress?
         /// The server's certificate, if one was shown.
@@ -64,32 +64,14 @@ package enum HTTPCheck {
         /// Why the handshake failed, if not for the certificate; nil if it did not.
         package var handshake: HandshakeFailure?
 
-        /// An answer from its parts.
-        package init(
-            reached: Stage?, failure: TaskFailure? = nil, socketError: SocketError? = nil,
-            refusal: ICMPError? = nil, text: String = "", status: Int? = nil, location: String? = nil,
-            body: [UInt8] = [], phases: PhaseDurations = .init(), local: IPAddress? = nil,
-            certificate: CertificateSummary? = nil, certificateError: CertificateError? = nil,
-            handshake: HandshakeFailure? = nil
-        ) {
-            self.reached = reached
-            self.failure = failure
-            self.socketError = socketError
-            self.refusal = refusal
-            self.text = text
-            self.status = status
-            self.location = location
-            self.body = body
-            self.phases = phases
-            self.local = local
-            self.certificate = certificate
-            self.certificateError = certificateError
-            self.handshake = handshake
-        }
-
         /// True if the check got through this stage.
         package func hasReached(_ stage: Stage) -> Bool { self.reached.map { $0 >= stage } ?? false }
     }
+}
+
+extension HTTPCheck.Result {
+    /// The result of a check that came as far as `reached`.
+    package init(reached: Stage?) { self.reached = reached }
 }
 
 /// Checks web servers for the rungs tcp, tls, http and internet; the front door passes one in.

@@ -19,18 +19,8 @@ package struct PhaseDurations: Sendable, Hashable {
     /// From the request to the last byte of its body, which is a part of ``processing``; nil without a body.
     package var sending: Duration?
 
-    /// Durations from their parts.
-    package init(
-        resolve: Duration? = nil, connect: Duration? = nil, tls: Duration? = nil, processing: Duration? = nil,
-        transfer: Duration? = nil, sending: Duration? = nil
-    ) {
-        self.resolve = resolve
-        self.connect = connect
-        self.tls = tls
-        self.processing = processing
-        self.transfer = transfer
-        self.sending = sending
-    }
+    /// No phase took place.
+    package init() {}
 
     /// The duration of one phase.
     package subscript(phase: Phase) -> Duration? {
@@ -70,6 +60,15 @@ package enum Stage: String, Sendable, CaseIterable, Hashable, Comparable {
         case .request: 3
         case .response: 4
         case .body: 5
+        }
+    }
+
+    /// The rung that a failure in it belongs to.
+    package var rung: Rung {
+        switch self {
+        case .resolve, .connect: .tcp
+        case .tls: .tls
+        case .request, .response, .body: .http
         }
     }
 }

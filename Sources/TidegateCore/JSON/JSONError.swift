@@ -29,11 +29,6 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Where, in bytes from the start.
     public let offset: Int
 
-    package init(kind: Kind, offset: Int) {
-        self.kind = kind
-        self.offset = offset
-    }
-
     /// One clause without a final full stop.
     public var description: String {
         let problem =

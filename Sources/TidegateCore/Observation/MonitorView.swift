@@ -41,56 +41,36 @@ package enum MonitorThread: String, MetricLabel {
 /// Counts of a session's tasks and connections at one moment.
 package struct SessionStatistics: Sendable, Hashable {
     /// Tasks that are not over, by state.
-    package var tasks: [TaskState.Name: Int]
+    package var tasks: [TaskState.Name: Int] = [:]
     /// Holds in force, by reason.
-    package var held: [HoldReason: Int]
+    package var held: [HoldReason: Int] = [:]
     /// Tasks waiting at the gate: held for a path or a constraint.
-    package var gateWaiting: Int
+    package var gateWaiting: Int = 0
     /// Running tasks without a byte for longer than the stall time.
-    package var stalled: Int
+    package var stalled: Int = 0
     /// When the oldest task in each state started or, before its first attempt, was created.
-    package var oldestStart: [TaskState.Name: WallTime]
+    package var oldestStart: [TaskState.Name: WallTime] = [:]
     /// Body bytes expected by running tasks of known length, by kind.
-    package var expectedBytes: [TaskKind: Int64]
+    package var expectedBytes: [TaskKind: Int64] = [:]
     /// Body bytes those tasks have.
-    package var transferredBytes: [TaskKind: Int64]
+    package var transferredBytes: [TaskKind: Int64] = [:]
     /// Request body bytes of known length that running tasks have to send, by kind.
-    package var expectedSentBytes: [TaskKind: Int64]
+    package var expectedSentBytes: [TaskKind: Int64] = [:]
     /// Request body bytes those tasks have sent.
-    package var sentBytes: [TaskKind: Int64]
+    package var sentBytes: [TaskKind: Int64] = [:]
     /// Connections with a transfer on them.
-    package var activeConnections: Int
+    package var activeConnections: Int = 0
     /// Connections kept for the next transfer.
-    package var idleConnections: Int
+    package var idleConnections: Int = 0
     /// Accepted tasks in the journal that are not over, by state.
-    package var journaled: [TaskState.Name: Int]
+    package var journaled: [TaskState.Name: Int] = [:]
     /// What is left of the hosts' retry budgets, by host; of several ports the least.
     ///
     /// Empty unless the session reports them.
-    package var retryTokens: [String: Double]
+    package var retryTokens: [String: Double] = [:]
 
-    /// Statistics from their parts.
-    package init(
-        tasks: [TaskState.Name: Int] = [:], held: [HoldReason: Int] = [:], gateWaiting: Int = 0, stalled: Int = 0,
-        oldestStart: [TaskState.Name: WallTime] = [:], expectedBytes: [TaskKind: Int64] = [:],
-        transferredBytes: [TaskKind: Int64] = [:], expectedSentBytes: [TaskKind: Int64] = [:],
-        sentBytes: [TaskKind: Int64] = [:], activeConnections: Int = 0, idleConnections: Int = 0,
-        journaled: [TaskState.Name: Int] = [:], retryTokens: [String: Double] = [:]
-    ) {
-        self.tasks = tasks
-        self.held = held
-        self.gateWaiting = gateWaiting
-        self.stalled = stalled
-        self.oldestStart = oldestStart
-        self.expectedBytes = expectedBytes
-        self.transferredBytes = transferredBytes
-        self.expectedSentBytes = expectedSentBytes
-        self.sentBytes = sentBytes
-        self.activeConnections = activeConnections
-        self.idleConnections = idleConnections
-        self.journaled = journaled
-        self.retryTokens = retryTokens
-    }
+    /// Statistics of a session without a task.
+    package init() {}
 }
 
 /// What observes the connections of other programs.

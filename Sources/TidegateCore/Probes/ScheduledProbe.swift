@@ -1,26 +1,18 @@
 /// A probe that the sidecar makes by itself.
 package struct ScheduledProbe: Sendable, Hashable {
     /// Its name in metrics, in events and on the page.
-    package var name: String
+    package var name = ""
     /// The name of its module.
-    package var module: String
+    package var module = ""
     /// What is probed.
-    package var target: String
+    package var target = ""
     /// From one turn to the next.
-    package var every: Duration
+    package var every = Duration.zero
     /// By how much of ``every`` a turn may come later, at random.
-    package var jitter: Double
+    package var jitter = 0.1
 
-    /// A probe from its parts.
-    package init(
-        name: String = "", module: String = "", target: String = "", every: Duration = .zero, jitter: Double = 0.1
-    ) {
-        self.name = name
-        self.module = module
-        self.target = target
-        self.every = every
-        self.jitter = jitter
-    }
+    /// A probe that its configuration still has to fill in.
+    package init() {}
 }
 
 /// A run of a scheduled probe that has ended.
@@ -101,8 +93,9 @@ package struct ScheduledProbeReport: Sendable, Hashable {
             case .inconclusive: false
             }
         return ProbeEvent.Outcome(
-            result, failure: report.failure, duration: report.duration, certificateExpiry: expiry, isNews: isNews,
-            isGated: report.isGated, uptime: self.uptime, family: report.family, connection: report.connection)
+            result: result, failure: report.failure, duration: report.duration, certificateExpiry: expiry,
+            isNews: isNews, isGated: report.isGated, uptime: self.uptime, family: report.family,
+            connection: report.connection)
     }
 }
 

@@ -21,56 +21,42 @@ public struct Link: Sendable, Hashable {
     /// The interface index, 1 and up.
     package var index: UInt32
     /// Counts the lives of an index within this process: a deleted and re-created index is another link.
-    package var generation: UInt32
+    package var generation: UInt32 = 0
     /// The kind of link.
     public var kind: Kind
     /// True when the link is administratively up (IFF_UP).
-    package var isAdminUp: Bool
+    package var isAdminUp = false
     /// True when the lower layer has the medium (IFF_LOWER_UP).
-    package var hasCarrier: Bool
+    package var hasCarrier = false
     /// The operational state.
-    package var operState: OperState
+    package var operState = OperState.unknown
     /// The first reason why the link cannot carry traffic; nil when it can.
     public var reason: UnreachableReason?
     /// The index of the bridge, bond or VRF this link is a port of.
     package var master: UInt32?
     /// The addresses on the link, in the kernel's order.
-    public var addresses: [IPPrefix]
+    public var addresses: [IPPrefix] = []
     /// The families of which the link has an address that counts: neither link-local nor still being checked.
-    package var usableFamilies: Set<AddressFamily>
+    package var usableFamilies: Set<AddressFamily> = []
     /// How often the carrier was lost since the link exists, by the kernel's own counter; nil if it has none.
     package var carrierLosses: UInt32?
     /// True for links that the configuration keeps out of series and `link.changed` events.
-    package var isExcluded: Bool
+    package var isExcluded = false
     /// Other names that administrators gave it (`altname` in ip-link(8)).
-    package var alternativeNames: [String]
+    package var alternativeNames: [String] = []
 
     /// True if `name` names this link: its own name, or an alternative one.
     package func isNamed(_ name: String) -> Bool { self.name == name || self.alternativeNames.contains(name) }
 
     /// True when the link can carry traffic to other hosts now; a loopback never does.
     public var isUsable: Bool { self.reason == nil && self.kind != .loopback }
+}
 
-    /// A link from its parts.
-    package init(
-        name: String, index: UInt32, generation: UInt32 = 0, kind: Kind, isAdminUp: Bool, hasCarrier: Bool,
-        operState: OperState, reason: UnreachableReason?, master: UInt32? = nil, addresses: [IPPrefix] = [],
-        usableFamilies: Set<AddressFamily> = [], carrierLosses: UInt32? = nil, isExcluded: Bool = false,
-        alternativeNames: [String] = []
-    ) {
+extension Link {
+    /// A link about which nothing else is known.
+    package init(name: String, index: UInt32, kind: Kind) {
         self.name = name
         self.index = index
-        self.generation = generation
         self.kind = kind
-        self.isAdminUp = isAdminUp
-        self.hasCarrier = hasCarrier
-        self.operState = operState
-        self.reason = reason
-        self.master = master
-        self.addresses = addresses
-        self.usableFamilies = usableFamilies
-        self.carrierLosses = carrierLosses
-        self.isExcluded = isExcluded
-        self.alternativeNames = alternativeNames
     }
 }

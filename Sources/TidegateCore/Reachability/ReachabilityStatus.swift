@@ -29,27 +29,18 @@ public struct ReachabilityStatus: Sendable {
     /// How well the monitor itself is doing.
     package struct Health: Sendable, Hashable {
         /// How often the kernel dropped messages.
-        package var overruns: UInt64
+        package var overruns: UInt64 = 0
         /// How many full dumps were made, the first one included.
-        package var resyncs: UInt64
+        package var resyncs: UInt64 = 0
         /// How many dumps the kernel interrupted.
-        package var interruptedDumps: UInt64
+        package var interruptedDumps: UInt64 = 0
         /// False while a resync is under way.
-        package var isConsistent: Bool
+        package var isConsistent = false
         /// The receive buffer's effective size in bytes, as `getsockopt` reports it; 0 without a socket.
-        package var receiveBufferBytes: Int
+        package var receiveBufferBytes = 0
 
-        /// The health of a monitor.
-        package init(
-            overruns: UInt64 = 0, resyncs: UInt64 = 0, interruptedDumps: UInt64 = 0, isConsistent: Bool = false,
-            receiveBufferBytes: Int = 0
-        ) {
-            self.overruns = overruns
-            self.resyncs = resyncs
-            self.interruptedDumps = interruptedDumps
-            self.isConsistent = isConsistent
-            self.receiveBufferBytes = receiveBufferBytes
-        }
+        /// The health of a monitor that has not read anything.
+        package init() {}
     }
 
     /// The better of the families, or `unknown` if one is unknown and the other is not at least routed.
@@ -67,28 +58,14 @@ public struct ReachabilityStatus: Sendable {
     /// What is known of the configured targets that are checked; one that is not checked is absent.
     public var checks: [Target: TargetCheckReport] = [:]
     /// The monitor's own health.
-    package var health: Health
-
-    /// A status from its parts.
-    package init(
-        global: Verdict, since: WallTime? = nil, mode: Mode, families: [Family], links: [Link],
-        targets: [TargetVerdict], health: Health
-    ) {
-        self.global = global
-        self.since = since
-        self.mode = mode
-        self.families = families
-        self.links = links
-        self.targets = targets
-        self.health = health
-    }
+    package var health = Health()
 
     /// The status of a monitor that has not seen anything yet.
     package static func unavailable(mode: Mode) -> ReachabilityStatus {
         ReachabilityStatus(
             global: .unknown, mode: mode,
             families: AddressFamily.allCases.map { Family(family: $0, verdict: .unknown) },
-            links: [], targets: [], health: Health())
+            links: [], targets: [])
     }
 
     /// The global verdict that follows from the families' (see ``global``).

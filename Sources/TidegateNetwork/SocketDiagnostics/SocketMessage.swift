@@ -92,13 +92,13 @@ package enum SocketMessageDecoder {
         let number = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: port, as: UInt16.self))
         guard isIPv6 else {
             let bits = bytes.loadUnaligned(fromByteOffset: address, as: UInt32.self)
-            return SocketReport.Endpoint(IPAddress(ipv4: UInt32(bigEndian: bits)), number)
+            return SocketReport.Endpoint(address: IPAddress(ipv4: UInt32(bigEndian: bits)), port: number)
         }
         let high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: address, as: UInt64.self))
         let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: address + 8, as: UInt64.self))
         let plain = IPAddress(ipv6: high, low)
         // A link-local address means something on its link only.
         let scoped = plain.isLinkLocal ? IPAddress(octets: plain.octets, zone: interface) : nil
-        return SocketReport.Endpoint(scoped ?? plain, number)
+        return SocketReport.Endpoint(address: scoped ?? plain, port: number)
     }
 }

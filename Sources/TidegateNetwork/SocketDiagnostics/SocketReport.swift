@@ -26,11 +26,6 @@ package struct SocketReport: Sendable, Hashable {
         /// The address; one that IPv6 maps (RFC 4291 2.5.5.2) is the IPv4 address that it means.
         package var address: IPAddress
         package var port: UInt16
-
-        package init(_ address: IPAddress, _ port: UInt16) {
-            self.address = address
-            self.port = port
-        }
     }
 
     /// The protocol number: 6 is TCP, 17 UDP (RFC 5237).

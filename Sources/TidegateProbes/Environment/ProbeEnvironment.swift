@@ -17,13 +17,6 @@ package struct ProbeDoubt: Sendable, Hashable {
     package var address: IPAddress?
     /// True for a run for whose answer nobody waits.
     package var isScheduled: Bool
-
-    /// A doubt from its parts.
-    package init(subject: ProbeSubject, address: IPAddress?, isScheduled: Bool) {
-        self.subject = subject
-        self.address = address
-        self.isScheduled = isScheduled
-    }
 }
 
 /// What probes need of the host that they run on.

@@ -18,7 +18,7 @@ package struct ProbeModule: Sendable, Hashable {
     /// How long a probe may take; nil leaves it to the scrape.
     package var timeout: Duration?
     /// What the prober `http` asks, and what it takes for a success.
-    package var http: HTTPProbeOptions
+    package var http = HTTPProbeOptions()
     /// What the prober `icmp` sends.
     package var icmp = ICMPProbeOptions()
     /// What the prober `dns` asks, and what it takes for a success.
@@ -32,17 +32,12 @@ package struct ProbeModule: Sendable, Hashable {
     /// What the prober `websocket` says, and what it takes for a success.
     package var websocket = WebSocketProbeOptions()
     /// The module as it was written, in YAML and without secrets.
-    package var text: String
+    package var text = ""
+}
 
-    /// A module from its parts.
-    package init(
-        prober: Prober, timeout: Duration? = nil, http: HTTPProbeOptions = HTTPProbeOptions(), text: String = ""
-    ) {
-        self.prober = prober
-        self.timeout = timeout
-        self.http = http
-        self.text = text
-    }
+extension ProbeModule {
+    /// A module without options.
+    package init(prober: Prober) { self.prober = prober }
 }
 
 extension ProbeModule {

@@ -7,30 +7,19 @@ package final class ProbeRunner: ProbeService {
     /// What a configuration file says about probes.
     package struct Configuration: Sendable, Hashable {
         /// The modules by their names.
-        package var modules: [String: ProbeModule]
-        package var targets: ProbeTargetPolicy
+        package var modules: [String: ProbeModule] = [:]
+        package var targets = ProbeTargetPolicy()
         /// How much earlier than the scrape a probe ends.
-        package var timeoutOffset: Duration
+        package var timeoutOffset = Duration.milliseconds(500)
         /// How many probes are remembered, and how many failures before them.
-        package var historyLimit: Int
+        package var historyLimit = 100
         /// How many probes are answered at a time; each has a socket.
-        package var maxConcurrent: Int
+        package var maxConcurrent = 512
         /// How much memory the bodies that modules examine take together.
-        package var bodyBudget: ByteText
+        package var bodyBudget = ByteText(64 << 20)
 
-        /// A configuration from its parts.
-        package init(
-            modules: [String: ProbeModule] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
-            timeoutOffset: Duration = .milliseconds(500), historyLimit: Int = 100,
-            maxConcurrent: Int = 512, bodyBudget: ByteText = ByteText(64 << 20)
-        ) {
-            self.modules = modules
-            self.targets = targets
-            self.timeoutOffset = timeoutOffset
-            self.historyLimit = historyLimit
-            self.maxConcurrent = maxConcurrent
-            self.bodyBudget = bodyBudget
-        }
+        /// No modules, and the limits of the daemon.
+        package init() {}
     }
 
     private let environment: ProbeEnvironment

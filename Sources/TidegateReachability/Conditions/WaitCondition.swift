@@ -152,6 +152,17 @@ public enum WaitCondition: Sendable, Hashable {
     }
 }
 
+extension WaitCondition.HostCheck {
+    /// How far a check has to come.
+    var stage: Stage {
+        switch self {
+        case .tcp: .connect
+        case .tls: .tls
+        case .http: .body
+        }
+    }
+}
+
 extension WaitCondition: CustomStringConvertible {
     /// The condition as ``init(_:)`` reads it.
     public var description: String {

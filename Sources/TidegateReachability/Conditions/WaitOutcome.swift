@@ -54,7 +54,7 @@ extension WaitCondition {
         case .host(let target, nil): WaitCondition.path(to: target, family, status)
         case .host(let target, let kind?):
             WaitCondition.path(to: target, family, status)
-                .then(evidence.check.outcome(of: target.description, pending: Rung(kind)))
+                .then(evidence.check.outcome(of: target.description, pending: kind.stage.rung))
         case .url(let url):
             WaitCondition.path(to: url.location.target, family, status)
                 .then(evidence.check.outcome(of: url.text, pending: .http))
@@ -193,14 +193,5 @@ extension Rung {
         case .internet: "no internet check has been answered yet"
         case .monitor, .interface, .carrier, .address, .route, .tcp, .tls, .http: "no answer yet"
         }
-    }
-
-    fileprivate init(_ check: WaitCondition.HostCheck) {
-        self =
-            switch check {
-            case .tcp: .tcp
-            case .tls: .tls
-            case .http: .http
-            }
     }
 }

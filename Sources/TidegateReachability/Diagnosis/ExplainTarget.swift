@@ -6,24 +6,14 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     package let target: Target
     /// The text it was made from, without user information.
     package let description: String
-    /// Scheme and path; nil if no URL was given.
-    let location: HTTPURL?
+    /// The URL; nil if none was given.
+    package let location: HTTPURL?
     /// True if it is the internet as a whole: every way out of this host, and every resolver.
-    package let isInternet: Bool
+    package var isInternet = false
     /// The proxy that requests go through; the ladder is that of its host then.
-    let proxy: Proxy?
+    var proxy: Proxy?
     /// A proxy that the environment names and that is not used; nil if there is none.
     package var unusedProxy: String?
-
-    private init(
-        target: Target, description: String, location: HTTPURL?, isInternet: Bool = false, proxy: Proxy? = nil
-    ) {
-        self.target = target
-        self.description = description
-        self.location = location
-        self.isInternet = isInternet
-        self.proxy = proxy
-    }
 
     /// The same through a proxy; a host without a URL is only asked for through it on its port, and the internet as a
     /// whole has none.
@@ -34,13 +24,29 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
             location: self.location, proxy: proxy)
     }
 
-    /// The URL; nil if none was given.
-    package var givenURL: HTTPURL? { self.location }
-
     /// The internet as a whole.
     package static let internet = ExplainTarget(
         target: Target(address: IPAddress(ipv4: 0)), description: "the internet", location: nil, isInternet: true)
 
+    /// How far the target can be checked; nil without a port.
+    var lastStage: Stage? {
+        if self.location != nil { return .body }
+        switch self.target.port {
+        case nil: return nil
+        // For the port of https the certificate is checked, too.
+        case 443: return .tls
+        default: return .connect
+        }
+    }
+
+    /// True if the target is checked over TLS.
+    var usesTLS: Bool { self.location?.scheme == .https || self.location == nil && self.target.port == 443 }
+
+    /// The URL that a check requests.
+    var url: HTTPURL { self.location ?? HTTPURL(scheme: self.usesTLS ? .https : .http, target: self.target) }
+}
+
+extension ExplainTarget {
     /// A host, perhaps with a port.
     package init(_ target: Target) {
         self.init(target: target, description: target.description, location: nil)
@@ -61,21 +67,4 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
             self.init(try Target(text, zone: zone))
         }
     }
-
-    /// How far the target can be checked; nil without a port.
-    var lastStage: Stage? {
-        if self.location != nil { return .body }
-        switch self.target.port {
-        case nil: return nil
-        // For the port of https the certificate is checked, too.
-        case 443: return .tls
-        default: return .connect
-        }
-    }
-
-    /// True if the target is checked over TLS.
-    var usesTLS: Bool { self.location?.scheme == .https || self.location == nil && self.target.port == 443 }
-
-    /// The URL that a check requests.
-    var url: HTTPURL { self.location ?? HTTPURL(scheme: self.usesTLS ? .https : .http, target: self.target) }
 }

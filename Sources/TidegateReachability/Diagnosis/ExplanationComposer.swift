@@ -60,12 +60,6 @@ enum ExplanationComposer {
             return ladder.firstFailure == nil && isNamed
                 && ladder.rungs.contains { $0.rung == .route && $0.status == .ok }
         }
-        let rung: Rung =
-            switch stage {
-            case .resolve, .connect: .tcp
-            case .tls: .tls
-            case .request, .response, .body: .http
-            }
-        return ladder.rungs.first { $0.rung == rung }?.status == .ok
+        return ladder.rungs.first { $0.rung == stage.rung }?.status == .ok
     }
 }

@@ -97,12 +97,17 @@ struct NetworkSnapshot {
 extension Link {
     fileprivate init(_ link: KernelLink, _ reason: UnreachableReason?, _ addresses: [KernelAddress], _ isExcluded: Bool)
     {
-        self.init(
-            name: link.name, index: link.index, generation: link.generation,
-            kind: link.isLoopback ? .loopback : link.kind,
-            isAdminUp: link.isAdminUp, hasCarrier: link.hasCarrier, operState: link.operState, reason: reason,
-            master: link.master, addresses: addresses.map(\.prefix),
-            usableFamilies: Set(addresses.filter { AddressEvaluator.reason($0) == nil }.map(\.address.family)),
-            carrierLosses: link.carrierLosses, isExcluded: isExcluded, alternativeNames: link.alternativeNames)
+        self.init(name: link.name, index: link.index, kind: link.isLoopback ? .loopback : link.kind)
+        self.generation = link.generation
+        self.isAdminUp = link.isAdminUp
+        self.hasCarrier = link.hasCarrier
+        self.operState = link.operState
+        self.reason = reason
+        self.master = link.master
+        self.addresses = addresses.map(\.prefix)
+        self.usableFamilies = Set(addresses.filter { AddressEvaluator.reason($0) == nil }.map(\.address.family))
+        self.carrierLosses = link.carrierLosses
+        self.isExcluded = isExcluded
+        self.alternativeNames = link.alternativeNames
     }
 }

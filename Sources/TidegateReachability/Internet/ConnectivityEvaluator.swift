@@ -43,7 +43,7 @@ enum ConnectivityEvaluator {
 
     /// A URL that means nothing for a family, because its host has no address of it.
     static func absent(_ url: InternetCheckURL, from family: AddressFamily) -> InternetObservation {
-        let text = "it has no \(family == .ipv4 ? "IPv4" : "IPv6") address"
+        let text = "it has no \(family.name) address"
         return InternetObservation(
             url: url, finding: .absent, evidence: "\(url.location.target.shownHost): \(text)")
     }

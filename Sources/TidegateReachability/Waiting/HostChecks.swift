@@ -8,20 +8,13 @@ package struct HostChecks: Sendable {
     /// The deadline of one check.
     let limit: Duration
 
-    /// Checks with the resolver and the HTTP checker of `diagnostics`.
-    package init(diagnostics: PathDiagnostics, family: AddressFamily?, limit: Duration) {
-        self.diagnostics = diagnostics
-        self.family = family
-        self.limit = limit
-    }
-
     // A host may have any number of addresses; this many are tried at once.
     private static let mostAddresses = 8
 
     /// Whether an address of a host answers as `check` wants.
     package func host(_ target: Target, _ check: WaitCondition.HostCheck) async -> HostCheckResult {
         let url = HTTPURL(scheme: check == .tls || target.port == 443 ? .https : .http, target: target)
-        return await self.check(url, Stage(check))
+        return await self.check(url, check.stage)
     }
 
     /// Whether a GET of a URL is answered with a status below 400 by an address of its host.
@@ -95,16 +88,5 @@ package struct HostChecks: Sendable {
     private static func detail(_ reason: UnreachableReason, _ answer: HTTPCheck.Result) -> String? {
         if reason == .httpError, let status = answer.status { return "the server answered with status \(status)" }
         return reason == .tlsFailed && !answer.text.isEmpty ? answer.text : nil
-    }
-}
-
-extension Stage {
-    fileprivate init(_ check: WaitCondition.HostCheck) {
-        self =
-            switch check {
-            case .tcp: .connect
-            case .tls: .tls
-            case .http: .body
-            }
     }
 }

@@ -4,21 +4,26 @@ extension HTTPCheck.Result {
     /// What a check's outcome amounts to.
     init(_ outcome: HTTPCheckOutcome, of request: HTTPCheck.Request) {
         guard let attempt = outcome.attempt else {
-            self.init(reached: nil, failure: .invalidRequest, text: outcome.text)
+            self.init(reached: nil)
+            (self.failure, self.text) = (.invalidRequest, outcome.text)
             return
         }
-        let status = attempt.head?.status
-        let isGood = status.map { (200..<300).contains($0) } ?? false
-        let failure = outcome.hasEnough ? nil : attempt.checkFailure
-        self.init(
-            reached: attempt.stageReached(in: request), failure: failure,
-            socketError: failure == nil ? nil : attempt.socketError, refusal: attempt.refusal,
-            text: failure == nil ? "" : attempt.checkText(for: request.address), status: status,
-            location: attempt.head?.field("Location").map(URLRedaction(query: false).text),
-            body: isGood ? outcome.body : Array(attempt.diagnosticBody.prefix(request.bodyLimit)),
-            phases: attempt.phases, local: attempt.connection?.local ?? attempt.failedConnect?.local,
-            certificate: attempt.certificate, certificateError: attempt.certificateError,
-            handshake: attempt.handshake)
+        self.init(reached: attempt.stageReached(in: request))
+        if !outcome.hasEnough, let failure = attempt.checkFailure {
+            self.failure = failure
+            self.socketError = attempt.socketError
+            self.text = attempt.checkText(for: request.address)
+        }
+        self.refusal = attempt.refusal
+        self.status = attempt.head?.status
+        self.location = attempt.head?.field("Location").map(URLRedaction(query: false).text)
+        let isGood = self.status.map { (200..<300).contains($0) } ?? false
+        self.body = isGood ? outcome.body : Array(attempt.diagnosticBody.prefix(request.bodyLimit))
+        self.phases = attempt.phases
+        self.local = attempt.connection?.local ?? attempt.failedConnect?.local
+        self.certificate = attempt.certificate
+        self.certificateError = attempt.certificateError
+        self.handshake = attempt.handshake
     }
 }
 

@@ -27,8 +27,9 @@ struct Probes {
     func run() async throws {
         let monitor = try Monitor()
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
-        let runner = ProbeRunner(
-            ProbeRunner.Configuration(modules: ["m": ProbeModule(prober: .http)]), monitor: monitor)
+        var configuration = ProbeRunner.Configuration()
+        configuration.modules["m"] = ProbeModule(prober: .http)
+        let runner = ProbeRunner(configuration, monitor: monitor)
         // What is measured must not grow by being measured.
         let starts = Mutex(Starts(count: self.count, seconds: self.seconds))
         let overruns = Atomic<Int>(0)
@@ -43,8 +44,11 @@ struct Probes {
                 return report
             })
         await scheduler.load(
-            (0..<self.count).map {
-                ScheduledProbe(name: "p\($0)", module: "m", target: self.url, every: .seconds(1), jitter: 0)
+            (0..<self.count).map { number in
+                var probe = ScheduledProbe()
+                (probe.name, probe.module, probe.target) = ("p\(number)", "m", self.url)
+                (probe.every, probe.jitter) = (.seconds(1), 0)
+                return probe
             })
         // Every connection and buffer has been made in the first quarter.
         var resident: [Int] = []

@@ -43,7 +43,8 @@ struct Publish {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: time, using: &generator)
         let progress = TransferProgress(receivedWire: 34, received: 34, expected: 34, attempt: 1)
-        let phases = PhaseDurations(processing: .microseconds(300), transfer: .microseconds(20))
+        var phases = PhaseDurations()
+        (phases.processing, phases.transfer) = (.microseconds(300), .microseconds(20))
         let summary = AttemptSummary(
             number: 1, method: "GET", status: 200, duration: .microseconds(400), phases: phases, receivedWire: 34,
             remote: IPAddress("127.0.0.1"), local: IPAddress("127.0.0.1"))

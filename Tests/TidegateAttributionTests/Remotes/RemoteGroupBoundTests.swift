@@ -9,9 +9,10 @@ struct RemoteGroupBoundTests {
     private static func member(
         _ address: String, answered: Double? = nil, stalled: Double? = nil
     ) throws -> RemoteGroup.Member {
-        RemoteGroup.Member(
-            try #require(IPAddress(address)), answered: answered.map { self.now + .seconds(-$0) },
-            stalledSince: stalled.map { self.now + .seconds(-$0) })
+        var member = RemoteGroup.Member(try #require(IPAddress(address)))
+        member.answered = answered.map { self.now + .seconds(-$0) }
+        member.stalledSince = stalled.map { self.now + .seconds(-$0) }
+        return member
     }
 
     private static func finding(_ members: [RemoteGroup.Member]) -> RemoteGroup.Finding {

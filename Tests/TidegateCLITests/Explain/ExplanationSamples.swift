@@ -1,5 +1,5 @@
 import Tidegate
-import TidegateCore
+@testable import TidegateCore
 
 /// Explanations that tests draw, as a diagnosis composes them.
 enum ExplanationSamples {

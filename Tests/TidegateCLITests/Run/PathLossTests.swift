@@ -1,3 +1,4 @@
+@testable import TidegateCore
 import Testing
 import Tidegate
 

@@ -13,7 +13,8 @@ struct CounterTests {
 
     private static func report(_ cookie: UInt64) -> SocketReport {
         SocketReport(
-            state: .close, local: .init(IPAddress(ipv4: 1), 1), remote: .init(IPAddress(ipv4: 2), 2), cookie: cookie)
+            state: .close, local: .init(address: IPAddress(ipv4: 1), port: 1),
+            remote: .init(address: IPAddress(ipv4: 2), port: 2), cookie: cookie)
     }
 
     @Test("As many connects were unreachable as the kernel counted beside those that are explained")

@@ -14,7 +14,8 @@ struct ObservationStateTests {
         var info = TCPInfo()
         info.receivedSegments = 1
         return SocketReport(
-            state: .close, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_000), remote: .init(address, 443), cookie: 7,
+            state: .close, local: .init(address: IPAddress(ipv4: 0x0A00_0002), port: 40_000),
+            remote: .init(address: address, port: 443), cookie: 7,
             tcp: info)
     }
 
@@ -40,8 +41,8 @@ struct ObservationStateTests {
         var info = TCPInfo()
         (info.sentBytes, info.acknowledgedBytes, info.receivedSegments) = (100, 101, 1)
         return SocketReport(
-            state: .established, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_001),
-            remote: .init(IPAddress(ipv4: 0xC633_6402), 443), cookie: 8, tcp: info)
+            state: .established, local: .init(address: IPAddress(ipv4: 0x0A00_0002), port: 40_001),
+            remote: .init(address: IPAddress(ipv4: 0xC633_6402), port: 443), cookie: 8, tcp: info)
     }()
 
     @Test("Lists that are refused do not make live connections new ones")
@@ -172,8 +173,8 @@ struct ObservationStateTests {
         var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
         state.begin(TCPCounters())
         var connect = SocketReport(
-            state: .synSent, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_003),
-            remote: .init(IPAddress(ipv4: 0xC633_6407), 5432), cookie: 12, tcp: TCPInfo())
+            state: .synSent, local: .init(address: IPAddress(ipv4: 0x0A00_0002), port: 40_003),
+            remote: .init(address: IPAddress(ipv4: 0xC633_6407), port: 5432), cookie: 12, tcp: TCPInfo())
         state.begin(.connecting)
         state.add(connect, isFirst: false, at: Self.start)
         _ = state.end(.connecting, took: .zero, at: Self.start)
@@ -190,8 +191,8 @@ struct ObservationStateTests {
         var info = TCPInfo()
         (info.sentBytes, info.acknowledgedBytes, info.receivedDataSegments) = (100, 101, 1)
         var report = SocketReport(
-            state: .close, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_005),
-            remote: .init(IPAddress(ipv4: 0xC633_6402), 443), cookie: cookie, tcp: info)
+            state: .close, local: .init(address: IPAddress(ipv4: 0x0A00_0002), port: 40_005),
+            remote: .init(address: IPAddress(ipv4: 0xC633_6402), port: 443), cookie: cookie, tcp: info)
         report.receiveQueue = 1
         return report
     }

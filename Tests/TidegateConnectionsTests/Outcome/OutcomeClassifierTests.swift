@@ -8,8 +8,10 @@ struct OutcomeClassifierTests {
     @Test("A socket without a remote is a listener, or was never used")
     func noRemote() throws {
         let none = try #require(IPAddress("0.0.0.0"))
-        let unused = SocketReport(state: .close, local: .init(none, 0), remote: .init(none, 0))
-        let bound = SocketReport(state: .close, local: .init(none, 8080), remote: .init(none, 0))
+        let unused = SocketReport(
+            state: .close, local: .init(address: none, port: 0), remote: .init(address: none, port: 0))
+        let bound = SocketReport(
+            state: .close, local: .init(address: none, port: 8080), remote: .init(address: none, port: 0))
         #expect(OutcomeClassifier.classify(unused) == .unused)
         #expect(OutcomeClassifier.classify(bound) == .listener(port: 8080))
     }

@@ -1,5 +1,5 @@
 import Testing
-import TidegateConnections
+@testable import TidegateConnections
 import TidegateCore
 @testable import TidegateNetwork
 
@@ -28,8 +28,8 @@ struct OutcomeTableTests {
     ) -> SocketReport {
         var info = TCPInfo()
         var report = SocketReport(
-            state: .close, local: .init(IPAddress(ipv4: 0x0A00_0002), localPort),
-            remote: .init(IPAddress(ipv4: remote), remotePort), cookie: 7)
+            state: .close, local: .init(address: IPAddress(ipv4: 0x0A00_0002), port: localPort),
+            remote: .init(address: IPAddress(ipv4: remote), port: remotePort), cookie: 7)
         change(&report, &info)
         report.tcp = info
         return report
@@ -61,14 +61,18 @@ struct OutcomeTableTests {
     private static func connect(
         _ outcome: ConnectionOutcome, _ certainty: ConnectionEnding.Certainty
     ) -> SocketEnding {
-        .connection(ConnectionEnding(outcome, .outgoing, certainty, wasEstablished: false))
+        .connection(
+            ConnectionEnding(
+                outcome: outcome, direction: .outgoing, certainty: certainty, wasEstablished: false))
     }
 
     private static func end(
         _ outcome: ConnectionOutcome, _ certainty: ConnectionEnding.Certainty,
         _ direction: ConnectionDirection = .outgoing
     ) -> SocketEnding {
-        .connection(ConnectionEnding(outcome, direction, certainty, wasEstablished: true))
+        .connection(
+            ConnectionEnding(
+                outcome: outcome, direction: direction, certainty: certainty, wasEstablished: true))
     }
 
     private static func check(_ row: Row) {

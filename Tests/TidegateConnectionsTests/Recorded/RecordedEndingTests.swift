@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 @testable import TidegateConnections
 
@@ -35,14 +35,18 @@ struct RecordedEndingTests {
     private static func connect(
         _ outcome: ConnectionOutcome, _ certainty: ConnectionEnding.Certainty
     ) -> SocketEnding {
-        .connection(ConnectionEnding(outcome, .outgoing, certainty, wasEstablished: false))
+        .connection(
+            ConnectionEnding(
+                outcome: outcome, direction: .outgoing, certainty: certainty, wasEstablished: false))
     }
 
     private static func end(
         _ outcome: ConnectionOutcome, _ certainty: ConnectionEnding.Certainty,
         _ direction: ConnectionDirection = .outgoing
     ) -> SocketEnding {
-        .connection(ConnectionEnding(outcome, direction, certainty, wasEstablished: true))
+        .connection(
+            ConnectionEnding(
+                outcome: outcome, direction: direction, certainty: certainty, wasEstablished: true))
     }
 
     // MARK: The recorded messages
@@ -207,7 +211,7 @@ struct RecordedEndingTests {
         let connected = try RecordedEndings.report("UDP connected")
         #expect(connected.protocolNumber == 17)
         #expect(connected.tcp == nil)
-        #expect(connected.remote == .init(try #require(IPAddress("198.51.100.2")), 53))
+        #expect(connected.remote == .init(address: try #require(IPAddress("198.51.100.2")), port: 53))
         #expect(try RecordedEndings.report("UDP not connected").remote.address.isUnspecified)
     }
 
@@ -239,7 +243,7 @@ struct RecordedEndingTests {
         #expect(whole.remote.address == far && whole.remote.port != 0)
         let torn = try RecordedEndings.report("SO_LINGER 0")
         #expect(torn.local.address.isUnspecified && torn.local.port != 0)
-        #expect(torn.remote == .init(far, 0))
+        #expect(torn.remote == .init(address: far, port: 0))
         #expect(try RecordedEndings.report("blocking connect refused, bound").local.address == IPAddress("10.0.0.2"))
         #expect(try RecordedEndings.report("IPv4 over an IPv6 socket").remote.address == far)
         #expect(try RecordedEndings.report("IPv6").remote.address == IPAddress("2001:db8:2::2"))

@@ -1,5 +1,5 @@
 import Testing
-import TidegateConnections
+@testable import TidegateConnections
 import TidegateCore
 @testable import TidegateNetwork
 
@@ -12,8 +12,8 @@ struct StallDetectorTests {
         var info = TCPInfo()
         change(&info)
         var report = SocketReport(
-            state: state, local: .init(IPAddress(ipv4: 0x0A00_0002), 40_000),
-            remote: .init(IPAddress(ipv4: 0xC633_6402), 443), cookie: 1, tcp: info)
+            state: state, local: .init(address: IPAddress(ipv4: 0x0A00_0002), port: 40_000),
+            remote: .init(address: IPAddress(ipv4: 0xC633_6402), port: 443), cookie: 1, tcp: info)
         report.timer = timer
         report.timerExpiries = expiries
         report.timeLeft = timeLeft

@@ -9,7 +9,8 @@ struct ConnectionTableTests {
     private static func connection(_ cookie: UInt64, list: UInt32 = 0) -> TrackedConnection {
         TrackedConnection(
             SocketReport(
-                state: .established, local: .init(IPAddress(ipv4: 1), 1), remote: .init(IPAddress(ipv4: 2), 2),
+                state: .established, local: .init(address: IPAddress(ipv4: 1), port: 1),
+                remote: .init(address: IPAddress(ipv4: 2), port: 2),
                 cookie: cookie), .outgoing, listNumber: list)
     }
 

@@ -10,13 +10,14 @@ struct ListenerTableTests {
     private static func listener(_ address: String, _ port: UInt16, inode: UInt32 = 0) throws -> SocketReport {
         let none = try #require(IPAddress("0.0.0.0"))
         var report = SocketReport(
-            state: .listen, local: .init(try #require(IPAddress(address)), port), remote: .init(none, 0))
+            state: .listen, local: .init(address: try #require(IPAddress(address)), port: port),
+            remote: .init(address: none, port: 0))
         report.inode = inode
         return report
     }
 
     private static func local(_ address: String, _ port: UInt16) throws -> SocketReport.Endpoint {
-        SocketReport.Endpoint(try #require(IPAddress(address)), port)
+        SocketReport.Endpoint(address: try #require(IPAddress(address)), port: port)
     }
 
     @Test("A listener on all addresses accepts at each, one on an address only there")

@@ -1,6 +1,7 @@
 import Testing
 import Tidegate
 import TidegateCore
+import TidegateTestKit
 
 @testable import TidegateDaemon
 

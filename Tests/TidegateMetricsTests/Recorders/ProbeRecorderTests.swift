@@ -1,5 +1,5 @@
 import Testing
-import TidegateCore
+@testable import TidegateCore
 
 @testable import TidegateMetrics
 
@@ -30,11 +30,13 @@ import TidegateCore
     func inconclusive() {
         let fixture = Fixture()
         let down = ProbeFailure(reason: "connect_failed", party: .theirs, text: "refused")
-        Self.publish(.finished(.init(.success, duration: .milliseconds(20), uptime: 1)), on: fixture)
-        Self.publish(.finished(.init(.failure, failure: down, duration: .milliseconds(20), uptime: 0.5)), on: fixture)
+        Self.publish(.finished(.init(result: .success, duration: .milliseconds(20), uptime: 1)), on: fixture)
+        Self.publish(
+            .finished(.init(result: .failure, failure: down, duration: .milliseconds(20), uptime: 0.5)), on: fixture)
         let gated = ProbeFailure(reason: "no_path", party: .mine, text: "no carrier")
         Self.publish(
-            .finished(.init(.inconclusive, failure: gated, duration: .zero, isGated: true, uptime: 0.5)), on: fixture)
+            .finished(.init(result: .inconclusive, failure: gated, duration: .zero, isGated: true, uptime: 0.5)),
+            on: fixture)
         let series = Self.series(of: fixture)
         #expect(series["tidegate_probe_runs_total{probe=\"api\",result=\"inconclusive\"}"] == 1)
         #expect(series["tidegate_probe_success{probe=\"api\"}"] == 0)
@@ -51,7 +53,7 @@ import TidegateCore
         let fixture = Fixture()
         for reason in ["connect_failed", "status"] {
             let failure = ProbeFailure(reason: reason, party: .theirs, text: "")
-            Self.publish(.finished(.init(.failure, failure: failure, duration: .zero)), on: fixture)
+            Self.publish(.finished(.init(result: .failure, failure: failure, duration: .zero)), on: fixture)
             let info = Self.series(of: fixture).keys.filter { $0.hasPrefix("tidegate_probe_failure_info") }
             #expect(info == ["tidegate_probe_failure_info{probe=\"api\",reason=\"\(reason)\",party=\"theirs\"}"])
         }
@@ -68,7 +70,8 @@ import TidegateCore
             Self.publish(
                 .finished(
                     .init(
-                        .failure, failure: failure, duration: .zero, certificateExpiry: WallTime(microseconds: 1),
+                        result: .failure, failure: failure, duration: .zero,
+                        certificateExpiry: WallTime(microseconds: 1),
                         uptime: 0)), of: probe, on: fixture)
         }
         let before = Self.series(of: fixture)

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Synchronization
 internal import Testing
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 internal import TidegateTestKit
 
 /// Hop walks through real kernels, by a thread without privileges.

@@ -1,3 +1,5 @@
+@testable import TidegateNetwork
+
 /// Builds netlink messages by hand, in the machine's byte order.
 struct MessageBuilder {
     private(set) var bytes: [UInt8] = []
@@ -40,4 +42,13 @@ struct MessageBuilder {
     }
 
     static func bytes(_ value: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
+}
+
+extension MessageDecoder {
+    /// Every message of a datagram.
+    static func decode(_ datagram: [UInt8]) -> [NetlinkEnvelope] {
+        var envelopes: [NetlinkEnvelope] = []
+        datagram.withUnsafeBytes { self.decode($0) { envelopes.append($0) } }
+        return envelopes
+    }
 }

@@ -290,12 +290,3 @@ struct SplitMix: RandomNumberGenerator {
         return word ^ (word >> 31)
     }
 }
-
-extension MessageDecoder {
-    /// Every message of a datagram.
-    fileprivate static func decode(_ datagram: [UInt8]) -> [NetlinkEnvelope] {
-        var envelopes: [NetlinkEnvelope] = []
-        datagram.withUnsafeBytes { self.decode($0) { envelopes.append($0) } }
-        return envelopes
-    }
-}

@@ -37,7 +37,8 @@ struct NeighbourTests {
             """)
         let gateway = try self.key("10.0.0.1").address
         let entry = await netlink.run { $0.neighbour(of: gateway, on: 77) }
-        var expected = KernelNeighbour(gateway, on: 77, .permanent, linkLayerAddress: "02:00:00:00:00:01")
+        var expected = KernelNeighbour(
+            address: gateway, link: 77, state: .permanent, linkLayerAddress: "02:00:00:00:00:01")
         expected.confirmedAge = try #require(entry??.confirmedAge)
         #expect(entry == expected)
         #expect(expected.confirmedAge.map { $0 < .seconds(60) } == true, "it was added just now")

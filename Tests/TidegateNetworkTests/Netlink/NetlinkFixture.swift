@@ -1,6 +1,6 @@
 internal import Synchronization
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 internal import TidegateTestKit
 
 /// Runs closures on a netlink thread inside a namespace, and records the changes.

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 
 /// resolv.conf(5), parsed as by glibc.
 @Suite struct ResolverSettingsTests {
@@ -65,7 +65,8 @@ import TidegateNetwork
     @Test("The servers behind systemd-resolved's stub are known too")
     func stub() throws {
         let folder = try TemporaryDirectory()
-        let files = ResolverFiles(configuration: folder.path("resolv.conf"), upstreams: folder.path("upstreams"))
+        var files = ResolverFiles()
+        (files.configuration, files.upstreams) = (folder.path("resolv.conf"), folder.path("upstreams"))
         #expect(files.read().nameservers == [IPAddress(ipv4: 0x7F00_0001)], "there is no file yet")
         try folder.write("nameserver 127.0.0.53\noptions edns0 trust-ad\nsearch .\n", to: "resolv.conf")
         #expect(
@@ -86,7 +87,10 @@ import TidegateNetwork
         let folder = try TemporaryDirectory()
         #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
         let usual = [IPAddress(ipv4: 0x7F00_0001)]
-        #expect(ResolverFiles(configuration: folder.path("pipe")).read().nameservers == usual)
-        #expect(ResolverFiles(configuration: folder.path("")).read().nameservers == usual)
+        for name in ["pipe", ""] {
+            var files = ResolverFiles()
+            files.configuration = folder.path(name)
+            #expect(files.read().nameservers == usual)
+        }
     }
 }

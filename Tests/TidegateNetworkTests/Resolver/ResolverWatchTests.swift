@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 import TidegateTestKit
 
 /// Changes of resolv.conf, made in every way.
@@ -18,9 +18,10 @@ import TidegateTestKit
         init(_ prepare: (TemporaryDirectory) throws -> Void = { _ in }) throws {
             let (folder, reported) = (try TemporaryDirectory(), Reported())
             try prepare(folder)
-            let files = ResolverFiles(
-                configuration: folder.path("etc/resolv.conf"), upstreams: folder.path("run/resolve/resolv.conf"),
-                hosts: folder.path("etc/hosts"))
+            var files = ResolverFiles()
+            files.configuration = folder.path("etc/resolv.conf")
+            files.upstreams = folder.path("run/resolve/resolv.conf")
+            files.hosts = folder.path("etc/hosts")
             self.folder = folder
             self.reported = reported
             self.files = files

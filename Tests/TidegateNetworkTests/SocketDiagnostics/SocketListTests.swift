@@ -70,7 +70,7 @@ struct SocketListTests {
             }
         }
         #expect(lists[0].map(\.state) == [.synSent])
-        #expect(lists[0].first?.remote == .init(try #require(IPAddress("10.0.0.1")), 9))
+        #expect(lists[0].first?.remote == .init(address: try #require(IPAddress("10.0.0.1")), port: 9))
         #expect(lists[1].map(\.state) == [.listen])
         #expect(lists[2].map(\.state) == [.established, .established])
         #expect(lists.joined().allSatisfy { $0.tcp == nil })

@@ -1,5 +1,5 @@
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 /// Probes by a module `grpc` with the options that a test sets.

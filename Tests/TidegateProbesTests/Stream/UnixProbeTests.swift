@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 import TidegateTestKit
 
 @Suite(.timeLimit(.minutes(2)))

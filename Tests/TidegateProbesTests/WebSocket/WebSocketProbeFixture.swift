@@ -1,5 +1,5 @@
 import TidegateCore
-import TidegateProbes
+@testable import TidegateProbes
 
 /// Probes by a module `websocket` with the options that a test sets.
 enum WebSocketProbing {

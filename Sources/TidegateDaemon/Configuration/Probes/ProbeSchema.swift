@@ -5,7 +5,8 @@ internal import TidegateProbes
 enum ProbeSchema {
     /// blackbox_exporter's modules, as they stand in its configuration file.
     static let modules = Field<Configuration>.entries("modules") { configuration, entry, problems in
-        var module = ProbeModule(prober: .http, text: ModuleText.text(of: entry.value))
+        var module = ProbeModule(prober: .http)
+        module.text = ModuleText.text(of: entry.value)
         problems.read(Self.module, from: entry.value, into: &module)
         configuration.probes.modules[entry.key] = module
     }.documented(

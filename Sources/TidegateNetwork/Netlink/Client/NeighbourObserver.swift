@@ -48,7 +48,8 @@ final class NeighbourObserver {
     /// Reads every watched entry: messages may be missing, and some states change without a message.
     func refresh(_ query: QueryChannel, _ changes: inout NetlinkChanges) throws(NetlinkError) {
         for key in self.keys {
-            let entry = try query.knownNeighbour(key) ?? KernelNeighbour(key.address, on: key.link, .none)
+            let entry =
+                try query.knownNeighbour(key) ?? KernelNeighbour(address: key.address, link: key.link, state: .none)
             if self.update(entry) { changes.neighbours.append(entry) }
         }
     }

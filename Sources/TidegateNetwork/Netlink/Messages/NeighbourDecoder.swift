@@ -16,8 +16,8 @@ enum NeighbourDecoder {
         return Attributes.of(message, fixedBytes: MemoryLayout<ndmsg>.size, highest: Int(NDA_LINK_NETNSID)) {
             guard let address = $0.address(Int(NDA_DST)) else { return nil }
             return KernelNeighbour(
-                address, on: UInt32(header.ndm_ifindex),
-                type == RTM_DELNEIGH ? .none : KernelNeighbour.State(bits: header.ndm_state),
+                address: address, link: UInt32(header.ndm_ifindex),
+                state: type == RTM_DELNEIGH ? .none : KernelNeighbour.State(bits: header.ndm_state),
                 linkLayerAddress: $0.bytes(Int(NDA_LLADDR)).flatMap(self.text),
                 confirmedAge: $0.bytes(Int(NDA_CACHEINFO)).flatMap(self.confirmedAge))
         }

@@ -17,7 +17,7 @@ enum RuleDecoder {
         let table = attributes.word(Int(FRA_TABLE)) ?? UInt32(header.table)
         var rule = KernelRule(
             priority: attributes.word(Int(FRA_PRIORITY)) ?? 0,
-            self.action(header.action, table: table, target: attributes.word(Int(FRA_GOTO))))
+            action: self.action(header.action, table: table, target: attributes.word(Int(FRA_GOTO))))
         rule.source = self.prefix(attributes, FRA_SRC, header.src_len, family)
         rule.destination = self.prefix(attributes, FRA_DST, header.dst_len, family)
         rule.mark = self.mark(attributes)
@@ -59,7 +59,7 @@ enum RuleDecoder {
     private static func mark(_ attributes: Attributes) -> KernelRule.Mark? {
         let (value, mask) = (attributes.word(Int(FRA_FWMARK)), attributes.word(Int(FRA_FWMASK)))
         guard value != nil || mask != nil, mask != 0 else { return nil }
-        return KernelRule.Mark(value ?? 0, mask: mask ?? .max)
+        return KernelRule.Mark(value: value ?? 0, mask: mask ?? .max)
     }
 
     private static func uids(_ attributes: Attributes) -> ClosedRange<UInt32>? {

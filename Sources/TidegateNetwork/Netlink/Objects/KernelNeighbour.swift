@@ -28,17 +28,6 @@ package struct KernelNeighbour: Sendable, Hashable {
     /// How long ago it was last confirmed when the entry was read; nil if the kernel does not say.
     package var confirmedAge: Duration?
 
-    package init(
-        _ address: IPAddress, on link: UInt32, _ state: State, linkLayerAddress: String? = nil,
-        confirmedAge: Duration? = nil
-    ) {
-        self.address = address
-        self.link = link
-        self.state = state
-        self.linkLayerAddress = linkLayerAddress
-        self.confirmedAge = confirmedAge
-    }
-
     package var key: NeighbourKey { NeighbourKey(self.address, on: self.link) }
 }
 

@@ -16,12 +16,7 @@ package struct KernelRule: Sendable, Hashable {
     /// A mark, and the mask of the bits that are compared.
     package struct Mark: Sendable, Hashable {
         package var value: UInt32
-        package var mask: UInt32
-
-        package init(_ value: UInt32, mask: UInt32 = .max) {
-            self.value = value
-            self.mask = mask
-        }
+        package var mask = UInt32.max
     }
     /// Lower is evaluated first.
     package var priority: UInt32
@@ -48,11 +43,6 @@ package struct KernelRule: Sendable, Hashable {
     package var suppressPrefixLength: UInt32?
     /// The table is the one of the packet's VRF.
     package var isL3Master = false
-
-    package init(priority: UInt32, _ action: Action) {
-        self.priority = priority
-        self.action = action
-    }
 
     /// The table that the rule names; nil if it names none.
     package var table: UInt32? {

@@ -20,13 +20,13 @@ package struct NetlinkOptions: Sendable {
     package typealias Edit = @Sendable (SocketKind, [UInt8]) -> [UInt8]
 
     /// Read everything once and join no multicast group.
-    package var isOnce: Bool
+    package var isOnce = false
     /// The receive buffer to request, in bytes; the kernel doubles it.
-    package var receiveBufferBytes: Int
+    package var receiveBufferBytes = 8 << 20
     /// Runs on the thread before the first socket is opened; a test enters its namespace here.
-    package var onThreadStart: @Sendable () -> Void
+    package var onThreadStart: @Sendable () -> Void = {}
     /// Called before a socket is opened; an error stands for a kernel or sandbox that refuses it.
-    package var refusal: @Sendable (SocketKind) -> NetlinkError?
+    package var refusal: @Sendable (SocketKind) -> NetlinkError? = { _ in nil }
     /// The file of another network namespace to watch (`/run/netns/NAME`); left once the name is deleted.
     package var namespace: String?
     /// Called with the descriptor of each socket that was opened; a test may break it.
@@ -37,14 +37,9 @@ package struct NetlinkOptions: Sendable {
     package var datagramLimit: @Sendable (SocketKind) -> Int = { _ in .max }
     /// How long the machine has been suspended since boot.
     package var suspended: @Sendable () -> Duration = SystemFiles.suspended
+}
 
-    package init(
-        isOnce: Bool = false, receiveBufferBytes: Int = 8 << 20, onThreadStart: @escaping @Sendable () -> Void = {},
-        refusal: @escaping @Sendable (SocketKind) -> NetlinkError? = { _ in nil }
-    ) {
-        self.isOnce = isOnce
-        self.receiveBufferBytes = receiveBufferBytes
-        self.onThreadStart = onThreadStart
-        self.refusal = refusal
-    }
+extension NetlinkOptions {
+    /// Sockets as they are usually opened.
+    package init(onThreadStart: @escaping @Sendable () -> Void = {}) { self.onThreadStart = onThreadStart }
 }

@@ -1,21 +1,14 @@
 /// The files with the resolver's settings.
 package struct ResolverFiles: Sendable, Hashable {
     /// The file that glibc reads.
-    package var configuration: String
+    package var configuration = "/etc/resolv.conf"
     /// The file in which systemd-resolved lists the servers behind its stub.
-    package var upstreams: String
+    package var upstreams = "/run/systemd/resolve/resolv.conf"
     /// The file that is asked before any server.
-    package var hosts: String
+    package var hosts = "/etc/hosts"
 
-    /// The paths that every distribution uses, or a test's.
-    package init(
-        configuration: String = "/etc/resolv.conf", upstreams: String = "/run/systemd/resolve/resolv.conf",
-        hosts: String = "/etc/hosts"
-    ) {
-        self.configuration = configuration
-        self.upstreams = upstreams
-        self.hosts = hosts
-    }
+    /// The files of this system.
+    package init() {}
 
     var all: [String] { [self.configuration, self.upstreams, self.hosts] }
 

@@ -35,10 +35,9 @@ enum DNSRung {
     ) -> RungReport {
         let own = findings.addresses.filter { $0.family == family }
         guard !own.isEmpty else {
-            let kind = family == .ipv4 ? "IPv4" : "IPv6"
             return RungReport(
                 rung: .dns, status: isWanted ? .bad : .notApplicable, reason: isWanted ? .nameNotFound : nil,
-                evidence: ["\(findings.name) has no \(kind) address"] + evidence)
+                evidence: ["\(findings.name) has no \(family.name) address"] + evidence)
         }
         let list = own.prefix(4).map(\.description).joined(separator: ", ")
         let more = own.count > 4 ? " and \(own.count - 4) more" : ""

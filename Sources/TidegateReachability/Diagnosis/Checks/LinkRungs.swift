@@ -89,7 +89,6 @@ enum LinkRungs {
             let texts = link.addresses.filter { $0.address.family == family }.map(\.description)
             return texts.isEmpty ? nil : "\(link.name) has \(texts.joined(separator: ", "))"
         }
-        let kind = family == .ipv4 ? "IPv4" : "IPv6"
-        return lists.isEmpty ? ["no usable link has an \(kind) address"] : lists
+        return lists.isEmpty ? ["no usable link has an \(family.name) address"] : lists
     }
 }

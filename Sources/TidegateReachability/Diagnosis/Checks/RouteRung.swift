@@ -65,9 +65,7 @@ enum RouteRung {
     }
 
     private static func text(_ route: KernelRoute, _ explanation: RouteExplanation) -> String {
-        let destination = explanation.question.destination
-        let length = Int(route.prefixLength)
-        guard let prefix = IPPrefix(destination.masked(to: length), length: length) else {
+        guard let prefix = IPPrefix(around: explanation.question.destination, length: Int(route.prefixLength)) else {
             return "table \(KernelRule.name(ofTable: route.table))"
         }
         return explanation.text(DefaultRoute(prefix: prefix, route: route))
@@ -112,7 +110,7 @@ enum RouteRung {
     private static func settings(_ explanation: RouteExplanation, _ findings: PathFindings) -> [String] {
         var lines: [String] = []
         let link = explanation.matched?.link.map { self.link($0, explanation) }
-        if let matched = explanation.matched, DefaultRouteComparison.isDead(matched),
+        if let matched = explanation.matched, matched.isDead,
             explanation.ignoresLinkdown == false
         {
             let name = link ?? "its link"
