@@ -6,43 +6,11 @@ internal import TidegateCore
 /// origins take turns, so that a long queue for one server does not keep the others waiting. Joining, withdrawing,
 /// leaving and being next take constant time, however many tasks wait.
 struct ConnectionLimiter: Sendable {
-    /// One origin's waiting tasks of one priority, in the order in which they joined.
-    ///
-    /// A withdrawn task's entry stays in the array until the front reaches it or such entries outnumber the rest.
+    /// One origin's waiting tasks of one priority.
     private struct Queue {
-        private(set) var entries: [(task: UInt64, ticket: UInt64)] = []
-        private var head = 0
-        private(set) var count = 0
+        var tasks = WaitingTasks()
         /// True while the origin's name is in its level's rotation.
         var isInRotation = false
-
-        mutating func append(_ task: UInt64, ticket: UInt64) {
-            self.entries.append((task, ticket))
-            self.count += 1
-        }
-
-        mutating func withdraw(waiting tickets: [UInt64: Ticket]) {
-            self.count -= 1
-            guard self.entries.count - self.head > 64, self.entries.count - self.head > 2 * self.count else { return }
-            self.entries = self.entries[self.head...].filter { tickets[$0.task]?.number == $0.ticket }
-            self.head = 0
-        }
-
-        /// Takes the first entry that still waits.
-        mutating func removeFirst(waiting tickets: [UInt64: Ticket]) -> UInt64? {
-            while self.head < self.entries.count {
-                let entry = self.entries[self.head]
-                self.head += 1
-                if self.head > 64, self.head * 2 > self.entries.count {
-                    self.entries.removeFirst(self.head)
-                    self.head = 0
-                }
-                guard tickets[entry.task]?.number == entry.ticket else { continue }
-                self.count -= 1
-                return entry.task
-            }
-            return nil
-        }
     }
 
     /// The waiting tasks of one priority.
@@ -72,20 +40,13 @@ struct ConnectionLimiter: Sendable {
         }
     }
 
-    private struct Ticket {
-        let number: UInt64
-        let origin: Origin
-        let priority: Int
-    }
-
     private let perOrigin: Int
     private let inAll: Int
     private var used = 0
     private var usedBy = OriginCounts()
     /// One for each priority in use, the highest first; there are few.
     private var levels: [Level] = []
-    private var tickets: [UInt64: Ticket] = [:]
-    private var lastTicket: UInt64 = 0
+    private var tickets: [UInt64: (origin: Origin, priority: Int)] = [:]
 
     init(perOrigin: Int, inAll: Int) {
         self.perOrigin = perOrigin
@@ -104,10 +65,9 @@ struct ConnectionLimiter: Sendable {
             self.take(origin)
             return true
         }
-        self.lastTicket += 1
-        self.tickets[task] = Ticket(number: self.lastTicket, origin: origin, priority: priority)
+        self.tickets[task] = (origin, priority)
         let level = self.level(priority)
-        self.levels[level].queues[origin, default: Queue()].append(task, ticket: self.lastTicket)
+        self.levels[level].queues[origin, default: Queue()].tasks.append(task)
         if self.hasRoom(origin) { self.levels[level].enqueue(origin) }
         return false
     }
@@ -125,7 +85,7 @@ struct ConnectionLimiter: Sendable {
         guard !self.tickets.isEmpty, let ticket = self.tickets.removeValue(forKey: task),
             let level = self.levels.firstIndex(where: { $0.priority == ticket.priority })
         else { return }
-        self.levels[level].queues[ticket.origin]?.withdraw(waiting: self.tickets)
+        self.levels[level].queues[ticket.origin]?.tasks.remove(task)
         self.removeIfEmpty(ticket.origin, level)
         self.dropEmptyLevels()
     }
@@ -137,7 +97,7 @@ struct ConnectionLimiter: Sendable {
             while let origin = self.levels[level].nextOrigin() {
                 // An origin without room comes back into the rotation when it gives a connection back.
                 guard self.hasRoom(origin) else { continue }
-                let task = self.levels[level].queues[origin]?.removeFirst(waiting: self.tickets)
+                let task = self.levels[level].queues[origin]?.tasks.popFirst()
                 if let task {
                     self.tickets[task] = nil
                     self.take(origin)
@@ -169,7 +129,7 @@ struct ConnectionLimiter: Sendable {
 
     private mutating func removeIfEmpty(_ origin: Origin, _ level: Int) {
         // One that is in the rotation stays until its turn, so that the rotation never names an origin twice.
-        guard let queue = self.levels[level].queues[origin], queue.count == 0, !queue.isInRotation else { return }
+        guard let queue = self.levels[level].queues[origin], queue.tasks.isEmpty, !queue.isInRotation else { return }
         self.levels[level].queues[origin] = nil
     }
 
