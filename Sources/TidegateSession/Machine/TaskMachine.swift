@@ -53,20 +53,32 @@ struct TaskMachine: Sendable {
         case .hold(let reason, let detail): self.hold(reason, detail, at: now, &effects)
         case .release(let reason): self.release(reason, at: now, &effects)
         case .admit: self.admit(&effects)
-        case .releaseConnection: self.releaseConnection(&effects)
-        case .losePath(let detail): self.losePath(detail, at: now, &effects)
-        case .changePath: self.changePath(&effects)
-        case .attemptLeads: self.leaveAttempt(&effects)
+        case .releaseConnection:
+            guard self.phase == .paused else { return }
+            self.phase = .idle
+            effects.append(.detach(.suspended))
+        case .losePath(let detail): if self.isOnWire { self.hold(.path, detail, at: now, &effects) }
+        case .changePath:
+            if self.isOnWire { effects.append(.detach(.pathLost)) }
+            self.goOn(if: self.isOnWire, &effects)
+        case .attemptLeads: self.goOn(if: self.isOnWire, &effects)
         case .attemptBacksOff: self.leaveAttempt(holding: .backoff, nil, at: now, &effects)
         case .attemptHolds(let reason, let detail): self.leaveAttempt(holding: reason, detail, at: now, &effects)
-        case .attemptAsks: self.ask()
-        case .decided: self.decide(&effects)
-        case .attemptCompletes(let needsCommit): self.complete(needsCommit: needsCommit, at: now, &effects)
-        case .committed(let isGood): self.committed(isGood: isGood, at: now, &effects)
+        case .attemptAsks: if self.isOnWire { self.phase = .deciding }
+        case .decided: self.goOn(if: self.phase == .deciding, &effects)
+        case .attemptCompletes(let needsCommit):
+            guard self.isOnWire else { return }
+            self.phase = .finishing
+            if needsCommit { effects.append(.commit) } else { self.close(.success, at: now, &effects) }
+        case .committed(let isGood):
+            if self.phase == .finishing { self.close(isGood ? .success : .failure, at: now, &effects) }
         case .commitHolds(let reason, let detail, let isWhole):
-            self.park(reason, detail, isWhole: isWhole, at: now, &effects)
-        case .commitLeads: self.fetchAgain(&effects)
-        case .fail: self.fail(at: now, &effects)
+            guard self.phase == .finishing else { return }
+            self.phase = isWhole ? .parked : .idle
+            self.add(reason, detail, at: now, &effects)
+        case .commitLeads: self.goOn(if: self.phase == .finishing, &effects)
+        // A commit under way is not stopped by a clock: the file would be there, and the task would say that it is not.
+        case .fail: if self.phase != .finishing { self.end(.failure, at: now, &effects) }
         case .foundDone: self.end(.success, at: now, &effects)
         }
     }
@@ -161,31 +173,9 @@ struct TaskMachine: Sendable {
         effects.append(.start(attempt: self.attempts))
     }
 
-    private mutating func releaseConnection(_ effects: inout ReusedQueue<Effect>) {
-        guard self.phase == .paused else { return }
-        self.phase = .idle
-        effects.append(.detach(.suspended))
-    }
-
-    private mutating func losePath(_ detail: String?, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
-        switch self.phase {
-        case .running, .paused: self.hold(.path, detail, at: now, &effects)
-        case .idle, .seeking, .deciding, .finishing, .parked, .ended: break
-        }
-    }
-
-    private mutating func changePath(_ effects: inout ReusedQueue<Effect>) {
-        switch self.phase {
-        case .running, .paused:
-            self.phase = .idle
-            effects.append(.detach(.pathLost))
-            self.continueIfRunnable(&effects)
-        case .idle, .seeking, .deciding, .finishing, .parked, .ended: break
-        }
-    }
-
-    private mutating func leaveAttempt(_ effects: inout ReusedQueue<Effect>) {
-        guard self.isOnWire else { return }
+    // What the task was doing is over, and it begins anew as soon as it may.
+    private mutating func goOn(if isOver: Bool, _ effects: inout ReusedQueue<Effect>) {
+        guard isOver else { return }
         self.phase = .idle
         self.continueIfRunnable(&effects)
     }
@@ -198,48 +188,7 @@ struct TaskMachine: Sendable {
         self.add(reason, detail, at: now, &effects)
     }
 
-    private mutating func ask() {
-        guard self.isOnWire else { return }
-        self.phase = .deciding
-    }
-
-    private mutating func decide(_ effects: inout ReusedQueue<Effect>) {
-        guard self.phase == .deciding else { return }
-        self.phase = .idle
-        self.continueIfRunnable(&effects)
-    }
-
-    private mutating func complete(needsCommit: Bool, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
-        guard self.isOnWire else { return }
-        self.phase = .finishing
-        if needsCommit { effects.append(.commit) } else { self.close(.success, at: now, &effects) }
-    }
-
-    private mutating func committed(isGood: Bool, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
-        if self.phase == .finishing { self.close(isGood ? .success : .failure, at: now, &effects) }
-    }
-
-    private mutating func park(
-        _ reason: HoldReason, _ detail: String?, isWhole: Bool, at now: MonotonicTime,
-        _ effects: inout ReusedQueue<Effect>
-    ) {
-        guard self.phase == .finishing else { return }
-        self.phase = isWhole ? .parked : .idle
-        self.add(reason, detail, at: now, &effects)
-    }
-
-    private mutating func fetchAgain(_ effects: inout ReusedQueue<Effect>) {
-        guard self.phase == .finishing else { return }
-        self.phase = .idle
-        self.continueIfRunnable(&effects)
-    }
-
     // MARK: - The end
-
-    // A commit under way is not stopped by a clock: the file would be there, and the task would say that it is not.
-    private mutating func fail(at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
-        if self.phase != .finishing { self.end(.failure, at: now, &effects) }
-    }
 
     private mutating func end(_ outcome: TaskOutcome, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         switch self.phase {
