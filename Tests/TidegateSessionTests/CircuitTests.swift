@@ -25,7 +25,7 @@ struct CircuitTests {
         #expect(circuit.pass(6, at: Self.at(29)) == .wait(until: Self.at(30)))
         #expect(circuit.failed(1, .init(), at: Self.at(29), spread: 0) == nil)
         #expect(circuit.pass(6, at: Self.at(30)) == .asProbe)
-        #expect(circuit.pass(7, at: Self.at(30)) == .waitForProbe)
+        #expect(circuit.pass(7, at: Self.at(30)) == .wait(until: nil))
         #expect(circuit.pass(6, at: Self.at(30)) == .asProbe)
         #expect(circuit.failed(7, .init(), at: Self.at(31), spread: 0) == nil)
         #expect(circuit.failed(6, .init(), at: Self.at(31), spread: 0) == .seconds(60))

@@ -47,23 +47,23 @@ struct RetryControllerTests {
         let (first, second) = (
             controller.admit(6, to: origin, at: Self.at(1)), controller.admit(7, to: origin, at: Self.at(1))
         )
-        #expect(first == .waits(until: end))
-        #expect(second == .waits(until: nil))
+        #expect(first == .wait(until: end))
+        #expect(second == .wait(until: nil))
         let other = controller.admit(8, to: try Self.origin("b"), at: Self.at(1))
-        #expect(other == .admitted)
+        #expect(other == .through)
         let next = try #require(controller.nextAtCircuit(of: origin, at: Self.at(1)))
         #expect(next.task == 6 && next.at == end)
 
         controller.leaveCircuit(6, of: origin)
         let probe = controller.admit(6, to: origin, at: end)
-        #expect(probe == .admittedAsProbe)
+        #expect(probe == .asProbe)
         #expect(controller.nextAtCircuit(of: origin, at: end) == nil)
         let released = controller.originWorks(origin)
         #expect(released == [7])
         let closed = controller.originWorks(origin)
         #expect(closed == nil)
         let afterwards = controller.admit(9, to: origin, at: end)
-        #expect(afterwards == .admitted)
+        #expect(afterwards == .through)
     }
 
     @Test("A probe that ends without a result hands its turn to the next task, and only a probe can")
@@ -73,7 +73,7 @@ struct RetryControllerTests {
         for task in 1...5 { _ = controller.originFails(origin, UInt64(task), at: Self.at(0)) }
         let probe = controller.admit(6, to: origin, at: Self.at(40))
         let waiting = controller.admit(7, to: origin, at: Self.at(40))
-        #expect(probe == .admittedAsProbe && waiting == .waits(until: nil))
+        #expect(probe == .asProbe && waiting == .wait(until: nil))
         let (byOther, byProbe) = (
             controller.probeLeft(7, of: origin, at: Self.at(41)), controller.probeLeft(6, of: origin, at: Self.at(41))
         )

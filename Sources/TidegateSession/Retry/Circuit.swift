@@ -12,9 +12,8 @@ struct Circuit: Sendable {
         case through
         /// The task goes first, and the others wait for what comes of it.
         case asProbe
-        case wait(until: MonotonicTime)
-        /// Somebody else has gone first.
-        case waitForProbe
+        /// The circuit is open; the task that is given a moment is to look again then.
+        case wait(until: MonotonicTime?)
     }
 
     private var state = State.closed(failures: 0)
@@ -35,7 +34,7 @@ struct Circuit: Sendable {
     mutating func pass(_ task: UInt64, at now: MonotonicTime) -> Pass {
         switch self.state {
         case .closed: return .through
-        case .probing(let probe, _): return probe == task ? .asProbe : .waitForProbe
+        case .probing(let probe, _): return probe == task ? .asProbe : .wait(until: nil)
         case .open(let until, let times):
             guard until <= now else { return .wait(until: until) }
             self.state = .probing(by: task, times: times)

@@ -8,15 +8,6 @@ struct RetryController {
         case works, fails, unknown
     }
 
-    /// Whether a task may ask an origin now.
-    enum Admission: Sendable, Hashable {
-        case admitted
-        /// The first task after a pause: the others wait for what comes of it.
-        case admittedAsProbe
-        /// The circuit is open; the task that is given a moment is to look again then.
-        case waits(until: MonotonicTime?)
-    }
-
     private let circuitPolicy: CircuitPolicy
     private let budgetPolicy: RetryBudgetPolicy
     /// True if budgets are counted for metrics, and so are kept for origins that never failed.
@@ -104,20 +95,14 @@ struct RetryController {
     var hasCircuits: Bool { self.circuitPolicy.isEnabled }
 
     /// Whether a task may ask the origin; one that may not is remembered until ``leaveCircuit(_:of:)``.
-    mutating func admit(_ task: UInt64, to origin: Origin, at now: MonotonicTime) -> Admission {
-        guard !self.circuits.isEmpty, self.circuits[origin] != nil else { return .admitted }
+    mutating func admit(_ task: UInt64, to origin: Origin, at now: MonotonicTime) -> Circuit.Pass {
+        guard !self.circuits.isEmpty, self.circuits[origin] != nil else { return .through }
         // Changed in its place: a copy would copy all that wait.
         return self.circuits.use(origin, orFirst: Circuit()) { circuit in
-            switch circuit.pass(task, at: now) {
-            case .through: return .admitted
-            case .asProbe: return .admittedAsProbe
-            case .wait(let until):
-                circuit.waiting.append(task)
-                return .waits(until: circuit.waiting.count == 1 ? until : nil)
-            case .waitForProbe:
-                circuit.waiting.append(task)
-                return .waits(until: nil)
-            }
+            let pass = circuit.pass(task, at: now)
+            guard case .wait(let until) = pass else { return pass }
+            circuit.waiting.append(task)
+            return .wait(until: circuit.waiting.count == 1 ? until : nil)
         }
     }
 
@@ -129,11 +114,8 @@ struct RetryController {
     /// The task that waits longest, and when it may look again; nil if none waits, or a probe is under way.
     func nextAtCircuit(of origin: Origin, at now: MonotonicTime) -> (task: UInt64, at: MonotonicTime)? {
         guard var trial = self.circuits[origin], let task = trial.waiting.first else { return nil }
-        switch trial.pass(task, at: now) {
-        case .through, .asProbe: return (task, now)
-        case .wait(let until): return (task, until)
-        case .waitForProbe: return nil
-        }
+        guard case .wait(let until) = trial.pass(task, at: now) else { return (task, now) }
+        return until.map { (task, $0) }
     }
 
     /// The probe ended without a result; true if it was this task's turn, and the next one may go.

@@ -22,11 +22,11 @@ struct OriginGuard {
             return true
         }
         switch self.controller.admit(record.number, to: origin, at: now) {
-        case .admitted: return false
-        case .admittedAsProbe:
+        case .through: return false
+        case .asProbe:
             record.retry.probing = origin
             return false
-        case .waits(let until): if let until { record.clocks.schedule(.circuit, at: until) }
+        case .wait(let until): if let until { record.clocks.schedule(.circuit, at: until) }
         }
         record.retry.waitsForCircuit = origin
         tasks.feed(.hold(.circuit, detail: "too many requests to the server failed"), to: record)
