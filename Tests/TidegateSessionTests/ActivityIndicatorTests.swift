@@ -132,3 +132,8 @@ struct ActivityIndicatorTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 }
+
+extension ActivityMachine {
+    fileprivate mutating func add(_ task: TaskID, at now: MonotonicTime) { self.change(at: now) { $0.insert(task) } }
+    fileprivate mutating func remove(_ task: TaskID, at now: MonotonicTime) { self.change(at: now) { $0.remove(task) } }
+}

@@ -100,8 +100,8 @@ public final class ActivityIndicator: Sendable {
         if isMissing { return self.countAnew() }
         let now = self.session.time.monotonic()
         switch event.kind {
-        case .resumed: self.storage.withLock { $0.machine.add(event.id, at: now) }
-        case .suspended, .completed: self.storage.withLock { $0.machine.remove(event.id, at: now) }
+        case .resumed: self.storage.withLock { $0.machine.change(at: now) { $0.insert(event.id) } }
+        case .suspended, .completed: self.storage.withLock { $0.machine.change(at: now) { $0.remove(event.id) } }
         case .created, .held, .released, .gate, .attemptStarted, .responseHead, .progress, .attemptFailed,
             .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .restarted, .refetched, .moved,
             .moveFailed:
@@ -113,7 +113,7 @@ public final class ActivityIndicator: Sendable {
     private func countAnew() {
         let tasks = self.session.tasks().filter { [.waiting, .running].contains($0.state.name) }
         let now = self.session.time.monotonic()
-        self.storage.withLock { $0.machine.replace(with: Set(tasks.map(\.id)), at: now) }
+        self.storage.withLock { $0.machine.change(at: now) { $0 = Set(tasks.map(\.id)) } }
         self.publish()
     }
 

@@ -12,24 +12,10 @@ struct ActivityMachine {
 
     init(startDelay: Duration, endDelay: Duration) { self.delays = (max(.zero, startDelay), max(.zero, endDelay)) }
 
-    /// A task is going on.
-    mutating func add(_ task: TaskID, at now: MonotonicTime) {
+    /// Changes which tasks are going on.
+    mutating func change(at now: MonotonicTime, _ change: (inout Set<TaskID>) -> Void) {
         self.advance(to: now)
-        self.tasks.insert(task)
-        self.countChanged(at: now)
-    }
-
-    /// A task is over, or suspended.
-    mutating func remove(_ task: TaskID, at now: MonotonicTime) {
-        self.advance(to: now)
-        self.tasks.remove(task)
-        self.countChanged(at: now)
-    }
-
-    /// These are the tasks that are going on.
-    mutating func replace(with tasks: Set<TaskID>, at now: MonotonicTime) {
-        self.advance(to: now)
-        self.tasks = tasks
+        change(&self.tasks)
         self.countChanged(at: now)
     }
 
