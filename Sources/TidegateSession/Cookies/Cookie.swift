@@ -15,7 +15,9 @@ package struct Cookie: Sendable, Hashable {
     package var isHTTPOnly: Bool
     /// When it ends; nil at the end of the session.
     package var expiry: WallTime?
+}
 
+extension Cookie {
     /// Reads a `Set-Cookie` field; nil for one that is to be ignored.
     ///
     /// A domain of one label, a public suffix and an address cannot be shared: only their own host gets the cookie.
@@ -55,20 +57,6 @@ package struct Cookie: Sendable, Hashable {
     }
 
     /// A cookie of a file.
-    init(
-        name: String, value: String, domain: String, isHostOnly: Bool, path: String, isSecure: Bool, isHTTPOnly: Bool,
-        expiry: WallTime?
-    ) {
-        self.name = name
-        self.value = value
-        self.domain = domain
-        self.isHostOnly = isHostOnly
-        self.path = path
-        self.isSecure = isSecure
-        self.isHTTPOnly = isHTTPOnly
-        self.expiry = expiry
-    }
-
     // RFC 6265 5.2.3; false if the domain is not the server's to give.
     private mutating func take(domain text: String, of target: Target) -> Bool {
         let name = (text.hasPrefix(".") ? String(text.dropFirst()) : text).lowercased()

@@ -27,14 +27,7 @@ extension MultipartForm.Part {
 
     // In quotation marks, unless it is a plain word.
     private static func quoted(_ text: String) -> String {
-        let isWord = text.utf8.allSatisfy { byte in
-            switch UInt8(byte) {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"): true
-            case UInt8(ascii: "/"), UInt8(ascii: "-"): true
-            default: false
-            }
-        }
+        let isWord = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._/-".contains($0)) }
         guard !isWord else { return text }
         let escaped = text.unicodeScalars.reduce(into: "") { result, scalar in
             if scalar == "\"" || scalar == "\\" { result += "\\" }

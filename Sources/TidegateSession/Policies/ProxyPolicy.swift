@@ -75,12 +75,11 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
 
     /// - Throws: the first property that cannot be.
     package func validate() throws(ConfigurationValueError) {
-        for (text, name) in [(self.http, "proxy"), (self.https, "proxy")] {
-            guard let text else { continue }
+        for text in [self.http, self.https].compactMap(\.self) {
             do throws(ProxyError) {
                 _ = try Proxy(text)
             } catch {
-                throw ConfigurationValueError(property: name, problem: error.description)
+                throw ConfigurationValueError(property: "proxy", problem: error.description)
             }
         }
     }

@@ -25,13 +25,16 @@ public struct TaskProgress: Sendable {
     /// Bytes that have gone over the wire, those before a resumed download's offset included.
     ///
     /// Never falls within an attempt; the next attempt may begin lower.
-    public var completed: Int64 { self.completed(of: self.task.shared.snapshot.progress) }
+    public var completed: Int64 {
+        let progress = self.progress
+        return self.direction == .upload ? progress.sent : progress.offset + progress.receivedWire
+    }
 
     /// The whole body on the wire; nil while it is unknown.
-    public var total: Int64? { self.total(of: self.task.shared.snapshot.progress) }
+    public var total: Int64? { self.direction == .upload ? self.progress.expectedSent : self.progress.expected }
 
     /// The share that is here, 0 to 1; nil while the total is unknown.
-    public var fraction: Double? { self.fraction(of: self.task.shared.snapshot.progress) }
+    public var fraction: Double? { self.direction == .upload ? self.progress.fractionSent : self.progress.fraction }
 
     /// Suspends the task; does nothing if a progress of it has it paused already.
     public func pause() { if self.task.shared.pauseByProgress(true) { self.task.suspend() } }
@@ -44,24 +47,5 @@ public struct TaskProgress: Sendable {
     /// Cancels the task.
     public func cancel() { self.task.cancel() }
 
-    private func completed(of progress: TransferProgress) -> Int64 {
-        switch self.direction {
-        case .download: progress.offset + progress.receivedWire
-        case .upload: progress.sent
-        }
-    }
-
-    private func total(of progress: TransferProgress) -> Int64? {
-        switch self.direction {
-        case .download: progress.expected
-        case .upload: progress.expectedSent
-        }
-    }
-
-    private func fraction(of progress: TransferProgress) -> Double? {
-        switch self.direction {
-        case .download: progress.fraction
-        case .upload: progress.fractionSent
-        }
-    }
+    private var progress: TransferProgress { self.task.shared.snapshot.progress }
 }
