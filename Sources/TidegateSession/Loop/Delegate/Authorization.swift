@@ -133,25 +133,16 @@ struct DigestAnswer: Sendable {
         let offers = schemes.filter { $0.name == "digest" && $0.parameters["nonce"] != nil }
         for algorithm in Algorithm.allCases {
             for offer in offers where (offer.parameters["algorithm"] ?? "MD5").lowercased() == algorithm.rawValue {
-                guard let protection = offer.parameters["qop"] else {
-                    self.init(credentials, algorithm, offer.parameters, clientNonce)
-                    return
-                }
-                guard protection.split(whereSeparator: { ", ".contains($0) }).contains("auth") else { continue }
-                self.init(credentials, algorithm, offer.parameters, clientNonce)
+                let protections = offer.parameters["qop"]?.split { ", ".contains($0) }
+                guard protections?.contains("auth") ?? true else { continue }
+                self.credentials = credentials
+                self.algorithm = algorithm
+                self.parameters = offer.parameters
+                self.clientNonce = clientNonce
                 return
             }
         }
         return nil
-    }
-
-    private init(
-        _ credentials: Credentials, _ algorithm: Algorithm, _ parameters: [String: String], _ clientNonce: String
-    ) {
-        self.credentials = credentials
-        self.algorithm = algorithm
-        self.parameters = parameters
-        self.clientNonce = clientNonce
     }
 
     func renewed(by schemes: [AuthenticationChallenge.Scheme], clientNonce: String) -> DigestAnswer? {
