@@ -65,13 +65,7 @@ package struct CertificateVerifier: Sendable {
             let code = X509_STORE_CTX_get_error(context)
             return (code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code, [])
         }
-        let verified = X509_STORE_CTX_get0_chain(context)
-        return (
-            X509_V_OK,
-            (0..<tg_x509_count(verified)).compactMap { position in
-                tg_x509_at(verified, position).flatMap { X509Certificate(retaining: $0) }
-            }
-        )
+        return (X509_V_OK, X509Certificate.all(in: X509_STORE_CTX_get0_chain(context)))
     }
 
     // As libssl does it by default, and curl(1): an intermediate authority may be trusted, too.

@@ -32,9 +32,7 @@ final class ServerCertificates {
 
     // The certificates of a stack, the server's own first.
     private static func certificates(_ stack: OpaquePointer?, after own: X509Certificate?) -> [X509Certificate] {
-        var certificates = (0..<tg_x509_count(stack)).compactMap { position in
-            tg_x509_at(stack, position).flatMap { X509Certificate(retaining: $0) }
-        }
+        var certificates = X509Certificate.all(in: stack)
         if let own, !(certificates.first?.isEqual(to: own) ?? false) { certificates.insert(own, at: 0) }
         return certificates
     }

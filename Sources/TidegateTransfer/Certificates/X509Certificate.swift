@@ -28,6 +28,13 @@ final class X509Certificate {
 
     deinit { X509_free(self.certificate) }
 
+    /// The certificates of a stack, in order.
+    static func all(in stack: OpaquePointer?) -> [X509Certificate] {
+        (0..<tg_x509_count(stack)).compactMap { position in
+            tg_x509_at(stack, position).flatMap { X509Certificate(retaining: $0) }
+        }
+    }
+
     /// Every certificate of a text in PEM, up to the first malformed one.
     static func all(inPEM text: [UInt8]) -> [X509Certificate] {
         text.withUnsafeBytes { bytes in
@@ -104,11 +111,11 @@ final class X509Certificate {
     var encoded: [UInt8] { Self.bytes { i2d_X509(self.certificate, $0) } }
 
     /// The SHA-256 of its public key (SubjectPublicKeyInfo, RFC 7469 2.4).
-    private(set) lazy var publicKeyDigest: [UInt8] = Self.sha256(
-        of: Self.bytes { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(self.certificate), $0) })
+    private(set) lazy var publicKeyDigest: [UInt8] = MessageDigest.sha256(
+        Self.bytes { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(self.certificate), $0) })
 
     /// Its SHA-256 fingerprint.
-    private(set) lazy var fingerprint: [UInt8] = Self.sha256(of: self.encoded)
+    private(set) lazy var fingerprint: [UInt8] = MessageDigest.sha256(self.encoded)
 
     private static func bytes(
         _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
@@ -117,12 +124,6 @@ final class X509Certificate {
         let count = encode(&start)
         defer { tg_openssl_free(start) }
         return count > 0 ? Array(UnsafeBufferPointer(start: start, count: Int(count))) : []
-    }
-
-    private static func sha256(of bytes: [UInt8]) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: 32)
-        guard EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else { return [] }
-        return digest
     }
 
     // MARK: - For people
@@ -137,13 +138,13 @@ final class X509Certificate {
             notBefore: Self.text { tg_x509_write_time($0, X509_get0_notBefore(self.certificate)) },
             notAfter: Self.text { tg_x509_write_time($0, X509_get0_notAfter(self.certificate)) }, names: self.names,
             publicKeyPin: "sha256//\(Data(self.publicKeyDigest).base64EncodedString())",
-            fingerprint: Self.hexadecimal(self.fingerprint))
+            fingerprint: self.fingerprint.hexadecimal)
     }
 
     /// What identifies it among the certificates of the world.
     var identity: CertificateChain.Identity {
         CertificateChain.Identity(
-            fingerprint: Self.hexadecimal(self.fingerprint),
+            fingerprint: self.fingerprint.hexadecimal,
             subject: Self.text { tg_x509_write_rfc2253_name($0, X509_get_subject_name(self.certificate)) },
             issuer: Self.text { tg_x509_write_rfc2253_name($0, X509_get_issuer_name(self.certificate)) },
             names: self.collectedNames(by: tg_x509_dns_names), serialNumber: self.serialNumber)
@@ -164,10 +165,6 @@ final class X509Certificate {
         var seconds: Int64 = 0
         guard tg_x509_seconds(X509_get0_notAfter(self.certificate), &seconds) == 1 else { return nil }
         return WallTime(microseconds: seconds * 1_000_000)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     private typealias NameCollector = (

@@ -44,3 +44,11 @@ package enum MessageDigest {
         return EVP_Digest(bytes, bytes.count, &value, nil, algorithm, nil) == 1 ? value : []
     }
 }
+
+extension [UInt8] {
+    /// The bytes as hexadecimal digits in lower case.
+    package var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: self.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
