@@ -11,7 +11,7 @@ struct ContentRange: Hashable {
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }
         let range = parts[1].split(separator: "/", omittingEmptySubsequences: false)
         guard range.count == 2 else { return nil }
-        let total = range[1] == "*" ? nil : HeaderBlock.count(range[1])
+        let total = range[1] == "*" ? nil : HeaderBlock.count(range[1].utf8)
         guard total != nil || range[1] == "*" else { return nil }
         self.total = total
         if range[0] == "*" {
@@ -20,7 +20,7 @@ struct ContentRange: Hashable {
             return
         }
         let ends = range[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = HeaderBlock.count(ends[0]), let last = HeaderBlock.count(ends[1]),
+        guard ends.count == 2, let first = HeaderBlock.count(ends[0].utf8), let last = HeaderBlock.count(ends[1].utf8),
             first <= last, last < (total ?? .max)
         else { return nil }
         self.bounds = first...last

@@ -56,19 +56,6 @@ package struct HeaderBlock: Sendable {
         return (100...599).contains(status) ? status : nil
     }
 
-    // Digits only, as in `count`, but without making a string of them: every response has a length.
-    private func number(_ range: Range<Int>) -> Int64? {
-        var number: Int64 = 0
-        for byte in self.bytes[range] {
-            guard (0x30...0x39).contains(byte) else { return nil }
-            let scaled = number.multipliedReportingOverflow(by: 10)
-            let sum = scaled.partialValue.addingReportingOverflow(Int64(byte - 0x30))
-            guard !scaled.overflow, !sum.overflow else { return nil }
-            number = sum.partialValue
-        }
-        return range.isEmpty ? nil : number
-    }
-
     private func forEach(_ name: StaticString, _ visit: (Range<Int>) -> Bool) {
         let length = name.utf8CodeUnitCount
         var start = 0
@@ -128,7 +115,7 @@ extension HeaderBlock {
         var length: Int64?
         var isGood = true
         self.forEach("content-length") { range in
-            let next = self.number(range)
+            let next = HeaderBlock.count(self.bytes[range])
             isGood = next != nil && (length == nil || length == next)
             length = next
             return isGood
@@ -153,9 +140,16 @@ extension HeaderBlock {
     /// or malformed.
     var contentRange: ContentRange? { self.first("content-range").flatMap(ContentRange.init) }
 
-    /// Digits only: another parser could read a sign or a space differently.
-    static func count(_ text: Substring) -> Int64? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return Int64(text)
+    /// A number of decimal digits alone; nil for anything else, and for one that is too large.
+    static func count(_ digits: some Collection<UInt8>) -> Int64? {
+        var number: Int64 = 0
+        for byte in digits {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            let scaled = number.multipliedReportingOverflow(by: 10)
+            let sum = scaled.partialValue.addingReportingOverflow(Int64(byte - 0x30))
+            guard !scaled.overflow, !sum.overflow else { return nil }
+            number = sum.partialValue
+        }
+        return digits.isEmpty ? nil : number
     }
 }
