@@ -80,14 +80,6 @@ package struct RetryProgress: Sendable, Hashable, Codable {
     package var charged: Int
     /// How many of them failed in a row without progress.
     package var inARow: Int
-
-    /// An effort from its parts.
-    package init(active: Duration, waited: Duration, charged: Int, inARow: Int) {
-        self.active = active
-        self.waited = waited
-        self.charged = charged
-        self.inARow = inARow
-    }
 }
 
 /// How an accepted task ended.
@@ -101,28 +93,13 @@ package struct JournaledEnd: Sendable, Hashable {
     /// The last response status; nil if none came.
     package var status: Int?
     /// Body bytes delivered.
-    package var bytes: Int64
+    package var bytes: Int64 = 0
     /// How many attempts were charged.
-    package var attempts: Int
+    package var attempts = 0
     /// When.
     package var at: WallTime
     /// Whose failure it was; nil unless it failed.
     package var party: FaultParty?
-
-    /// An end from its parts.
-    package init(
-        outcome: TaskOutcome, failure: TaskFailure? = nil, explanation: String? = nil, status: Int? = nil,
-        bytes: Int64 = 0, attempts: Int = 0, at: WallTime, party: FaultParty? = nil
-    ) {
-        self.outcome = outcome
-        self.failure = failure
-        self.explanation = explanation
-        self.status = status
-        self.bytes = bytes
-        self.attempts = attempts
-        self.at = at
-        self.party = party
-    }
 }
 
 /// An accepted task as lists have it.
@@ -144,7 +121,7 @@ package struct JournaledTaskSummary: Sendable, Hashable {
     /// The file that receives the body; nil if it goes elsewhere.
     package var file: String?
     /// How many body bytes are held, if the task is not over.
-    package var offset: Int64
+    package var offset: Int64 = 0
     /// How many there are in all; nil if unknown.
     package var total: Int64?
     /// How it ended; nil if it is not over.
@@ -154,12 +131,14 @@ package struct JournaledTaskSummary: Sendable, Hashable {
     package init(
         id: TaskID, accepted: WallTime, kind: TaskKind, method: String, url: String, end: JournaledEnd? = nil
     ) {
-        self.id = id
-        self.accepted = accepted
-        self.kind = kind
-        self.method = method
-        self.url = url
-        self.offset = 0
-        self.end = end
+        (self.id, self.accepted, self.kind) = (id, accepted, kind)
+        (self.method, self.url, self.end) = (method, url, end)
+    }
+}
+
+extension JournaledEnd {
+    /// An end, and nothing else about it.
+    package init(_ outcome: TaskOutcome, at moment: WallTime) {
+        (self.outcome, self.at) = (outcome, moment)
     }
 }

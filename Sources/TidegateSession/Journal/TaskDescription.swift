@@ -5,7 +5,7 @@ package import HTTPTypes
 /// A submitted request in a form that survives its process.
 ///
 /// Everything that a ``TaskRequest`` has and that means the same to another process.
-package struct TaskDescription: Sendable, Hashable, Codable {
+package struct TaskDescription: Sendable, Hashable {
     package let url: String
     package let method: String
     package let headers: [HTTPField]
@@ -17,42 +17,6 @@ package struct TaskDescription: Sendable, Hashable, Codable {
 
     /// A name to be known by in lists.
     package var name: String? { self.options.name }
-
-    init(
-        url: String, method: String, headers: [HTTPField], body: Body, destination: Place, key: String?,
-        options: RequestOptions
-    ) {
-        (self.url, self.method, self.headers, self.body) = (url, method, headers, body)
-        (self.destination, self.key, self.options) = (destination, key, options)
-    }
-
-    private enum CodingKeys: CodingKey {
-        case url, method, headers, body, destination, key
-    }
-
-    /// Reads one object: the options stand beside the other members.
-    package init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        self.url = try members.decode(String.self, forKey: .url)
-        self.method = try members.decode(String.self, forKey: .method)
-        self.headers = try members.decode([HTTPField].self, forKey: .headers)
-        self.body = try members.decode(Body.self, forKey: .body)
-        self.destination = try members.decode(Place.self, forKey: .destination)
-        self.key = try members.decodeIfPresent(String.self, forKey: .key)
-        self.options = try RequestOptions(from: decoder)
-    }
-
-    /// Writes one object.
-    package func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(self.url, forKey: .url)
-        try members.encode(self.method, forKey: .method)
-        try members.encode(self.headers, forKey: .headers)
-        try members.encode(self.body, forKey: .body)
-        try members.encode(self.destination, forKey: .destination)
-        try members.encodeIfPresent(self.key, forKey: .key)
-        try self.options.encode(to: encoder)
-    }
 
     /// A request's body.
     package enum Body: Sendable, Hashable, Codable {
@@ -98,5 +62,35 @@ package struct TaskDescription: Sendable, Hashable, Codable {
             var container = encoder.singleValueContainer()
             try container.encode(Data(self.bytes).base64EncodedString())
         }
+    }
+}
+
+extension TaskDescription: Codable {
+    private enum CodingKeys: CodingKey {
+        case url, method, headers, body, destination, key
+    }
+
+    /// Reads one object: the options stand beside the other members.
+    package init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.url = try members.decode(String.self, forKey: .url)
+        self.method = try members.decode(String.self, forKey: .method)
+        self.headers = try members.decode([HTTPField].self, forKey: .headers)
+        self.body = try members.decode(Body.self, forKey: .body)
+        self.destination = try members.decode(Place.self, forKey: .destination)
+        self.key = try members.decodeIfPresent(String.self, forKey: .key)
+        self.options = try RequestOptions(from: decoder)
+    }
+
+    /// Writes one object.
+    package func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(self.url, forKey: .url)
+        try members.encode(self.method, forKey: .method)
+        try members.encode(self.headers, forKey: .headers)
+        try members.encode(self.body, forKey: .body)
+        try members.encode(self.destination, forKey: .destination)
+        try members.encodeIfPresent(self.key, forKey: .key)
+        try self.options.encode(to: encoder)
     }
 }

@@ -91,8 +91,8 @@ enum JournalWork: Sendable {
             }
         }
         for id in replaced {
-            let end = JournaledEnd(
-                outcome: .cancelled, failure: .cancelled, explanation: "replaced by the task \(task.id)", at: now)
+            var end = JournaledEnd(.cancelled, at: now)
+            (end.failure, end.explanation) = (.cancelled, "replaced by the task \(task.id)")
             _ = try TaskRow.finish(id.description, end, database)
         }
         try TaskRow.insert(task, into: database)

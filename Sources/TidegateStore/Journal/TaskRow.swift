@@ -138,11 +138,12 @@ enum TaskRow {
         guard let outcome = TaskOutcome(rawValue: text) else {
             throw TextError("\"\(text)\" is not an outcome")
         }
-        return JournaledEnd(
-            outcome: outcome, failure: (row["failure"] as String?).flatMap { TaskFailure(rawValue: $0) },
-            explanation: row["explanation"], status: row["status"], bytes: row["bytes"] ?? 0,
-            attempts: row["attempts"] ?? 0, at: WallTime(microseconds: row["ended"] ?? 0),
-            party: (row["party"] as String?).flatMap { FaultParty(rawValue: $0) })
+        var end = JournaledEnd(outcome, at: WallTime(microseconds: row["ended"] ?? 0))
+        end.failure = (row["failure"] as String?).flatMap { TaskFailure(rawValue: $0) }
+        (end.explanation, end.status) = (row["explanation"], row["status"])
+        (end.bytes, end.attempts) = (row["bytes"] ?? 0, row["attempts"] ?? 0)
+        end.party = (row["party"] as String?).flatMap { FaultParty(rawValue: $0) }
+        return end
     }
 
     static func text(_ value: some Encodable) throws -> String {

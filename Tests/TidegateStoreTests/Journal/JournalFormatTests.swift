@@ -3,9 +3,9 @@ import GRDB
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateSession
 import TidegateTestKit
 
+@testable import TidegateSession
 @testable import TidegateStore
 
 /// Rows as the first version wrote them: every later version must read them.
