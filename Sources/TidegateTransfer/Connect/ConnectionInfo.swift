@@ -66,15 +66,10 @@ struct ConnectionInfo {
 
     /// Forgets the attempt; the parsed addresses stay for the next one.
     mutating func clear() {
-        self.starts = 0
-        self.hasOpened = false
-        self.isGivenUp = false
-        self.hasConnected = false
-        self.connectedAddress = nil
-        self.bestFailure = nil
-        self.silentAddresses = []
-        self.localPort = 0
-        self.certificates = nil
+        // What was parsed stays: the next attempt usually has the same addresses.
+        let (local, remote) = (self.local, self.remote)
+        self = ConnectionInfo()
+        (self.local, self.remote) = (local, remote)
     }
 }
 

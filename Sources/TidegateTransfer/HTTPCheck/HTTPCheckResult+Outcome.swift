@@ -37,14 +37,7 @@ extension AttemptOutcome {
 
     // Any response is a success here: what it means is decided by the rung.
     fileprivate var checkFailure: TaskFailure? {
-        switch self.failure {
-        case .httpStatus, .rangeMismatch, .tooLarge: self.head == nil ? self.failure : nil
-        case .resolveFailed, .connectFailed, .tlsFailed, .tlsPinMismatch, .timedOut, .stalled, .reset, .protocolError,
-            .truncated, .redirectRefused, .digestMismatch, .bodyChanged, .outcomeUnknown, .gateTimeout,
-            .deadlineExceeded,
-            .retriesExhausted, .cancelled, .invalidRequest, .fileError, .diskFull, .internal, nil:
-            self.failure
-        }
+        self.head != nil && [.httpStatus, .rangeMismatch, .tooLarge].contains(self.failure) ? nil : self.failure
     }
 
     fileprivate func checkText(for address: IPAddress) -> String {
