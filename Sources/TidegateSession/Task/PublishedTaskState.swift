@@ -24,26 +24,20 @@ final class PublishedTaskState: Sendable {
         /// How the task ended, and what it left for another one; nil before.
         ///
         /// What is left is boxed, because few leave any and each would keep room for it.
-        var end: (result: TaskResult, leftover: Leftover?)?
+        var end: (result: TaskResult, leftover: Indirect<ResumeData>?)?
         var body: [UInt8] = []
         /// The head of the last response, the URL that answered if it is not the request's, and whether it is a stored one.
         var response: (head: ResponseHead, url: String?, isRevalidated: Bool)?
         /// True while a progress has the task paused.
         var isPausedByProgress = false
         var waiting: [CheckedContinuation<TaskResult, Never>] = []
-        var watchers: [LatestValue] = []
+        var watchers: [AsyncStream<TaskSnapshot>.Continuation] = []
         /// The subscriptions that end with the task.
         var subscriptions: [WeakSubscription] = []
     }
 
     struct WeakSubscription {
         weak var subscription: Subscription?
-    }
-
-    final class Leftover: Sendable {
-        let resumeData: ResumeData
-
-        init(_ resumeData: ResumeData) { self.resumeData = resumeData }
     }
 
     private let origin: (url: String, created: WallTime)
@@ -68,7 +62,7 @@ final class PublishedTaskState: Sendable {
     /// How the task ended; nil before.
     var result: TaskResult? { self.state.withLock { $0.end?.result } }
 
-    var resumeData: ResumeData? { self.state.withLock { $0.end?.leftover?.resumeData } }
+    var resumeData: ResumeData? { self.state.withLock { $0.end?.leftover?.value } }
 
     func response(to request: TaskRequest) -> TaskResponse? {
         self.state.withLock { state in
@@ -91,18 +85,19 @@ final class PublishedTaskState: Sendable {
 
     /// Changes the state and notifies the watchers.
     func update(_ change: (inout State) -> Void) {
-        let changed = self.state.withLock { state -> (watchers: [LatestValue], snapshot: TaskSnapshot)? in
+        let changed = self.state.withLock {
+            state -> (watchers: [AsyncStream<TaskSnapshot>.Continuation], snapshot: TaskSnapshot)? in
             change(&state)
             // Few tasks are watched: nothing is copied for the others.
             return state.watchers.isEmpty ? nil : (state.watchers, state.snapshot)
         }
         guard let changed else { return }
-        for watcher in changed.watchers { watcher.offer(changed.snapshot) }
+        for watcher in changed.watchers { watcher.yield(changed.snapshot) }
     }
 
     /// Sets the result and resumes all who wait for it; nothing changes afterwards.
     func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
-        let leftover = resumeData.map(Leftover.init)
+        let leftover = resumeData.map { Indirect($0) }
         let (waiting, watchers, subscriptions) = self.state.withLock { state in
             state.snapshot.state = .completed(result.outcome)
             state.snapshot.file = result.file
@@ -111,7 +106,10 @@ final class PublishedTaskState: Sendable {
             return (state.waiting.takeAll(), state.watchers.takeAll(), state.subscriptions.takeAll())
         }
         // Nothing changes any more, so that what is read now is what was written.
-        for watcher in watchers { watcher.end(with: self.snapshot) }
+        for watcher in watchers {
+            watcher.yield(self.snapshot)
+            watcher.finish()
+        }
         for entry in subscriptions { entry.subscription?.cancel() }
         for continuation in waiting { continuation.resume(returning: result) }
     }
@@ -135,18 +133,20 @@ final class PublishedTaskState: Sendable {
         if isOver { subscription.cancel() }
     }
 
-    func watch() -> LatestValue {
-        let latest = LatestValue()
+    /// The newest snapshot for one reader, from now on and until the task ends.
+    func watch() -> (stream: AsyncStream<TaskSnapshot>, continuation: AsyncStream<TaskSnapshot>.Continuation) {
+        let newest = AsyncStream.makeStream(of: TaskSnapshot.self, bufferingPolicy: .bufferingNewest(1))
         let (snapshot, isOver) = self.state.withLock { state in
-            if state.end == nil { state.watchers.append(latest) }
+            if state.end == nil { state.watchers.append(newest.continuation) }
             return (state.snapshot, state.end != nil)
         }
-        if isOver { latest.end(with: snapshot) } else { latest.offer(snapshot) }
-        return latest
+        newest.continuation.yield(snapshot)
+        if isOver { newest.continuation.finish() }
+        return newest
     }
 
-    func unwatch(_ latest: LatestValue) {
-        self.state.withLock { state in state.watchers.removeAll { $0 === latest } }
+    func unwatch(_ watcher: AsyncStream<TaskSnapshot>.Continuation) {
+        self.state.withLock { state in state.watchers.removeAll { $0 == watcher } }
     }
 }
 
