@@ -15,8 +15,8 @@ final class RequestBox: Sendable {
     /// What a request is made of; ``TaskRequest`` says what each means.
     struct Parts: Sendable {
         let method: String
-        let url: String
-        let address: HTTPURL
+        var url: String
+        var address: HTTPURL
         var body: RequestBody
         var headers: [HTTPField]
         var destination = Destination.memory(limit: 16 << 20)

@@ -40,7 +40,9 @@ extension TaskRequest {
     package func copy(of url: String, to destination: Destination) throws(TaskError) -> TaskRequest {
         let address: HTTPURL
         do { address = try HTTPURL(url, near: self.address) } catch { throw TaskRequest.invalid(error.description) }
-        return TaskRequest(self, url: url, address: address, destination: destination)
+        var copy = self
+        copy.change { ($0.url, $0.address, $0.destination) = (url, address, destination) }
+        return copy
     }
 
     /// The same request with a form as its body, in place of any other; a form with files is a stream of its own for

@@ -91,15 +91,7 @@ public struct TaskRequest: Sendable {
         try self.init(url: serialized.url, method: serialized.method, headers: headers, body: body)
     }
 
-    init(_ other: TaskRequest, url: String, address: HTTPURL, destination: Destination) {
-        let parts = other.box.parts
-        self.box = RequestBox(
-            RequestBox.Parts(
-                method: parts.method, url: url, address: address, body: parts.body, headers: parts.headers,
-                destination: destination, options: parts.options))
-    }
-
-    private mutating func change(_ change: (inout RequestBox.Parts) -> Void) {
+    mutating func change(_ change: (inout RequestBox.Parts) -> Void) {
         var parts = self.box.parts
         change(&parts)
         self.box = RequestBox(parts)
