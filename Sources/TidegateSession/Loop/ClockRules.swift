@@ -46,8 +46,6 @@ enum ClockRules {
         case .descriptors: session.bodies.descriptorsDue(record, &session.tasks)
         case .budget: session.origins.budgetDue(record, &session.tasks)
         case .expiry: self.expiryDue(record, in: &session)
-        // The active time only bounds retries.
-        case .active: break
         }
     }
 

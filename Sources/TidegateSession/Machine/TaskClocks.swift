@@ -37,28 +37,15 @@ struct Stopwatch: Sendable, Hashable {
 /// Every clock of one task, with the rules when each stands still; one timer serves them all.
 struct TaskClocks: Sendable {
     enum Clock: Sendable, Hashable, CaseIterable {
-        case deadline, active, patience, idle, attempt, pause, backoff, schedule, grace, silence
+        case deadline, patience, idle, attempt, pause, backoff, schedule, grace, silence
         case circuit, disk, descriptors, budget, expiry
     }
 
-    /// One reference, because every task of a request has the same.
-    final class Limits: Sendable {
-        let idle: Duration
-        let attempt: Duration?
-        let active: Duration?
-        let deadline: Duration?
-        let patience: Duration?
-
-        init(
-            idle: Duration = .seconds(60), attempt: Duration? = nil, active: Duration? = nil,
-            deadline: Duration? = nil, patience: Duration? = nil
-        ) {
-            self.idle = idle
-            self.attempt = attempt
-            self.active = active
-            self.deadline = deadline
-            self.patience = patience
-        }
+    struct Limits: Sendable {
+        var idle = Duration.seconds(60)
+        var attempt: Duration?
+        var deadline: Duration?
+        var patience: Duration?
     }
 
     /// What decides which clocks run.
@@ -71,7 +58,8 @@ struct TaskClocks: Sendable {
         var isOver = false
     }
 
-    let limits: Limits
+    /// One reference, because every task of a request has the same.
+    let limits: Indirect<Limits>
     private var active = Stopwatch()
     private var life = Stopwatch()
     private var gate = Stopwatch()
@@ -80,7 +68,7 @@ struct TaskClocks: Sendable {
     /// Moments that are set for one event each.
     private var scheduled: [(clock: Clock, at: MonotonicTime)] = []
 
-    init(limits: Limits) { self.limits = limits }
+    init(limits: Indirect<Limits>) { self.limits = limits }
 
     /// The task lived in an earlier process for so long, was active for a part of it, and waited at its gate.
     mutating func restore(lived: Duration, active: Duration, waited: Duration) {
@@ -138,11 +126,10 @@ struct TaskClocks: Sendable {
     /// When a clock is due; nil if it does not run or has no limit.
     func due(_ clock: Clock) -> MonotonicTime? {
         switch clock {
-        case .deadline: self.limits.deadline.flatMap(self.life.due)
-        case .active: self.limits.active.flatMap(self.active.due)
-        case .patience: self.limits.patience.flatMap(self.gate.due)
-        case .idle: self.idle.due(at: self.limits.idle)
-        case .attempt: self.limits.attempt.flatMap(self.attempt.due)
+        case .deadline: self.limits.value.deadline.flatMap(self.life.due)
+        case .patience: self.limits.value.patience.flatMap(self.gate.due)
+        case .idle: self.idle.due(at: self.limits.value.idle)
+        case .attempt: self.limits.value.attempt.flatMap(self.attempt.due)
         case .pause, .backoff, .schedule, .grace, .silence, .circuit, .disk, .descriptors, .budget, .expiry:
             self.scheduled.first { $0.clock == clock }?.at
         }
@@ -156,7 +143,6 @@ struct TaskClocks: Sendable {
             next = next.map { min($0, due) } ?? due
         }
         consider(self.due(.deadline))
-        consider(self.due(.active))
         consider(self.due(.patience))
         consider(self.due(.idle))
         consider(self.due(.attempt))

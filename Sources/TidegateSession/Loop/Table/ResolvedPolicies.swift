@@ -9,7 +9,7 @@ final class ResolvedPolicies: Sendable {
     let redirects: RedirectPolicy
     let tls: ServerTrustPolicy
     let proxy: ProxyPolicy
-    let limits: TaskClocks.Limits
+    let limits: Indirect<TaskClocks.Limits>
     /// True if tasks wait rather than fail when something of this host's is used up.
     let waitsOut: Bool
 
@@ -20,9 +20,9 @@ final class ResolvedPolicies: Sendable {
         self.tls = request.options.tls ?? configuration.tls
         self.proxy = request.options.proxy ?? configuration.proxy
         self.waitsOut = configuration.waitsOut
-        self.limits = TaskClocks.Limits(
-            idle: request.options.idleTimeout, attempt: request.options.attemptTimeout,
-            deadline: request.options.deadline,
-            patience: self.gate.patience)
+        self.limits = Indirect(
+            TaskClocks.Limits(
+                idle: request.options.idleTimeout, attempt: request.options.attemptTimeout,
+                deadline: request.options.deadline, patience: self.gate.patience))
     }
 }
