@@ -8,25 +8,13 @@ package struct FailedConnect: Sendable, Hashable {
     /// Our address; nil if the kernel had chosen none.
     package var local: IPAddress?
     /// The error number (errno(3)); 0 if the try was still waiting for an answer.
-    package var errorNumber: Int32
+    package var errorNumber: Int32 = 0
     /// The ICMP error that refused it, if one did.
     package var refusal: ICMPError?
     /// Whether the kernel refused in the very call that asked for the connection.
-    package var isImmediate: Bool
+    package var isImmediate = false
     /// How often the first packet was repeated.
-    package var retransmits: Int
-
-    package init(
-        address: IPAddress?, local: IPAddress? = nil, errorNumber: Int32 = 0, refusal: ICMPError? = nil,
-        isImmediate: Bool = false, retransmits: Int = 0
-    ) {
-        self.address = address
-        self.local = local
-        self.errorNumber = errorNumber
-        self.refusal = refusal
-        self.isImmediate = isImmediate
-        self.retransmits = retransmits
-    }
+    package var retransmits = 0
 
     /// Whether the address had its time, and nothing came.
     var isSilence: Bool {

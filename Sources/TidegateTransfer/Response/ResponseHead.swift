@@ -12,23 +12,6 @@ package struct ResponseHead: Sendable {
     /// The Content-Length; nil if it is absent, contradicts itself or is no number.
     package let contentLength: Int64?
 
-    init(status: Int, range: RangeOutcome, block: [UInt8], contentLength: Int64?) {
-        self.status = status
-        self.range = range
-        self.block = block
-        self.contentLength = contentLength
-    }
-
-    /// Parses a head as it stands on the wire; nil if its status line is malformed.
-    package init?(block: [UInt8], requesting resume: ResumePoint? = nil) {
-        guard let status = HeaderBlock.status(in: block) else { return nil }
-        self.status = status
-        self.block = block
-        let fields = HeaderBlock(block)
-        self.range = RangeOutcome.evaluate(status: status, fields: fields, resume: resume)
-        self.contentLength = fields.contentLength
-    }
-
     /// The protocol's version as the status line gives it: `1.0`, `1.1` or `2`.
     package var version: String {
         String(decoding: self.block.prefix { $0 != UInt8(ascii: " ") }.dropFirst(5), as: UTF8.self)
@@ -53,5 +36,17 @@ package struct ResponseHead: Sendable {
     package var totalLength: Int64? {
         self.status == 206 || self.status == 416
             ? HeaderBlock(self.block).contentRange?.total : self.contentLength
+    }
+}
+
+extension ResponseHead {
+    /// Parses a head as it stands on the wire; nil if its status line is malformed.
+    package init?(block: [UInt8], requesting resume: ResumePoint? = nil) {
+        guard let status = HeaderBlock.status(in: block) else { return nil }
+        self.status = status
+        self.block = block
+        let fields = HeaderBlock(block)
+        self.range = RangeOutcome.evaluate(status: status, fields: fields, resume: resume)
+        self.contentLength = fields.contentLength
     }
 }
