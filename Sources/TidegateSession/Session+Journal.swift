@@ -169,7 +169,7 @@ extension Session {
         }
         let task = TransferTask(
             id: journaled.id, number: number, request: request, shared: shared, controller: mailbox,
-            journaled: JournalRef(journaled), handlers: handlers)
+            journaled: Indirect(journaled), handlers: handlers)
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
         _ = registry.add(task, isRestored: isRestored)
         mailbox.send(.adopt(task))

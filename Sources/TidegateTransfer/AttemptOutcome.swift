@@ -3,108 +3,68 @@ package import TidegateCore
 
 /// How an attempt ended, with everything that is needed to classify it and to account for it.
 ///
-/// One reference, because it is large and passed on many times.
-package final class AttemptOutcome: Sendable {
+/// It is reported behind one reference, because it is large and passed on many times.
+package struct AttemptOutcome: Sendable {
     /// What libcurl's code, the response and the sink amount to; nil for a usable 2xx response, complete as far as can
     /// be known.
     ///
     /// Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a kept connection that broke
     /// `reset`. Never a decision about trying again.
-    package let failure: TaskFailure?
+    package var failure: TaskFailure?
     /// The `CURLcode` (libcurl-errors(3)); 0 is success, `CURLE_ABORTED_BY_CALLBACK` an end that was not libcurl's.
-    package let curlCode: Int32
+    package var curlCode: Int32 = 0
     /// Whether there was a TCP connection.
-    package let isConnected: Bool
+    package var isConnected = false
     /// The address it led to; nil without a connection.
-    package let connectedTo: IPAddress?
+    package var connectedTo: IPAddress?
     /// Whether the request, or a part of it, may have been sent.
-    package let reachedWire: Bool
+    package var reachedWire = false
     /// How far the attempt came.
-    package let stage: Stage
+    package var stage = Stage.connect
     /// How often the request was started on the wire, libcurl's own repetitions included.
-    package let wireTries: Int
+    package var wireTries = 0
     /// The final response's head; nil if none came whole.
-    package let head: ResponseHead?
+    package var head: ResponseHead?
     /// Whether the body's end was proved: by its length, the last chunk or a response that has no body.
     ///
     /// A good response that merely stopped (closed connection, HTTP/2 without a length) is not.
-    package let isLengthVerified: Bool
+    package var isLengthVerified = false
     /// The body, for the memory sink and good responses.
-    package let body: [UInt8]
+    package var body: [UInt8] = []
     /// The first 64 KiB of the body of a response that was not good.
-    package let diagnosticBody: [UInt8]
+    package var diagnosticBody: [UInt8] = []
     /// The counters at the end.
-    package let progress: AttemptProgress
+    package var progress: AttemptProgress
     /// When the attempt started.
-    package let started: MonotonicTime
+    package var started: MonotonicTime
     /// When it ended.
-    package let ended: MonotonicTime
+    package var ended: MonotonicTime
     /// The phases that were run, by our own timestamps; `resolve` belongs to the resolver and is always nil.
-    package let phases: PhaseDurations
+    package var phases = PhaseDurations()
     /// Connections opened for it; 0 when one was reused.
-    package let connectionsOpened: Int
+    package var connectionsOpened = 0
     /// The connection used; nil without one.
-    package let connection: ConnectionFacts?
+    package var connection: ConnectionFacts?
     /// The try to connect that came furthest, if none became a connection.
-    package let failedConnect: FailedConnect?
+    package var failedConnect: FailedConnect?
     /// The addresses that had their time and did not answer, also if another one did.
-    package let silentAddresses: [IPAddress]
+    package var silentAddresses: [IPAddress] = []
     /// The connection's error number (errno(3)); 0 if there is none.
-    package let osError: Int32
+    package var osError: Int32 = 0
     /// Whether it failed because no descriptor was free.
-    package let lackedDescriptor: Bool
+    package var lackedDescriptor = false
     /// What the handshake showed, also on a connection that another attempt had made; nil if there was none.
-    package let tls: TLSDetails?
+    package var tls: TLSDetails?
     /// The server's certificate, if the request wanted it and one was shown.
-    package let certificate: CertificateSummary?
+    package var certificate: CertificateSummary?
     /// When the certificates end, if the request wanted it and some were shown.
-    package let certificateChain: CertificateChain?
+    package var certificateChain: CertificateChain?
     /// Why the certificate was refused; nil if it was not.
-    package let certificateError: CertificateError?
+    package var certificateError: CertificateError?
     /// Why the handshake failed, if not for the certificate; nil if it did not.
-    package let handshake: HandshakeFailure?
+    package var handshake: HandshakeFailure?
     /// What went wrong, in a clause without a final full stop; empty on success.
-    package let text: String
-
-    package init(
-        failure: TaskFailure? = nil, curlCode: Int32 = 0, isConnected: Bool = false, connectedTo: IPAddress? = nil,
-        reachedWire: Bool = false, stage: Stage = .connect, wireTries: Int = 0, head: ResponseHead? = nil,
-        isLengthVerified: Bool = false, body: [UInt8] = [], diagnosticBody: [UInt8] = [], progress: AttemptProgress,
-        started: MonotonicTime, ended: MonotonicTime, phases: PhaseDurations = PhaseDurations(),
-        connectionsOpened: Int = 0, connection: ConnectionFacts? = nil, failedConnect: FailedConnect? = nil,
-        silentAddresses: [IPAddress] = [], osError: Int32 = 0, lackedDescriptor: Bool = false,
-        tls: TLSDetails? = nil, certificate: CertificateSummary? = nil, certificateChain: CertificateChain? = nil,
-        certificateError: CertificateError? = nil, handshake: HandshakeFailure? = nil,
-        text: String = ""
-    ) {
-        self.failure = failure
-        self.curlCode = curlCode
-        self.isConnected = isConnected
-        self.connectedTo = connectedTo
-        self.reachedWire = reachedWire
-        self.stage = stage
-        self.wireTries = wireTries
-        self.head = head
-        self.isLengthVerified = isLengthVerified
-        self.body = body
-        self.diagnosticBody = diagnosticBody
-        self.progress = progress
-        self.started = started
-        self.ended = ended
-        self.phases = phases
-        self.connectionsOpened = connectionsOpened
-        self.connection = connection
-        self.failedConnect = failedConnect
-        self.silentAddresses = silentAddresses
-        self.osError = osError
-        self.lackedDescriptor = lackedDescriptor
-        self.tls = tls
-        self.certificate = certificate
-        self.certificateChain = certificateChain
-        self.certificateError = certificateError
-        self.handshake = handshake
-        self.text = text
-    }
+    package var text = ""
 
     /// True if the server refused our certificate, or was shown none.
     package var lacksClientCertificate: Bool { self.curlCode == Int32(CURLE_SSL_CLIENTCERT.rawValue) }
@@ -127,6 +87,13 @@ package final class AttemptOutcome: Sendable {
     /// The address whose answer counts: the connected one, or that of the try that came furthest; nil if none was
     /// tried.
     package var peer: IPAddress? { self.connection?.remote ?? self.connectedTo ?? self.failedConnect?.address }
+}
+
+extension AttemptOutcome {
+    /// An outcome with these times, and nothing else known.
+    package init(progress: AttemptProgress, started: MonotonicTime, ended: MonotonicTime) {
+        (self.progress, self.started, self.ended) = (progress, started, ended)
+    }
 }
 
 extension FailureEvidence {

@@ -13,15 +13,15 @@ package enum AttemptReport: Sendable {
     /// the attempt.
     case progress(AttemptProgress)
     /// The attempt is over.
-    case finished(AttemptOutcome)
+    case finished(Indirect<AttemptOutcome>)
 }
 
 /// The connection an attempt uses.
 package struct ConnectionFacts: Sendable, Hashable {
     /// Our address.
-    package var local: IPAddress? = nil
+    package var local: IPAddress?
     /// The server's address, or the proxy's.
-    package var remote: IPAddress? = nil
+    package var remote: IPAddress?
     /// Whether an earlier attempt had made the connection.
     package var isReused: Bool = false
 }
@@ -31,27 +31,20 @@ package struct ConnectionFacts: Sendable, Hashable {
 /// Counts are bytes of this attempt alone.
 package struct AttemptProgress: Sendable, Hashable {
     /// Where the body being received starts: the resume point's offset if the server continues there, else 0.
-    package var offset: Int64
+    package var offset: Int64 = 0
     /// Response body bytes on the wire, before decoding.
-    package var receivedWire: Int64
+    package var receivedWire: Int64 = 0
     /// Response body bytes written to the sink, after decoding.
-    package var received: Int64
+    package var received: Int64 = 0
     /// The whole body on the wire, ``offset`` included; nil while unknown.
     package var expected: Int64?
     /// Request body bytes sent.
-    package var sent: Int64
+    package var sent: Int64 = 0
     /// When the last byte moved, either way; the attempt's start before that.
     package var lastActivity: MonotonicTime
+}
 
-    package init(
-        offset: Int64 = 0, receivedWire: Int64 = 0, received: Int64 = 0, expected: Int64? = nil, sent: Int64 = 0,
-        lastActivity: MonotonicTime
-    ) {
-        self.offset = offset
-        self.receivedWire = receivedWire
-        self.received = received
-        self.expected = expected
-        self.sent = sent
-        self.lastActivity = lastActivity
-    }
+extension AttemptProgress {
+    /// Nothing has moved.
+    package init(lastActivity: MonotonicTime) { self.lastActivity = lastActivity }
 }

@@ -11,121 +11,82 @@ package struct AttemptID: Hashable, Sendable {
 
 /// Everything about one attempt.
 ///
-/// One reference: it is passed on many times and read by every callback, and changed only before.
-@dynamicMemberLookup
+/// It is put behind one reference before it starts: it is passed on many times and read by every callback.
 package struct AttemptRequest: Sendable {
-    private var box: Box
-
-    private final class Box: Sendable {
-        let terms: Terms
-
-        init(_ terms: Terms) { self.terms = terms }
-    }
-
-    package init(
-        id: AttemptID, url: HTTPURL, method: String = "GET", headers: [HTTPField] = [], body: AttemptBody = .none,
-        addresses: [IPAddress] = [], sink: BodySink, resume: ResumePoint? = nil,
-        connectTimeout: Duration = .seconds(10), allowsHTTP2: Bool = false, tls: TLSOptions = .init(),
-        proxy: Proxy? = nil, credentials: Credentials? = nil, userAgent: String? = nil,
-        acceptsCompression: Bool = false, bytesPerSecondLimit: Int64? = nil, awaitsContinue: Bool = true,
-        awaitsDisposition: Bool = false, bodyObserver: (any ChunkSink)? = nil, lastStage: Stage = .body,
-        usesFreshConnection: Bool = false, wantsCertificate: Bool = false, maxBodyBytes: Int64? = nil,
-        wireLog: WireLog? = nil
-    ) {
-        self.box = Box(
-            Terms(
-                id: id, url: url, method: method, headers: headers, body: body, addresses: addresses, sink: sink,
-                resume: resume, connectTimeout: connectTimeout, allowsHTTP2: allowsHTTP2, tls: tls, proxy: proxy,
-                credentials: credentials, userAgent: userAgent, acceptsCompression: acceptsCompression,
-                bytesPerSecondLimit: bytesPerSecondLimit, awaitsContinue: awaitsContinue,
-                awaitsDisposition: awaitsDisposition,
-                bodyObserver: bodyObserver, lastStage: lastStage, usesFreshConnection: usesFreshConnection,
-                wantsCertificate: wantsCertificate, maxBodyBytes: maxBodyBytes, wireLog: wireLog))
-    }
-
-    package subscript<Value>(dynamicMember term: KeyPath<Terms, Value>) -> Value { self.box.terms[keyPath: term] }
-
-    package subscript<Value>(dynamicMember term: WritableKeyPath<Terms, Value>) -> Value {
-        get { self.box.terms[keyPath: term] }
-        set {
-            var terms = self.box.terms
-            terms[keyPath: term] = newValue
-            self.box = Box(terms)
-        }
-    }
-
-    /// What a request is made of.
-    package struct Terms: Sendable {
-        /// The attempt's name in reports.
-        package var id: AttemptID
-        /// What is requested; its host and port say what ``addresses`` belong to.
-        package var url: HTTPURL
-        /// The request method in capitals.
-        package var method: String
-        /// Request fields in order; each takes the place of a field that libcurl would send.
-        package var headers: [HTTPField]
-        /// What is sent.
-        package var body: AttemptBody
-        /// The addresses of the URL's host, tried in order (CURLOPT_RESOLVE); not needed for a literal address.
-        package var addresses: [IPAddress]
-        /// Where a good response's body goes.
-        package var sink: BodySink
-        /// What is held already, for a Range request.
-        package var resume: ResumePoint?
-        /// How long a connection, TLS included, may take.
-        package var connectTimeout: Duration
-        /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
-        package var allowsHTTP2: Bool
-        /// What certificates to trust.
-        package var tls: TLSOptions
-        /// The proxy; nil goes direct whatever the environment says.
-        package var proxy: Proxy?
-        /// User and password for Basic authentication (RFC 7617), sent with the first request.
-        package var credentials: Credentials?
-        /// The User-Agent field; nil sends none.
-        package var userAgent: String?
-        /// Whether the response may be compressed; never with ``resume``.
-        package var acceptsCompression: Bool
-        /// The rate limit in bytes per second, exact for the response and coarse (libcurl's) for the request.
-        package var bytesPerSecondLimit: Int64?
-        /// Whether a large body waits for the server's go-ahead (Expect: 100-continue); a server may refuse that with
-        /// 417 (RFC 9110 section 10.1.1).
-        package var awaitsContinue: Bool
-        /// Whether a good response's body waits for ``TransferEngine/proceed(_:into:)``.
-        package var awaitsDisposition: Bool
-        /// Is shown what goes anywhere but into a file, once and in order.
-        package var bodyObserver: (any ChunkSink)?
-        /// Where to stop: `connect` and `tls` end after the connection or the handshake, and send nothing.
-        package var lastStage: Stage
-        /// Whether a new connection is made for this attempt and closed at its end.
-        package var usesFreshConnection: Bool
-        /// Whether ``AttemptOutcome/certificate`` is wanted.
-        package var wantsCertificate: Bool
-        /// How many bytes the whole body may have, decoded; more of a good response end the attempt with `tooLarge`.
-        package var maxBodyBytes: Int64?
-        /// Is given what libcurl says and the heads as they are on the wire; nil for nothing.
-        package var wireLog: WireLog?
-        /// The largest TCP segment that is accepted (TCP_MAXSEG, tcp(7)); nil for what fits the link.
-        package var segmentSize: Int?
-        /// Whether a body is wanted whatever the status is, but for that of a redirect.
-        package var takesAnyStatus = false
-        /// How the body is encoded, whatever the response says of it; nil to go by that and ``acceptsCompression``.
-        package var bodyCoding: BodyCoding?
-        /// Fields that only a proxy sees, with CONNECT.
-        package var proxyHeaders: [HTTPField] = []
-        /// Whether ``AttemptOutcome/certificateChain`` is wanted.
-        package var wantsCertificateChain = false
-        /// The server that is connected to, with its port, in place of the one that the URL names; nil for that one.
-        ///
-        /// Handshake, certificate and fields are for the URL's. A proxy is asked for this one. Kept connections are not
-        /// told apart by it: with it comes ``usesFreshConnection``.
-        package var connectsTo: Target?
-        /// Where connections leave this host; with ``usesFreshConnection``, for the same reason.
-        package var source = AttemptSource()
-    }
+    /// The attempt's name in reports.
+    package var id: AttemptID
+    /// What is requested; its host and port say what ``addresses`` belong to.
+    package var url: HTTPURL
+    /// The request method in capitals.
+    package var method = "GET"
+    /// Request fields in order; each takes the place of a field that libcurl would send.
+    package var headers: [HTTPField] = []
+    /// What is sent.
+    package var body = AttemptBody.none
+    /// The addresses of the URL's host, tried in order (CURLOPT_RESOLVE); not needed for a literal address.
+    package var addresses: [IPAddress] = []
+    /// Where a good response's body goes.
+    package var sink: BodySink
+    /// What is held already, for a Range request.
+    package var resume: ResumePoint?
+    /// How long a connection, TLS included, may take.
+    package var connectTimeout = Duration.seconds(10)
+    /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
+    package var allowsHTTP2 = false
+    /// What certificates to trust.
+    package var tls = TLSOptions()
+    /// The proxy; nil goes direct whatever the environment says.
+    package var proxy: Proxy?
+    /// User and password for Basic authentication (RFC 7617), sent with the first request.
+    package var credentials: Credentials?
+    /// The User-Agent field; nil sends none.
+    package var userAgent: String?
+    /// Whether the response may be compressed; never with ``resume``.
+    package var acceptsCompression = false
+    /// The rate limit in bytes per second, exact for the response and coarse (libcurl's) for the request.
+    package var bytesPerSecondLimit: Int64?
+    /// Whether a large body waits for the server's go-ahead (Expect: 100-continue); a server may refuse that with
+    /// 417 (RFC 9110 section 10.1.1).
+    package var awaitsContinue = true
+    /// Whether a good response's body waits for ``TransferEngine/proceed(_:into:)``.
+    package var awaitsDisposition = false
+    /// Is shown what goes anywhere but into a file, once and in order.
+    package var bodyObserver: (any ChunkSink)?
+    /// Where to stop: `connect` and `tls` end after the connection or the handshake, and send nothing.
+    package var lastStage = Stage.body
+    /// Whether a new connection is made for this attempt and closed at its end.
+    package var usesFreshConnection = false
+    /// Whether ``AttemptOutcome/certificate`` is wanted.
+    package var wantsCertificate = false
+    /// How many bytes the whole body may have, decoded; more of a good response end the attempt with `tooLarge`.
+    package var maxBodyBytes: Int64?
+    /// Is given what libcurl says and the heads as they are on the wire; nil for nothing.
+    package var wireLog: WireLog?
+    /// The largest TCP segment that is accepted (TCP_MAXSEG, tcp(7)); nil for what fits the link.
+    package var segmentSize: Int?
+    /// Whether a body is wanted whatever the status is, but for that of a redirect.
+    package var takesAnyStatus = false
+    /// How the body is encoded, whatever the response says of it; nil to go by that and ``acceptsCompression``.
+    package var bodyCoding: BodyCoding?
+    /// Fields that only a proxy sees, with CONNECT.
+    package var proxyHeaders: [HTTPField] = []
+    /// Whether ``AttemptOutcome/certificateChain`` is wanted.
+    package var wantsCertificateChain = false
+    /// The server that is connected to, with its port, in place of the one that the URL names; nil for that one.
+    ///
+    /// Handshake, certificate and fields are for the URL's. A proxy is asked for this one. Kept connections are not
+    /// told apart by it: with it comes ``usesFreshConnection``.
+    package var connectsTo: Target?
+    /// Where connections leave this host; with ``usesFreshConnection``, for the same reason.
+    package var source = AttemptSource()
 }
 
 extension AttemptRequest {
+    /// A GET of all of it.
+    package init(id: AttemptID, url: HTTPURL, sink: BodySink) {
+        (self.id, self.url, self.sink) = (id, url, sink)
+    }
+
     /// How many milliseconds one of several addresses of a family has to answer; nil for as long as there is time.
     ///
     /// libcurl gives each address half of what is left, and the last of many next to nothing. The last one has a double

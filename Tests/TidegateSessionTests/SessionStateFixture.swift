@@ -64,7 +64,7 @@ final class SessionStateFixture {
         let task = TransferTask(
             id: accepted?.id ?? self.dependencies.random.taskID(at: wall), number: number, request: request,
             shared: PublishedTaskState(url: request.url, created: wall), controller: Hands(),
-            journaled: accepted.map(JournalRef.init))
+            journaled: accepted.map { Indirect($0) })
         _ = self.dependencies.registry.add(task)
         self.tasks.append(task)
     }
@@ -111,7 +111,8 @@ final class SessionStateFixture {
             "end \(task.number) (\(result.outcome.rawValue)\(end.isPreserved ? ", preserved" : ""))"
                 + (end.dependents.isEmpty ? "" : " releases \(end.dependents)")
         case .launch(let request):
-            "launch \(request.id.shown) \(request.method) \(request.url.text)\(request.resume.map { " from \($0.offset)" } ?? "")"
+            "launch \(request.value.id.shown) \(request.value.method) \(request.value.url.text)"
+                + (request.value.resume.map { " from \($0.offset)" } ?? "")
         case .discard(let id): "discard \(id.shown)"
         case .pause(let id): "pause \(id.shown)"
         case .unpause(let id): "unpause \(id.shown)"

@@ -146,13 +146,13 @@ struct SessionStateTests {
             let head = try #require(ResponseHead(block: Array(block.utf8)))
             return fixture.handle(.attempt(.of(1, number), .head(head)))
         case .answered(let number, let block):
-            return fixture.handle(.attempt(.of(1, number), .finished(try Self.outcome(block))))
+            return fixture.handle(.attempt(.of(1, number), .finished(Indirect(try Self.outcome(block)))))
         case .failed(let number, let failure, let isOnWire):
             let now = MonotonicTime(nanoseconds: 1_000_000_000)
-            let outcome = AttemptOutcome(
-                failure: failure, isConnected: isOnWire, reachedWire: isOnWire, progress: .init(lastActivity: now),
-                started: now, ended: now, text: "it broke")
-            return fixture.handle(.attempt(.of(1, number), .finished(outcome)))
+            var outcome = AttemptOutcome(progress: .init(lastActivity: now), started: now, ended: now)
+            (outcome.failure, outcome.text) = (failure, "it broke")
+            (outcome.isConnected, outcome.reachedWire) = (isOnWire, isOnWire)
+            return fixture.handle(.attempt(.of(1, number), .finished(Indirect(outcome))))
         case .notStarted(let number): return fixture.handle(.notStarted(.of(1, number), "refused"))
         case .notPaused(let number): return fixture.handle(.notPaused(.of(1, number)))
         case .resolved(let lookup, let result):
@@ -176,9 +176,11 @@ struct SessionStateTests {
     private static func outcome(_ block: String) throws -> AttemptOutcome {
         let now = MonotonicTime(nanoseconds: 1_000_000_000)
         let head = try #require(ResponseHead(block: Array(block.utf8)))
-        return AttemptOutcome(
-            failure: (200..<300).contains(head.status) ? nil : .httpStatus, isConnected: true, reachedWire: true,
-            head: head, isLengthVerified: true, progress: .init(lastActivity: now), started: now, ended: now)
+        var outcome = AttemptOutcome(progress: .init(lastActivity: now), started: now, ended: now)
+        outcome.failure = (200..<300).contains(head.status) ? nil : .httpStatus
+        (outcome.isConnected, outcome.reachedWire, outcome.isLengthVerified) = (true, true, true)
+        outcome.head = head
+        return outcome
     }
 
     // MARK: - The way to an attempt

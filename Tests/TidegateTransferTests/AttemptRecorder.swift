@@ -35,7 +35,7 @@ final class AttemptRecorder: Sendable {
 
         func attempt(_ id: AttemptID, reported report: AttemptReport) {
             self.log.reports.withLock { $0.append((id, report)) }
-            if case .finished(let outcome) = report { self.log.finished.withLock { $0[id] = outcome } }
+            if case .finished(let outcome) = report { self.log.finished.withLock { $0[id] = outcome.value } }
             self.reaction(id, report, self.engine)
         }
 
@@ -69,7 +69,7 @@ final class AttemptRecorder: Sendable {
         let log = self.log
         self.perform { engine in
             do throws(CurlError) {
-                try engine.start(request)
+                try engine.start(Indirect(request))
             } catch {
                 log.refused.withLock { $0[request.id] = error }
             }

@@ -55,7 +55,7 @@ struct ConnectionTests {
         request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
         if !isDiscarded { request.body = .file(FileLocation("/nonexistent/tide"), length: 1) }
         recorder.perform { [request] engine in
-            try? engine.start(request)
+            try? engine.start(Indirect(request))
             if isDiscarded { engine.discard(request.id) }
         }
         if !isDiscarded { #expect(try recorder.outcome(of: AttemptID(1)).failure == .fileError) }

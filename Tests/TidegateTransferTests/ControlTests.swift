@@ -178,7 +178,7 @@ struct ControlTests {
         let url = server.url()
         #expect(try recorder.run(AttemptRequest(1, url)).progress.receivedWire == 5)
         let progress = try recorder.ask { engine in
-            try? engine.start(AttemptRequest(2, url))
+            try? engine.start(Indirect(AttemptRequest(2, url)))
             return engine.progress(of: AttemptID(2))
         }
         #expect(progress?.receivedWire == 0)

@@ -123,7 +123,7 @@ struct IdleConnectionTests {
             recorder.perform { engine in
                 isHeld.open()
                 while !self.isReadable(idle) { Latch.yieldThread() }
-                try? engine.start(request)
+                try? engine.start(Indirect(request))
             }
             isHeld.wait()
             latch.open()

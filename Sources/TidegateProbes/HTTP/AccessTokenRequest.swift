@@ -100,11 +100,16 @@ struct AccessTokenRequest: Sendable {
             parameters["client_secret"] = secret
         }
         var request = AttemptRequest(
-            id: AttemptID(rawValue: 0), url: self.url, method: "POST", headers: headers,
-            body: .bytes(Array(try Self.form(parameters).utf8)), addresses: addresses,
-            sink: .memory(limit: Self.maxBytes), connectTimeout: .seconds(3600),
-            tls: try self.options.tls.transferOptions(showsCertificate: true), proxy: proxy,
-            userAgent: "Tidegate/\(self.context.environment.version)", usesFreshConnection: true)
+            id: AttemptID(rawValue: 0), url: self.url, sink: .memory(limit: Self.maxBytes))
+        request.method = "POST"
+        request.headers = headers
+        request.body = .bytes(Array(try Self.form(parameters).utf8))
+        request.addresses = addresses
+        request.connectTimeout = .seconds(3600)
+        request.tls = try self.options.tls.transferOptions(showsCertificate: true)
+        request.proxy = proxy
+        request.userAgent = "Tidegate/\(self.context.environment.version)"
+        request.usesFreshConnection = true
         request.takesAnyStatus = true
         request.source = AttemptSource(self.source)
         if let name = self.options.tls.serverName { try request.expect(server: name) }

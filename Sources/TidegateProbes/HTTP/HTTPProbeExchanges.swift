@@ -208,18 +208,21 @@ struct HTTPProbeExchanges {
     private func request(_ hop: Hop, _ destination: Destination) throws(TextError) -> AttemptRequest {
         let options = self.probe.options
         let headers = try self.headers(of: hop)
-        var request = AttemptRequest(
-            id: AttemptID(rawValue: 0), url: hop.url, method: hop.method,
-            headers: headers.filter { $0.name != .userAgent },
-            body: hop.keepsBody ? self.body : .none, addresses: destination.addresses,
-            sink: .discard,
-            // The probe's own limit ends it.
-            connectTimeout: .seconds(3600), allowsHTTP2: options.allowsHTTP2,
-            tls: try options.tls.transferOptions(showsCertificate: hop.keepsCredentials), proxy: destination.proxy,
-            credentials: hop.keepsCredentials ? hop.url.credentials : nil,
-            userAgent: headers.first(named: .userAgent) ?? "Tidegate/\(self.probe.environment.version)",
-            acceptsCompression: options.coding == .br, usesFreshConnection: true,
-            maxBodyBytes: options.maxBodyBytes.map(Int64.init))
+        var request = AttemptRequest(id: AttemptID(rawValue: 0), url: hop.url, sink: .discard)
+        request.method = hop.method
+        request.headers = headers.filter { $0.name != .userAgent }
+        if hop.keepsBody { request.body = self.body }
+        request.addresses = destination.addresses
+        // The probe's own limit ends it.
+        request.connectTimeout = .seconds(3600)
+        request.allowsHTTP2 = options.allowsHTTP2
+        request.tls = try options.tls.transferOptions(showsCertificate: hop.keepsCredentials)
+        request.proxy = destination.proxy
+        request.credentials = hop.keepsCredentials ? hop.url.credentials : nil
+        request.userAgent = headers.first(named: .userAgent) ?? "Tidegate/\(self.probe.environment.version)"
+        request.acceptsCompression = options.coding == .br
+        request.usesFreshConnection = true
+        request.maxBodyBytes = options.maxBodyBytes.map(Int64.init)
         request.takesAnyStatus = true
         request.bodyCoding = options.coding
         request.proxyHeaders = try options.proxyHeaders.map { header throws(TextError) in try header.field() }

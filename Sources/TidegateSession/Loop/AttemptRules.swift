@@ -193,11 +193,11 @@ enum AttemptRules {
     }
 
     /// The engine has ended the attempt.
-    static func finished(_ outcome: AttemptOutcome, _ record: TaskRecord, in session: inout SessionState) {
+    static func finished(_ outcome: Indirect<AttemptOutcome>, _ record: TaskRecord, in session: inout SessionState) {
         guard let live = record.live, !self.waitsForHook(outcome, record, live, in: session) else { return }
-        live.progress = outcome.progress
-        live.head = outcome.head ?? live.head
-        live.contact = outcome.connection ?? live.contact
+        live.progress = outcome.value.progress
+        live.head = outcome.value.head ?? live.head
+        live.contact = outcome.value.connection ?? live.contact
         var end = AttemptEnd(live, outcome)
         session.revalidator.take(&end, record)
         AnswerRules.attemptDidFinish(record, self.closeAccounts(end, record, in: &session), in: &session)
@@ -205,9 +205,11 @@ enum AttemptRules {
 
     // An attempt's end waits for the answer of a hook that is asked about it.
     private static func waitsForHook(
-        _ outcome: AttemptOutcome, _ record: TaskRecord, _ live: LiveAttempt, in session: borrowing SessionState
+        _ outcome: Indirect<AttemptOutcome>, _ record: TaskRecord, _ live: LiveAttempt,
+        in session: borrowing SessionState
     ) -> Bool {
-        guard live.hook == .asked, outcome.failure == nil, case .disposition(let id, _)? = record.delegate?.question
+        guard live.hook == .asked, outcome.value.failure == nil,
+            case .disposition(let id, _)? = record.delegate?.question
         else { return false }
         record.delegate?.question = .disposition(id, end: outcome)
         return true

@@ -50,7 +50,7 @@ enum HookRules {
 
     // What becomes of a response whose head is here.
     private static func decided(
-        _ decision: ResponseDisposition, _ record: TaskRecord, _ live: LiveAttempt, _ end: AttemptOutcome?,
+        _ decision: ResponseDisposition, _ record: TaskRecord, _ live: LiveAttempt, _ end: Indirect<AttemptOutcome>?,
         in session: inout SessionState
     ) {
         live.hook = .none

@@ -38,7 +38,7 @@ enum SessionEffect {
 
     // MARK: The engine
 
-    case launch(AttemptRequest)
+    case launch(Indirect<AttemptRequest>)
     case discard(AttemptID)
     case pause(AttemptID)
     case unpause(AttemptID)

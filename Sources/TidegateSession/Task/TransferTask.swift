@@ -14,7 +14,7 @@ public final class TransferTask: Sendable {
     let number: UInt64
     let shared: PublishedTaskState
     /// The journal's entry; nil for a task that dies with its process.
-    let journaled: JournalRef?
+    let journaled: Indirect<JournaledTask>?
     /// The trace that the task is part of; nil for none.
     let trace: TraceID?
     /// Its own hooks, observers and completion handler; nil for most.
@@ -23,7 +23,7 @@ public final class TransferTask: Sendable {
 
     init(
         id: TaskID, number: UInt64, request: TaskRequest, shared: PublishedTaskState,
-        controller: any TaskController, journaled: JournalRef? = nil, handlers: TaskHandlers? = nil
+        controller: any TaskController, journaled: Indirect<JournaledTask>? = nil, handlers: TaskHandlers? = nil
     ) {
         self.id = id
         self.number = number
@@ -73,7 +73,7 @@ public final class TransferTask: Sendable {
     public var info: TaskInfo { self.info(showing: self.shared.snapshot) }
 
     /// Whether its user gave it a name or a key.
-    package var isNamed: Bool { self.request.options.name != nil || self.journaled?.task.description.key != nil }
+    package var isNamed: Bool { self.request.options.name != nil || self.journaled?.value.description.key != nil }
 
     /// What the task is doing now.
     public var state: TaskState { self.shared.snapshot.state }
@@ -122,7 +122,7 @@ public final class TransferTask: Sendable {
         let result = self.shared.result
         let failed = result?.outcome == .failure ? result : nil
         return TaskInfo(
-            id: self.id, name: self.request.options.name, key: self.journaled?.task.description.key,
+            id: self.id, name: self.request.options.name, key: self.journaled?.value.description.key,
             kind: self.request.kind,
             method: self.request.method, url: self.shared.url, state: snapshot.state, progress: snapshot.progress,
             created: self.shared.created,

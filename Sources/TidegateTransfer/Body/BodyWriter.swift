@@ -39,23 +39,30 @@ struct BodyWriter {
         case .reject(let failure): return self.collect(bytes, failure)
         }
         switch sink {
-        case .memory(let limit): return self.append(bytes, limit, observer)
+        case .memory(let limit):
+            guard self.body.count + bytes.count <= limit else {
+                return .failed(.tooLarge, "the body is larger than the \(limit) bytes allowed")
+            }
+            self.body.append(contentsOf: bytes)
         case .file(let file): return self.write(bytes, to: file)
         case .descriptor(let descriptor): return self.write(bytes, toPipe: descriptor, observer)
-        case .chunks(let chunks): return self.pass(bytes, to: chunks, observer)
-        case .discard:
-            observer?.write(Array(bytes))
-            self.received += Int64(bytes.count)
-            return .written
+        case .chunks(let chunks):
+            guard !bytes.isEmpty else { return .written }
+            guard chunks.hasRoom() else { return .blocked }
+            chunks.write(Array(bytes))
+        case .discard: break
         }
+        observer?.write(Array(bytes))
+        self.received += Int64(bytes.count)
+        return .written
     }
 
     /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
     ///
     /// What is decoded has another length than what comes.
-    mutating func start(_ head: ResponseHeadParser, of request: AttemptRequest, isDecoded: Bool) -> Step? {
-        let length = isDecoded || request.method == "HEAD" ? nil : head.contentLength
-        switch request.sink {
+    mutating func start(_ head: ResponseHeadParser, of request: Indirect<AttemptRequest>, isDecoded: Bool) -> Step? {
+        let length = isDecoded || request.value.method == "HEAD" ? nil : head.contentLength
+        switch request.value.sink {
         case .memory(let limit):
             if let length {
                 guard length <= Int64(limit) else {
@@ -64,7 +71,7 @@ struct BodyWriter {
                 self.body.reserveCapacity(min(Int(length), 1024 * 1024))
             }
         case .file(let file):
-            self.position = head.range == .append ? request.resume?.offset ?? 0 : 0
+            self.position = head.range == .append ? request.value.resume?.offset ?? 0 : 0
             if head.range == .restartFromZero {
                 do throws(FileError) { try file.truncate(to: 0) } catch {
                     return .failed(error.failure, error.description)
@@ -76,7 +83,7 @@ struct BodyWriter {
             }
         case .descriptor, .chunks:
             // What has been written to a pipe cannot be taken back.
-            guard head.range == .restartFromZero, let resume = request.resume, resume.offset > 0 else { break }
+            guard head.range == .restartFromZero, let resume = request.value.resume, resume.offset > 0 else { break }
             return .failed(
                 .rangeMismatch, "the body changed on the server after \(resume.offset) bytes had been delivered")
         case .discard: break
@@ -90,18 +97,6 @@ struct BodyWriter {
     }
 
     mutating func clear() { self = BodyWriter() }
-
-    private mutating func append(
-        _ bytes: UnsafeRawBufferPointer, _ limit: Int, _ observer: (any ChunkSink)?
-    ) -> Step {
-        guard self.body.count + bytes.count <= limit else {
-            return .failed(.tooLarge, "the body is larger than the \(limit) bytes allowed")
-        }
-        observer?.write(Array(bytes))
-        self.body.append(contentsOf: bytes)
-        self.received += Int64(bytes.count)
-        return .written
-    }
 
     private mutating func write(_ bytes: UnsafeRawBufferPointer, to file: DownloadFile) -> Step {
         do throws(FileError) { try file.write(bytes, at: self.position) } catch {
@@ -141,18 +136,6 @@ struct BodyWriter {
 
     private func name(of descriptor: Int32) -> String {
         descriptor == STDOUT_FILENO ? "standard output" : "descriptor \(descriptor)"
-    }
-
-    private mutating func pass(
-        _ bytes: UnsafeRawBufferPointer, to sink: any ChunkSink, _ observer: (any ChunkSink)?
-    ) -> Step {
-        guard !bytes.isEmpty else { return .written }
-        guard sink.hasRoom() else { return .blocked }
-        let chunk = Array(bytes)
-        observer?.write(chunk)
-        sink.write(chunk)
-        self.received += Int64(bytes.count)
-        return .written
     }
 
     private mutating func collect(_ bytes: UnsafeRawBufferPointer, _ failure: TaskFailure) -> Step {

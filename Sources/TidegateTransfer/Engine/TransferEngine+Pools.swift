@@ -21,7 +21,7 @@ extension TransferEngine {
             self.guarding(pool) { () throws(CurlError) in try pool.remove(transfer) }
             for descriptor in pool.callbacks.sockets.forget(transfer) { pool.callbacks.abandoned(descriptor) }
         }
-        if case .descriptor(let descriptor)? = transfer.request?.sink, transfer.pause.contains(.sink) {
+        if case .descriptor(let descriptor)? = transfer.request?.value.sink, transfer.pause.contains(.sink) {
             self.blocked.drop(transfer.number, from: descriptor, on: self.loop)
         }
         self.transfers.release(transfer, of: id)

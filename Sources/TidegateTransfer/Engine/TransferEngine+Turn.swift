@@ -75,7 +75,7 @@ extension TransferEngine {
     /// Drops everything; nothing is reported.
     func shutDown() {
         for transfer in self.transfers.busy {
-            if let id = transfer.request?.id { self.remove(transfer, id) }
+            if let id = transfer.request?.value.id { self.remove(transfer, id) }
         }
         self.beginPool()
     }
@@ -125,19 +125,19 @@ extension TransferEngine {
 
     /// Reports to the client what a transfer has noted; the attempt's id if it is still running afterwards.
     private func report(_ transfer: CurlTransfer, to client: some TransferClient) -> AttemptID? {
-        guard let id = transfer.request?.id else { return nil }
+        guard let id = transfer.request?.value.id else { return nil }
         let kinds = transfer.reports.take()
         guard !kinds.isEmpty else { return id }
         if kinds.contains(.wire) {
             if let lease = transfer.options.takeLease() { transfer.pool?.confirm(lease) }
             if let facts = transfer.connection.facts() {
                 client.attempt(id, reported: .wireReached(facts))
-                guard transfer.request?.id == id else { return nil }
+                guard transfer.request?.value.id == id else { return nil }
             }
         }
         if kinds.contains(.head), let head = transfer.response.head.value {
             client.attempt(id, reported: .head(head))
-            guard transfer.request?.id == id else { return nil }
+            guard transfer.request?.value.id == id else { return nil }
         }
         if kinds.contains(.tryFailed) { transfer.tryNextAddress() }
         if kinds.contains(.blocked) { self.waitForSink(of: transfer) }
@@ -148,7 +148,7 @@ extension TransferEngine {
         if kinds.contains(.moved) { transfer.timestamps.lastActivity = self.loop.now }
         if !kinds.isDisjoint(with: [.moved, .progressDue]), let progress = self.newProgress(of: transfer) {
             client.attempt(id, reported: .progress(progress))
-            guard transfer.request?.id == id else { return nil }
+            guard transfer.request?.value.id == id else { return nil }
         }
         guard kinds.contains(.aborted) else { return id }
         self.finish(transfer, id, CURLE_ABORTED_BY_CALLBACK, client)
@@ -169,7 +169,7 @@ extension TransferEngine {
     }
 
     private func waitForSink(of transfer: CurlTransfer) {
-        guard case .descriptor(let descriptor)? = transfer.request?.sink else { return }
+        guard case .descriptor(let descriptor)? = transfer.request?.value.sink else { return }
         do throws(LoopError) {
             try self.blocked.add(descriptor, transfer: transfer.number, on: self.loop)
         } catch {

@@ -45,15 +45,15 @@ package final class TransferEngine {
     ///
     /// - Throws: if libcurl refuses the request (a bad URL, a TLS option it was not built with) or the attempt is
     ///   running already; nothing was started then and nothing will be reported.
-    package func start(_ request: AttemptRequest) throws(CurlError) {
+    package func start(_ request: Indirect<AttemptRequest>) throws(CurlError) {
         let pool = try self.currentPool()
-        let transfer = try self.transfers.take(for: request.id, queue: self.queue, clock: self.loop.clock)
+        let transfer = try self.transfers.take(for: request.value.id, queue: self.queue, clock: self.loop.clock)
         do throws(CurlError) {
             transfer.begin(request)
             try transfer.options.configure(transfer, request, pool, at: self.loop.now)
             if transfer.openFiles(request) { try pool.add(transfer) }
         } catch {
-            self.transfers.release(transfer, of: request.id)
+            self.transfers.release(transfer, of: request.value.id)
             throw error
         }
     }

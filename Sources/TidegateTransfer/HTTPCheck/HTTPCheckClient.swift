@@ -12,7 +12,7 @@ final class HTTPCheckClient: TransferClient {
     }
 
     struct Work: Sendable {
-        let request: AttemptRequest
+        let request: Indirect<AttemptRequest>
         let limit: Duration
         /// What is kept of the body, after which the attempt ends; nil to read all of it.
         let body: BodyPrefix?
@@ -52,8 +52,8 @@ final class HTTPCheckClient: TransferClient {
         } catch {
             return work.completion(HTTPCheckOutcome(text: error.text))
         }
-        let timer = self.engine.schedule(after: work.limit, token: work.request.id.rawValue)
-        self.checks[work.request.id] = Check(work: work, timer: timer)
+        let timer = self.engine.schedule(after: work.limit, token: work.request.value.id.rawValue)
+        self.checks[work.request.value.id] = Check(work: work, timer: timer)
     }
 
     func attempt(_ id: AttemptID, reported report: AttemptReport) {
@@ -63,7 +63,7 @@ final class HTTPCheckClient: TransferClient {
         case .head:
             self.checks[id]?.hasHead = true
             self.endIfEnough(id)
-        case .finished(let outcome): self.finish(id, outcome)
+        case .finished(let outcome): self.finish(id, outcome.value)
         }
     }
 

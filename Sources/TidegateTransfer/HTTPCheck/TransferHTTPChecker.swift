@@ -4,7 +4,9 @@ package import TidegateCore
 ///
 /// Its thread, `tg-check`, starts with the first check and ends with the last copy of the checker.
 package struct TransferHTTPChecker: HTTPChecker {
-    private let thread: HTTPCheckThread
+    private let client: AttemptClient
+    private let caFile: String?
+    private let userAgent: String
 
     /// A checker; `caFile` is a PEM file of authorities that replaces the system's.
     ///
@@ -14,11 +16,12 @@ package struct TransferHTTPChecker: HTTPChecker {
         caFile: String? = nil, userAgent: String = "tidegate", own: OwnSockets? = nil,
         onThreadStart: @escaping @Sendable () -> Void = {}
     ) {
-        self.thread = HTTPCheckThread(caFile: caFile, userAgent: userAgent, own: own, onThreadStart: onThreadStart)
+        self.client = AttemptClient(name: "tg-check", own: own, onThreadStart: onThreadStart)
+        (self.caFile, self.userAgent) = (caFile, userAgent)
     }
 
     /// Whether its thread has been in one turn for longer than 10 s.
-    package var isStalled: Bool { self.thread.isStalled }
+    package var isStalled: Bool { self.client.isStalled }
 
     /// Checks once; returns at once when the Swift task is cancelled.
     ///
@@ -27,7 +30,7 @@ package struct TransferHTTPChecker: HTTPChecker {
     package func check(
         _ request: HTTPCheck.Request, onWire: @escaping @Sendable () -> Void
     ) async -> HTTPCheck.Result {
-        let outcome = await self.thread.run(request, onWire: onWire)
+        let outcome = await self.run(request, onWire: onWire)
         var result = HTTPCheck.Result(outcome, of: request)
         guard let problem = outcome.attempt?.certificateError else { return result }
         if result.certificate == nil { result.certificate = await self.readCertificate(request, after: outcome) }
@@ -43,6 +46,26 @@ package struct TransferHTTPChecker: HTTPChecker {
         var second = request
         second.lastStage = .tls
         second.limit = left
-        return await self.thread.run(second, isInsecure: true).attempt?.certificate
+        return await self.run(second, isInsecure: true).attempt?.certificate
+    }
+
+    private func run(
+        _ check: HTTPCheck.Request, isInsecure: Bool = false, onWire: @escaping @Sendable () -> Void = {}
+    ) async -> HTTPCheckOutcome {
+        let body = BodyPrefix(limit: max(0, check.bodyLimit))
+        var request = AttemptRequest(id: AttemptID(rawValue: 0), url: check.url, sink: .chunks(body))
+        request.method = check.method
+        request.addresses = [check.address]
+        request.connectTimeout = min(check.connectLimit ?? check.limit, check.limit)
+        request.tls = TLSOptions(caFile: self.caFile, isInsecure: isInsecure)
+        request.proxy = check.proxy
+        request.userAgent = self.userAgent
+        request.lastStage = check.lastStage
+        request.usesFreshConnection = true
+        request.wantsCertificate = true
+        request.segmentSize = check.segmentSize
+        // libcurl's own connect timeout fires first, and explains more.
+        return await self.client.outcome(
+            of: request, within: check.limit + .milliseconds(20), body: body, onWire: onWire)
     }
 }

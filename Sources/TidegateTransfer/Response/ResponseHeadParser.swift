@@ -69,16 +69,17 @@ struct ResponseHeadParser {
     }
 
     /// Evaluates a complete head by what was requested; to be called once.
-    mutating func evaluate(_ request: AttemptRequest) {
+    mutating func evaluate(_ request: Indirect<AttemptRequest>) {
         let fields = self.block
         self.contentLength = fields.contentLength
         self.announcedLength =
             self.contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
         self.range =
-            request.takesAnyStatus && !self.isRedirect
+            request.value.takesAnyStatus && !self.isRedirect
             ? .append
             : RangeOutcome.evaluate(
-                status: self.status, fields: fields, resume: request.resume, requestsPart: request.requestsPart)
+                status: self.status, fields: fields, resume: request.value.resume,
+                requestsPart: request.value.requestsPart)
         // A copy of the right size: the buffer here stays for the next head.
         self.value = ResponseHead(
             status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: self.contentLength)

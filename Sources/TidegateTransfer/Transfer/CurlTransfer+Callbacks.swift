@@ -47,7 +47,7 @@ func logWire(
     }
     guard let context else { return 0 }
     return withObject(CurlTransfer.self, at: context) { transfer in
-        transfer.request?.wireLog?.add(kind, UnsafeRawBufferPointer(start: bytes, count: size))
+        transfer.request?.value.wireLog?.add(kind, UnsafeRawBufferPointer(start: bytes, count: size))
         return 0
     }
 }
@@ -55,7 +55,7 @@ func logWire(
 func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
     return withObject(CurlTransfer.self, at: context) {
-        $0.upload.seek(to: Int64(offset), in: $0.request?.body) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+        $0.upload.seek(to: Int64(offset), in: $0.request?.value.body) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     }
 }
 
@@ -120,10 +120,10 @@ extension CurlTransfer {
         case .append, .restartFromZero: break
         case .alreadyComplete, .reject: return true
         }
-        if request.awaitsDisposition {
+        if request.value.awaitsDisposition {
             self.pause.insert(.disposition)
             // The destination, and so the limit of the length, is not known yet.
-            if case .memory = request.sink { return true }
+            if case .memory = request.value.sink { return true }
         }
         guard case .failed(let failure, let text)? = self.response.openSink(request) else { return true }
         self.abort(failure, text)
@@ -135,7 +135,7 @@ extension CurlTransfer {
         // Without a socket: libcurl makes gigabytes of a few kilobytes of Brotli in a single call.
         if self.pool?.callbacks.isCallEnded == true { return 0 }
         if self.pause.contains(.disposition) { return Int(CURL_WRITEFUNC_PAUSE) }
-        if request.bytesPerSecondLimit != nil, self.throttle(at: self.timestamps.clock.monotonic()) != nil {
+        if request.value.bytesPerSecondLimit != nil, self.throttle(at: self.timestamps.clock.monotonic()) != nil {
             self.pause.insert(.rate)
             self.note(.throttled)
             return Int(CURL_WRITEFUNC_PAUSE)
@@ -159,7 +159,7 @@ extension CurlTransfer {
     }
 
     fileprivate func readBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        guard let body = self.request?.body else { return Int(CURL_READFUNC_ABORT) }
+        guard let body = self.request?.value.body else { return Int(CURL_READFUNC_ABORT) }
         switch self.upload.read(into: buffer, from: body) {
         case .bytes(let count):
             self.timestamps.bodyRead = self.timestamps.clock.monotonic()
@@ -196,8 +196,9 @@ extension CurlTransfer {
 
     // Bytes that came before a request are never its response, and of an idle connection libcurl 7.88 notices only the
     // end. With TLS they may be session tickets, so those connections are left to libcurl.
-    private func isSilent(_ request: AttemptRequest, _ localPort: Int32) -> Bool {
-        guard !self.connection.hasOpened, !request.usesTLS, request.proxy?.scheme != .https, let pool = self.pool
+    private func isSilent(_ request: Indirect<AttemptRequest>, _ localPort: Int32) -> Bool {
+        guard !self.connection.hasOpened, !request.value.usesTLS, request.value.proxy?.scheme != .https,
+            let pool = self.pool
         else { return true }
         guard let descriptor = pool.callbacks.ports.socket(at: UInt16(truncatingIfNeeded: localPort)) else {
             return false
@@ -212,17 +213,17 @@ extension CurlTransfer {
             if DescriptorShortage.isReason(errno) { self.connection.lackedDescriptor = true }
             return -1
         }
-        if let source = self.request?.source, case let code = source.apply(to: descriptor), code != 0 {
+        if let source = self.request?.value.source, case let code = source.apply(to: descriptor), code != 0 {
             // libcurl goes on to the next address.
             close(descriptor)
             self.connection.noteFailure(FailedConnect(address: peer, errorNumber: code, isImmediate: true))
             return -1
         }
-        let share = self.request?.connectShare(of: peer)
+        let share = self.request?.value.connectShare(of: peer)
         var timeout = share ?? CurlLimits.userTimeout
         // Without it the kernel's own, longer timeout holds: slower, not wrong.
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
-        if var size = self.request?.segmentSize.map({ Int32(clamping: $0) }) {
+        if var size = self.request?.value.segmentSize.map({ Int32(clamping: $0) }) {
             _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &size, socklen_t(4))
         }
         self.connection.noteOpened()
@@ -232,8 +233,8 @@ extension CurlTransfer {
         callbacks.sockets.opened(
             descriptor,
             ConnectAttempt(
-                observer: self, attempt: request.id, address: peer,
-                deadline: self.timestamps.started + request.connectTimeout, cookie: tg_socket_cookie(descriptor),
+                observer: self, attempt: request.value.id, address: peer,
+                deadline: self.timestamps.started + request.value.connectTimeout, cookie: tg_socket_cookie(descriptor),
                 hasShare: share != nil))
         return descriptor
     }

@@ -12,7 +12,7 @@ final class CurlTransfer {
     var options: TransferOptions
 
     /// The attempt; nil while the transfer is free.
-    var request: AttemptRequest?
+    var request: Indirect<AttemptRequest>?
     /// The connections it was added to; nil before and afterwards.
     var pool: ConnectionPool?
 
@@ -35,7 +35,7 @@ final class CurlTransfer {
     }
 
     /// Takes an attempt.
-    func begin(_ request: AttemptRequest) {
+    func begin(_ request: Indirect<AttemptRequest>) {
         self.request = request
         self.timestamps.begin()
         self.reports.lastProgress = self.timestamps.started
@@ -71,14 +71,16 @@ final class CurlTransfer {
     }
 
     /// Opens what is to be sent; if that fails, the attempt will be reported as over.
-    func openFiles(_ request: AttemptRequest) -> Bool {
+    func openFiles(_ request: Indirect<AttemptRequest>) -> Bool {
         do throws(FileError) {
-            if request.usesTLS {
-                for file in [request.tls.caFile, request.tls.clientCertificate, request.tls.clientKey] {
+            if request.value.usesTLS {
+                for file in [
+                    request.value.tls.caFile, request.value.tls.clientCertificate, request.value.tls.clientKey,
+                ] {
                     if let file { try OwnFile.refusePipe(file) }
                 }
             }
-            try self.upload.open(request.body)
+            try self.upload.open(request.value.body)
             return true
         } catch {
             self.abort(error.failure, error.description)
@@ -106,7 +108,7 @@ final class CurlTransfer {
 // MARK: - Connecting
 
 extension CurlTransfer: ConnectObserver {
-    var attempt: AttemptID? { self.request?.id }
+    var attempt: AttemptID? { self.request?.value.id }
 
     var errorNumber: Int32 { Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO)) }
 

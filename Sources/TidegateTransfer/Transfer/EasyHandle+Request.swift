@@ -30,35 +30,35 @@ extension EasyHandle {
         try self.set(CURLOPT_VERBOSE, 1)
     }
 
-    func setConnection(_ request: AttemptRequest) throws(CurlError) {
+    func setConnection(_ request: Indirect<AttemptRequest>) throws(CurlError) {
         try self.set(CURLOPT_NOSIGNAL, 1)
         try self.set(CURLOPT_PROTOCOLS_STR, "http,https")
         try self.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         // Redirects are followed by the session: each hop is an attempt of its own.
         try self.set(CURLOPT_FOLLOWLOCATION, 0)
-        let version = request.allowsHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1)
+        let version = request.value.allowsHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1)
         try self.set(CURLOPT_HTTP_VERSION, version)
         // Unset, both would be read from the environment.
-        try self.set(CURLOPT_PROXY, request.proxy?.textWithCredentials ?? "")
+        try self.set(CURLOPT_PROXY, request.value.proxy?.textWithCredentials ?? "")
         try self.set(CURLOPT_NOPROXY, "")
-        if request.proxy != nil { try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
-        let milliseconds = request.connectTimeout.wholeNanoseconds / 1_000_000
+        if request.value.proxy != nil { try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
+        let milliseconds = request.value.connectTimeout.wholeNanoseconds / 1_000_000
         try self.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, milliseconds)))
         try self.set(CURLOPT_TCP_KEEPALIVE, 1)
         try self.set(CURLOPT_TCP_KEEPIDLE, CurlLimits.keepAliveIdle)
         try self.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
         try self.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
-        let buffer = request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
+        let buffer = request.value.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
         try self.set(CURLOPT_BUFFERSIZE, buffer)
-        if request.lastStage <= .tls { try self.set(CURLOPT_CONNECT_ONLY, 1) }
-        if let zone = request.zone { try self.set(CURLOPT_ADDRESS_SCOPE, Int(zone)) }
+        if request.value.lastStage <= .tls { try self.set(CURLOPT_CONNECT_ONLY, 1) }
+        if let zone = request.value.zone { try self.set(CURLOPT_ADDRESS_SCOPE, Int(zone)) }
         // libcurl does not tell zones apart when it reuses a connection.
-        if request.usesFreshConnection || request.zone != nil {
+        if request.value.usesFreshConnection || request.value.zone != nil {
             try self.set(CURLOPT_FRESH_CONNECT, 1)
             try self.set(CURLOPT_FORBID_REUSE, 1)
         }
         // Received bytes are throttled in PauseState.
-        guard let limit = request.bytesPerSecondLimit else { return }
+        guard let limit = request.value.bytesPerSecondLimit else { return }
         try self.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
     }
 
@@ -115,8 +115,8 @@ extension EasyHandle {
         try self.set(CURLOPT_KEYPASSWD, "")
     }
 
-    func setRequest(_ request: AttemptRequest, context: UnsafeMutableRawPointer) throws(CurlError) {
-        switch (request.method, request.body) {
+    func setRequest(_ request: Indirect<AttemptRequest>, context: UnsafeMutableRawPointer) throws(CurlError) {
+        switch (request.value.method, request.value.body) {
         case ("GET", .none): break
         case ("HEAD", .none): try self.set(CURLOPT_NOBODY, 1)
         // Without a body these still send `Content-Length: 0`.
@@ -128,14 +128,14 @@ extension EasyHandle {
         // -1 makes libcurl send chunks.
         case (let method, .stream(_, let length)): try self.setUpload(method, length ?? -1, context)
         }
-        if let credentials = request.credentials {
+        if let credentials = request.value.credentials {
             try self.set(CURLOPT_USERNAME, credentials.user)
             try self.set(CURLOPT_PASSWORD, credentials.password)
         }
-        if let agent = request.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
-        if request.acceptsCompression, CurlLibrary.decodesOnDemand { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
+        if let agent = request.value.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
+        if request.value.acceptsCompression, CurlLibrary.decodesOnDemand { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
         // Not CURLOPT_RESUME_FROM: with that a changed file ends the transfer instead of giving the new one.
-        if let resume = request.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }
+        if let resume = request.value.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }
     }
 
     // Every method with a body is sent as an upload with its own name.

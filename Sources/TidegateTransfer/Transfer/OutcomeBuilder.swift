@@ -23,7 +23,7 @@ struct OutcomeBuilder {
         self.loop = loop
     }
 
-    func build(_ progress: AttemptProgress) -> AttemptOutcome {
+    func build(_ progress: AttemptProgress) -> Indirect<AttemptOutcome> {
         let transfer = self.transfer
         let ended = transfer.timestamps.clock.monotonic()
         let failure = self.failure(receivedWire: progress.receivedWire)
@@ -31,7 +31,7 @@ struct OutcomeBuilder {
             failure == nil || transfer.connection.isConnected ? nil : transfer.furthestFailedConnect()
         let text = failure.map { self.text(of: $0) } ?? ""
         let code = transfer.abortReason == nil ? self.code : CURLE_ABORTED_BY_CALLBACK
-        return AttemptOutcome(
+        let outcome = AttemptOutcome(
             failure: failure, curlCode: Int32(code.rawValue), isConnected: transfer.connection.isConnected,
             connectedTo: transfer.connection.connectedAddress, reachedWire: transfer.connection.starts > 0,
             stage: self.stage, wireTries: transfer.connection.starts, head: transfer.response.head.value,
@@ -47,11 +47,12 @@ struct OutcomeBuilder {
             osError: failure == nil ? 0 : failedConnect?.errorNumber ?? transfer.errorNumber,
             lackedDescriptor: failure != nil && self.lackedDescriptor,
             tls: transfer.connection.certificates?.details,
-            certificate: transfer.request?.wantsCertificate == true ? self.certificate(of: transfer) : nil,
-            certificateChain: transfer.request?.wantsCertificateChain == true
+            certificate: transfer.request?.value.wantsCertificate == true ? self.certificate(of: transfer) : nil,
+            certificateChain: transfer.request?.value.wantsCertificateChain == true
                 ? transfer.connection.certificates?.certificateChain : nil,
             certificateError: failure == nil ? nil : self.certificateError, handshake: failure.flatMap(self.handshake),
             text: text)
+        return Indirect(outcome)
     }
 
     // Asked for while the transfer has its own descriptors: afterwards there may be one.
@@ -64,7 +65,7 @@ struct OutcomeBuilder {
     private var stage: Stage {
         if self.transfer.response.head.isComplete { return .body }
         if self.transfer.connection.starts > 0 {
-            return self.transfer.upload.isAtEnd(of: self.transfer.request?.body) ? .response : .request
+            return self.transfer.upload.isAtEnd(of: self.transfer.request?.value.body) ? .response : .request
         }
         return self.transfer.connection.isConnected ? .tls : .connect
     }
@@ -85,7 +86,7 @@ struct OutcomeBuilder {
             if transfer.easy.errorMessage?.hasSuffix("in chunked-encoding") ?? false { return .protocolError }
             return self.code.meaning(errorNumber: 0, isOnWire: transfer.connection.starts > 0).failure
         }
-        if let last = transfer.request?.lastStage, last <= .tls { return nil }
+        if let last = transfer.request?.value.lastStage, last <= .tls { return nil }
         guard transfer.response.head.isComplete else { return .protocolError }
         if transfer.response.isShort(of: transfer.request, received: receivedWire) { return .truncated }
         guard transfer.response.incompleteText != nil else { return nil }
@@ -97,7 +98,7 @@ struct OutcomeBuilder {
         var summary = certificates?.details.chain.first
         // Who named an authority for this request knows who signs; a chain that was not verified proves nothing.
         let isVerified = transfer.connection.starts > 0
-        if isVerified, summary != nil, let tls = transfer.request?.tls, tls.caFile == nil,
+        if isVerified, summary != nil, let tls = transfer.request?.value.tls, tls.caFile == nil,
             tls.inline.authorities == nil,
             !tls.isInsecure
         {
@@ -123,13 +124,13 @@ struct OutcomeBuilder {
     /// The words of a server's failure that libcurl has only the library's for; nil if there are none.
     private func serverText(of failure: TaskFailure) -> String? {
         // Those of an https proxy may be about the proxy.
-        guard let request = self.transfer.request, request.proxy?.scheme != .https else { return nil }
+        guard let request = self.transfer.request, request.value.proxy?.scheme != .https else { return nil }
         if let handshake = self.handshake(failure) { return handshake.description }
-        if failure == .reset, request.proxy == nil, self.transfer.response.head.value == nil {
+        if failure == .reset, request.value.proxy == nil, self.transfer.response.head.value == nil {
             return "the server closed the connection without an answer"
         }
         let certificate = self.transfer.connection.certificates?.details.chain.first
-        return self.certificateError?.description(of: certificate, host: request.url.target.shownHost)
+        return self.certificateError?.description(of: certificate, host: request.value.url.target.shownHost)
     }
 
     private func text(of failure: TaskFailure) -> String {
@@ -139,55 +140,55 @@ struct OutcomeBuilder {
         }
         if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
-        if self.code == CURLE_SSL_CACERT_BADFILE { return self.authorityError }
-        if self.code == CURLE_SSL_CLIENTCERT {
-            guard let tls = self.transfer.request?.tls, tls.showsCertificate else {
-                return "the server requires a client certificate, and there is none for it"
-            }
-            return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
-        }
-        if self.code == CURLE_SSL_CERTPROBLEM, let tls = self.transfer.request?.tls, let text = tls.clientError {
-            return text
-        }
-        if self.code == CURLE_OUT_OF_MEMORY, self.transfer.connection.starts > 0 {
-            return "the response has a header field of more than 100 KiB"
-        }
-        if self.code == CURLE_LOGIN_DENIED, let proxy = self.transfer.request?.proxy {
-            let status = self.transfer.easy.long(CURLINFO_HTTP_CONNECTCODE)
-            return status == 407 || status == 0
-                ? "the proxy \(proxy) requires other credentials" : "the proxy \(proxy) refuses the tunnel (\(status))"
-        }
-        if self.code == CURLE_PROXY, let proxy = self.transfer.request?.proxy,
-            let message = self.transfer.easy.errorMessage
-        {
-            return "the proxy \(proxy) made no connection: \(message)"
-        }
-        // libcurl would quote the proxy's password.
-        if self.code == CURLE_COULDNT_RESOLVE_PROXY || self.code == CURLE_URL_MALFORMAT,
-            let proxy = self.transfer.request?.proxy
-        {
-            return "the proxy \(proxy) cannot be used: its host is not found, or its user and password are not encoded"
-        }
+        if let text = self.ownText ?? self.transfer.request?.value.proxy.flatMap(self.text(about:)) { return text }
         if let text = self.serverText(of: failure) { return text }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
     }
-}
 
-extension OutcomeBuilder {
+    // What libcurl has no words for, or only its library's.
+    private var ownText: String? {
+        let tls = self.transfer.request?.value.tls ?? TLSOptions()
+        switch self.code {
+        case CURLE_SSL_CACERT_BADFILE: return self.authorityError
+        case CURLE_SSL_CLIENTCERT where tls.showsCertificate:
+            return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
+        case CURLE_SSL_CLIENTCERT: return "the server requires a client certificate, and there is none for it"
+        case CURLE_SSL_CERTPROBLEM: return tls.clientError
+        case CURLE_OUT_OF_MEMORY where self.transfer.connection.starts > 0:
+            return "the response has a header field of more than 100 KiB"
+        default: return nil
+        }
+    }
+
+    private func text(about proxy: Proxy) -> String? {
+        switch self.code {
+        case CURLE_LOGIN_DENIED:
+            let status = self.transfer.easy.long(CURLINFO_HTTP_CONNECTCODE)
+            return status == 407 || status == 0
+                ? "the proxy \(proxy) requires other credentials" : "the proxy \(proxy) refuses the tunnel (\(status))"
+        case CURLE_PROXY:
+            return self.transfer.easy.errorMessage.map { "the proxy \(proxy) made no connection: \($0)" }
+        // libcurl would quote the proxy's password.
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_URL_MALFORMAT:
+            return "the proxy \(proxy) cannot be used: its host is not found, or its user and password are not encoded"
+        default: return nil
+        }
+    }
+
     // libcurl does not say what is wrong with the file.
     private var authorityError: String {
-        guard let file = self.transfer.request?.tls.caFile else { return "the system's authorities cannot be read" }
+        guard let file = self.transfer.request?.value.tls.caFile else {
+            return "the system's authorities cannot be read"
+        }
         let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : String(cString: strerror(errno))
         return "the file of authorities \(file) cannot be used: \(reason)"
     }
-}
 
-extension OutcomeBuilder {
     // What a proxy's refusal is, which libcurl has no single code for: CURLE_LOGIN_DENIED if it does not let this host
     // through, CURLE_PROXY if it could not connect; nil if it refused nothing.
     private static func proxyRefusal(of transfer: CurlTransfer) -> CURLcode? {
-        guard transfer.request?.proxy != nil, transfer.connection.starts == 0 else { return nil }
+        guard transfer.request?.value.proxy != nil, transfer.connection.starts == 0 else { return nil }
         switch transfer.easy.long(CURLINFO_HTTP_CONNECTCODE) {
         case 400..<500: return CURLE_LOGIN_DENIED
         case 300..<400, 500...: return CURLE_PROXY

@@ -45,7 +45,7 @@ extension CurlTransfer {
     func proceed(into sink: BodySink?) {
         guard self.pause.contains(.disposition), var request = self.request else { return }
         if let sink {
-            request.sink = sink
+            request.value.sink = sink
             self.request = request
         }
         if case .failed(let failure, let text)? = self.response.openSink(request) {
@@ -59,7 +59,9 @@ extension CurlTransfer {
     ///
     /// libcurl's own limit lets a fast server through before it acts.
     func throttle(at now: MonotonicTime) -> Duration? {
-        guard let limit = self.request?.bytesPerSecondLimit, let first = self.timestamps.firstByte else { return nil }
+        guard let limit = self.request?.value.bytesPerSecondLimit, let first = self.timestamps.firstByte else {
+            return nil
+        }
         let due = Duration.seconds(Double(self.response.writer.received) / Double(max(1, limit)))
         let ahead = due - (now - first)
         return ahead > .milliseconds(50) ? ahead : nil

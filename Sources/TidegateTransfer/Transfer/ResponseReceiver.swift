@@ -17,13 +17,14 @@ struct ResponseReceiver: ~Copyable {
     mutating func appendHeader(_ line: UnsafeRawBufferPointer) -> ResponseHeadParser.Step { self.head.append(line) }
 
     /// Evaluates a complete head by what was asked for.
-    mutating func evaluateHead(_ request: AttemptRequest) { self.head.evaluate(request) }
+    mutating func evaluateHead(_ request: Indirect<AttemptRequest>) { self.head.evaluate(request) }
 
     /// Decides who decodes the body, libcurl unless that is done here; nil is good.
-    mutating func chooseDecoder(_ request: AttemptRequest, on easy: borrowing EasyHandle) -> BodyWriter.Step? {
+    mutating func chooseDecoder(_ request: Indirect<AttemptRequest>, on easy: borrowing EasyHandle) -> BodyWriter.Step?
+    {
         self.decoding = .none
-        if let coding = request.bodyCoding { return self.isGood ? self.choose(coding, on: easy) : nil }
-        guard request.acceptsCompression else { return nil }
+        if let coding = request.value.bodyCoding { return self.isGood ? self.choose(coding, on: easy) : nil }
+        guard request.value.acceptsCompression else { return nil }
         if let encoding = self.head.block.contentEncoding {
             if let coding = ContentDecoder.Coding(contentEncoding: encoding) {
                 guard let decoder = ContentDecoder(coding) else { return .failed(.internal, "out of memory") }
@@ -74,8 +75,8 @@ struct ResponseReceiver: ~Copyable {
     }
 
     /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
-    mutating func openSink(_ request: AttemptRequest) -> BodyWriter.Step? {
-        if let limit = request.maxBodyBytes, !self.isDecoded, let length = self.expectedLength(of: request),
+    mutating func openSink(_ request: Indirect<AttemptRequest>) -> BodyWriter.Step? {
+        if let limit = request.value.maxBodyBytes, !self.isDecoded, let length = self.expectedLength(of: request),
             length > limit
         {
             return .failed(.tooLarge, "the body of \(length) bytes is larger than the limit of \(limit)")
@@ -96,7 +97,7 @@ struct ResponseReceiver: ~Copyable {
     }
 
     /// Takes bytes of the body as libcurl delivers them.
-    mutating func write(_ bytes: UnsafeRawBufferPointer, _ request: AttemptRequest) -> BodyWriter.Step {
+    mutating func write(_ bytes: UnsafeRawBufferPointer, _ request: Indirect<AttemptRequest>) -> BodyWriter.Step {
         guard case .here(let decoder) = self.decoding else { return self.store(bytes, request) }
         let step = decoder.decode(bytes) { self.store($0, request) }
         // The page of an error need not be readable.
@@ -106,20 +107,21 @@ struct ResponseReceiver: ~Copyable {
         return step
     }
 
-    private mutating func store(_ bytes: UnsafeRawBufferPointer, _ request: AttemptRequest) -> BodyWriter.Step {
+    private mutating func store(_ bytes: UnsafeRawBufferPointer, _ request: Indirect<AttemptRequest>) -> BodyWriter.Step
+    {
         if self.exceedsRange(bytes.count, request) {
             return .failed(.rangeMismatch, "the server sent more bytes than the range that it named")
         }
-        if let limit = request.maxBodyBytes, self.isGood,
+        if let limit = request.value.maxBodyBytes, self.isGood,
             self.offset(of: request) + self.writer.chunkStart + Int64(bytes.count) > limit
         {
             return .failed(.tooLarge, "the body is larger than the limit of \(limit) bytes")
         }
-        return self.writer.write(bytes, to: request.sink, self.head.range, observer: request.bodyObserver)
+        return self.writer.write(bytes, to: request.value.sink, self.head.range, observer: request.value.bodyObserver)
     }
 
     // With a length, libcurl stops at it; a part in chunks, or one that ends with its connection, has none.
-    private func exceedsRange(_ count: Int, _ request: AttemptRequest) -> Bool {
+    private func exceedsRange(_ count: Int, _ request: Indirect<AttemptRequest>) -> Bool {
         guard self.head.status == 206, self.head.range == .append, !self.isDecoded,
             let announced = self.head.announcedLength
         else { return false }
@@ -135,12 +137,12 @@ struct ResponseReceiver: ~Copyable {
     }
 
     /// Where the body being received starts in the whole one.
-    func offset(of request: AttemptRequest?) -> Int64 {
-        self.head.isComplete && self.head.range == .append ? request?.resume?.offset ?? 0 : 0
+    func offset(of request: Indirect<AttemptRequest>?) -> Int64 {
+        self.head.isComplete && self.head.range == .append ? request?.value.resume?.offset ?? 0 : 0
     }
 
     /// The length of the whole body on the wire; nil while unknown.
-    func expectedLength(of request: AttemptRequest?) -> Int64? {
+    func expectedLength(of request: Indirect<AttemptRequest>?) -> Int64? {
         guard self.head.isComplete else { return nil }
         if self.hasNoBody(request) { return self.offset(of: request) }
         return self.head.announcedLength.map { length in
@@ -152,7 +154,7 @@ struct ResponseReceiver: ~Copyable {
     /// Whether fewer bytes came than the head had announced.
     ///
     /// libcurl sees no error when a part in chunks, or one whose socket was shut down locally, ends early.
-    func isShort(of request: AttemptRequest?, received: Int64) -> Bool {
+    func isShort(of request: Indirect<AttemptRequest>?, received: Int64) -> Bool {
         guard let length = self.head.announcedLength, !self.hasNoBody(request) else { return false }
         return received < length
     }
@@ -166,7 +168,7 @@ struct ResponseReceiver: ~Copyable {
     }
 
     /// Whether the body's end is proved: by its length, the last chunk or a response that has no body.
-    func isEndProved(_ request: AttemptRequest?) -> Bool {
+    func isEndProved(_ request: Indirect<AttemptRequest>?) -> Bool {
         guard let head = self.head.value else { return false }
         if head.range == .alreadyComplete { return true }
         if self.isPartOfUnknown(request) { return false }
@@ -176,12 +178,12 @@ struct ResponseReceiver: ~Copyable {
     }
 
     // `bytes 5-9/*`: byte 9 may be the last one or not.
-    private func isPartOfUnknown(_ request: AttemptRequest?) -> Bool {
-        guard self.head.status == 206, let resume = request?.resume, resume.total == nil else { return false }
+    private func isPartOfUnknown(_ request: Indirect<AttemptRequest>?) -> Bool {
+        guard self.head.status == 206, let resume = request?.value.resume, resume.total == nil else { return false }
         return self.head.block.contentRange?.total == nil
     }
 
-    private func hasNoBody(_ request: AttemptRequest?) -> Bool {
-        request?.method == "HEAD" || self.head.status == 204 || self.head.status == 304
+    private func hasNoBody(_ request: Indirect<AttemptRequest>?) -> Bool {
+        request?.value.method == "HEAD" || self.head.status == 204 || self.head.status == 304
     }
 }

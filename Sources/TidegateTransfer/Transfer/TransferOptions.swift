@@ -22,24 +22,25 @@ struct TransferOptions: ~Copyable {
     init() throws(CurlError) { self.curlURL = try CurlURL() }
 
     mutating func configure(
-        _ transfer: CurlTransfer, _ request: AttemptRequest, _ pool: ConnectionPool, at now: MonotonicTime
+        _ transfer: CurlTransfer, _ request: Indirect<AttemptRequest>, _ pool: ConnectionPool, at now: MonotonicTime
     ) throws(CurlError) {
         if self.reused?.fits(request, pool) != true { try self.setEverything(transfer, request, pool) }
-        if request.url !== self.url { try self.setURL(request, on: transfer.easy) }
+        if request.value.url !== self.url { try self.setURL(request, on: transfer.easy) }
         try self.setFields(request)
         // The addresses are those of the host we connect to: of the proxy, if there is one.
         let peer =
-            request.proxy.map { Origin(scheme: .http, target: $0.target) }
-            ?? request.connectsTo.map { Origin(scheme: request.url.scheme, target: $0) } ?? request.url.origin
-        if let (line, lease) = pool.resolveLine(for: peer, request.addresses, at: now) {
+            request.value.proxy.map { Origin(scheme: .http, target: $0.target) }
+            ?? request.value.connectsTo.map { Origin(scheme: request.value.url.scheme, target: $0) }
+            ?? request.value.url.origin
+        if let (line, lease) = pool.resolveLine(for: peer, request.value.addresses, at: now) {
             try self.resolve.append(line)
             self.lease = lease
         }
-        for field in request.proxyHeaders { try self.proxyFields.append("\(field.name.rawName): \(field.value)") }
+        for field in request.value.proxyHeaders { try self.proxyFields.append("\(field.name.rawName): \(field.value)") }
         // A request with a proxy sets everything, and so does the next one.
         if !self.proxyFields.isEmpty { try transfer.easy.set(CURLOPT_PROXYHEADER, self.proxyFields) }
         // The same is true of one that connects elsewhere.
-        if let target = request.connectsTo {
+        if let target = request.value.connectsTo {
             try self.otherPeer.append("::\(target.encoded)")
             try transfer.easy.set(CURLOPT_CONNECT_TO, self.otherPeer)
         }
@@ -64,7 +65,7 @@ struct TransferOptions: ~Copyable {
     }
 
     private mutating func setEverything(
-        _ transfer: CurlTransfer, _ request: AttemptRequest, _ pool: ConnectionPool
+        _ transfer: CurlTransfer, _ request: Indirect<AttemptRequest>, _ pool: ConnectionPool
     ) throws(CurlError) {
         self.reused = nil
         self.url = nil
@@ -73,32 +74,32 @@ struct TransferOptions: ~Copyable {
         try transfer.easy.setCallbacks(
             context: context, poolContext: Unmanaged.passUnretained(pool.callbacks).toOpaque(), number: transfer.number)
         try transfer.easy.setConnection(request)
-        try transfer.easy.setTLS(request.tls, context: context)
+        try transfer.easy.setTLS(request.value.tls, context: context)
         try transfer.easy.setRequest(request, context: context)
-        if request.wireLog != nil { try transfer.easy.setLog(context: context) }
+        if request.value.wireLog != nil { try transfer.easy.setLog(context: context) }
         self.reused = ReusedOptions(request, pool)
     }
 
     // The text only names the URL in messages; what was parsed is used.
-    private mutating func setURL(_ request: AttemptRequest, on easy: borrowing EasyHandle) throws(CurlError) {
-        let text = request.requestedURL
+    private mutating func setURL(_ request: Indirect<AttemptRequest>, on easy: borrowing EasyHandle) throws(CurlError) {
+        let text = request.value.requestedURL
         try self.curlURL.parse(text)
         try easy.set(CURLOPT_URL, text)
         try easy.set(CURLOPT_CURLU, pointer: self.curlURL.pointer)
-        self.url = request.url
+        self.url = request.value.url
     }
 
-    private mutating func setFields(_ request: AttemptRequest) throws(CurlError) {
-        for field in request.headers {
+    private mutating func setFields(_ request: Indirect<AttemptRequest>) throws(CurlError) {
+        for field in request.value.headers {
             // libcurl sends an empty field only with a semicolon (CURLOPT_HTTPHEADER(3)).
             try self.fields.append(
                 field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
         }
-        let hasOwnEncoding = request.headers.contains { $0.name == .acceptEncoding }
-        if request.acceptsCompression, !CurlLibrary.decodesOnDemand, !hasOwnEncoding {
+        let hasOwnEncoding = request.value.headers.contains { $0.name == .acceptEncoding }
+        if request.value.acceptsCompression, !CurlLibrary.decodesOnDemand, !hasOwnEncoding {
             try self.fields.append("Accept-Encoding: gzip, deflate")
         }
-        if let resume = request.resume {
+        if let resume = request.value.resume {
             // Ranges count bytes of the encoded body: only the encoding of what is held continues it.
             if !hasOwnEncoding {
                 try self.fields.append("Accept-Encoding: \(resume.contentEncoding ?? "identity")")
@@ -106,9 +107,9 @@ struct TransferOptions: ~Copyable {
             if let validator = resume.validator?.fieldValue { try self.fields.append("If-Range: \(validator)") }
         }
         // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.
-        let isWorthAsking = request.awaitsContinue && request.body.length > CurlLimits.expectContinue
-        if request.method != "GET" || !request.body.isNone, request.isUpload, !isWorthAsking,
-            !request.headers.contains(where: { $0.name == .expect })
+        let isWorthAsking = request.value.awaitsContinue && request.value.body.length > CurlLimits.expectContinue
+        if request.value.method != "GET" || !request.value.body.isNone, request.value.isUpload, !isWorthAsking,
+            !request.value.headers.contains(where: { $0.name == .expect })
         {
             try self.fields.append("Expect:")
         }
@@ -129,32 +130,34 @@ struct ReusedOptions {
     private let userAgent: String?
     private let tls: TLSOptions
 
-    init?(_ request: AttemptRequest, _ pool: ConnectionPool) {
+    init?(_ request: Indirect<AttemptRequest>, _ pool: ConnectionPool) {
         guard ReusedOptions.isPlain(request) else { return nil }
         self.generation = pool.generation
-        self.connectTimeout = request.connectTimeout
-        self.allowsHTTP2 = request.allowsHTTP2
-        self.acceptsCompression = request.acceptsCompression
-        self.staysInMemory = request.staysInMemory
-        self.isLogged = request.wireLog != nil
-        self.userAgent = request.userAgent
-        self.tls = request.tls
+        self.connectTimeout = request.value.connectTimeout
+        self.allowsHTTP2 = request.value.allowsHTTP2
+        self.acceptsCompression = request.value.acceptsCompression
+        self.staysInMemory = request.value.staysInMemory
+        self.isLogged = request.value.wireLog != nil
+        self.userAgent = request.value.userAgent
+        self.tls = request.value.tls
     }
 
     /// True if a request leaves the same options; compared in place, because making one to compare costs more.
-    func fits(_ request: AttemptRequest, _ pool: ConnectionPool) -> Bool {
+    func fits(_ request: Indirect<AttemptRequest>, _ pool: ConnectionPool) -> Bool {
         ReusedOptions.isPlain(request) && self.generation == pool.generation
-            && self.connectTimeout == request.connectTimeout
-            && self.allowsHTTP2 == request.allowsHTTP2 && self.acceptsCompression == request.acceptsCompression
-            && self.staysInMemory == request.staysInMemory && self.isLogged == (request.wireLog != nil)
-            && self.userAgent == request.userAgent
-            && self.tls == request.tls
+            && self.connectTimeout == request.value.connectTimeout
+            && self.allowsHTTP2 == request.value.allowsHTTP2
+            && self.acceptsCompression == request.value.acceptsCompression
+            && self.staysInMemory == request.value.staysInMemory && self.isLogged == (request.value.wireLog != nil)
+            && self.userAgent == request.value.userAgent
+            && self.tls == request.value.tls
     }
 
-    private static func isPlain(_ request: AttemptRequest) -> Bool {
-        request.method == "GET" && request.body.isNone && request.resume == nil && request.proxy == nil
-            && request.credentials == nil && request.bytesPerSecondLimit == nil
-            && request.lastStage > .tls && !request.usesFreshConnection && !request.wantsCertificate
-            && request.zone == nil
+    private static func isPlain(_ request: Indirect<AttemptRequest>) -> Bool {
+        request.value.method == "GET" && request.value.body.isNone && request.value.resume == nil
+            && request.value.proxy == nil
+            && request.value.credentials == nil && request.value.bytesPerSecondLimit == nil
+            && request.value.lastStage > .tls && !request.value.usesFreshConnection && !request.value.wantsCertificate
+            && request.value.zone == nil
     }
 }

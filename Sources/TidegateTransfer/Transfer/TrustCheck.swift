@@ -31,10 +31,10 @@ struct TrustCheck {
         if let ssl { certificates.keep(with: ssl) }
         // An https proxy has a handshake of its own, which cannot be told from the server's here: ``mayTrust(_:)`` sees the
         // server's, and hooks are not asked behind such a proxy.
-        guard let request = self.transfer.request, request.proxy?.scheme != .https else { return isVerified }
+        guard let request = self.transfer.request, request.value.proxy?.scheme != .https else { return isVerified }
         // Not those of a handshake that a server asks for later on.
         if self.transfer.connection.starts == 0 { self.transfer.connection.certificates = certificates }
-        guard request.tls.evaluator != nil else { return isVerified }
+        guard request.value.tls.evaluator != nil else { return isVerified }
         guard self.isAccepted(certificates, request) else {
             if X509_STORE_CTX_get_error(store) == X509_V_OK {
                 X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
@@ -47,21 +47,21 @@ struct TrustCheck {
 
     /// Whether the request may be sent on its connection: asked before every one, because a kept connection was made
     /// for another request.
-    func mayTrust(_ request: AttemptRequest) -> Bool {
+    func mayTrust(_ request: Indirect<AttemptRequest>) -> Bool {
         // A hook has refused: libssl goes on nevertheless if nothing is to be verified.
         guard self.transfer.abortReason == nil else { return false }
-        guard request.usesTLS, let ssl = tg_easy_get_ssl(self.transfer.easy.raw).map({ OpaquePointer($0) }) else {
-            return !request.usesTLS || request.tls.pins.isEmpty && request.tls.evaluator == nil
+        guard request.value.usesTLS, let ssl = tg_easy_get_ssl(self.transfer.easy.raw).map({ OpaquePointer($0) }) else {
+            return !request.value.usesTLS || request.value.tls.pins.isEmpty && request.value.tls.evaluator == nil
         }
         let isReused = self.transfer.connection.certificates == nil
         guard let certificates = ServerCertificates.kept(with: ssl) else {
-            self.transfer.abort(.tlsFailed, "the server of \(request.url.origin) showed no certificate")
+            self.transfer.abort(.tlsFailed, "the server of \(request.value.url.origin) showed no certificate")
             return false
         }
         self.transfer.connection.certificates = certificates
-        if isReused, request.tls.evaluator != nil, !self.isAccepted(certificates, request) { return false }
-        guard request.tls.pins.isEmpty || certificates.match(request.tls.pins) else {
-            self.transfer.abort(.tlsPinMismatch, Self.mismatch(certificates, request.url.target))
+        if isReused, request.value.tls.evaluator != nil, !self.isAccepted(certificates, request) { return false }
+        guard request.value.tls.pins.isEmpty || certificates.match(request.value.tls.pins) else {
+            self.transfer.abort(.tlsPinMismatch, Self.mismatch(certificates, request.value.url.target))
             return false
         }
         return true
@@ -76,9 +76,9 @@ struct TrustCheck {
     }
 
     // Asks the hook of the request.
-    private func isAccepted(_ certificates: ServerCertificates, _ request: AttemptRequest) -> Bool {
-        guard let evaluator = request.tls.evaluator else { return certificates.isVerified }
-        let host = request.url.target.host
+    private func isAccepted(_ certificates: ServerCertificates, _ request: Indirect<AttemptRequest>) -> Bool {
+        guard let evaluator = request.value.tls.evaluator else { return certificates.isVerified }
+        let host = request.value.url.target.host
         let problem = certificates.problem(for: host)
         switch evaluator.evaluate(certificates.trust(of: host, problem: problem)) {
         case .trusted: return true
@@ -86,7 +86,7 @@ struct TrustCheck {
             guard let problem else { return true }
             self.transfer.abort(.tlsFailed, problem.description(of: certificates.details.chain.first, host: host))
         case .refused(let reason):
-            self.transfer.abort(.tlsFailed, "the app does not trust \(request.url.target.shownHost): \(reason)")
+            self.transfer.abort(.tlsFailed, "the app does not trust \(request.value.url.target.shownHost): \(reason)")
         }
         return false
     }

@@ -21,24 +21,30 @@ struct AttemptRequestFactory {
 
     func make(
         _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
-    ) -> AttemptRequest {
+    ) -> Indirect<AttemptRequest> {
         let (request, hop) = (record.request, record.hop)
         let tls = self.tls(of: record)
-        let resume = record.download.partial.resumePoint
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
-        return AttemptRequest(
-            id: live.id, url: hop.url, method: hop.method,
-            headers: self.traced(self.withConditions(self.fields(record), record, tls), record, live),
-            body: self.bodies.upload(of: record), addresses: addresses, sink: sink, resume: resume,
-            connectTimeout: request.options.connectTimeout, allowsHTTP2: request.options.usesHTTP2,
-            tls: tls, proxy: record.attempt.proxy, credentials: self.credentials(record),
-            userAgent: self.userAgent(record),
-            acceptsCompression: request.options.acceptsCompression && resume == nil,
-            bytesPerSecondLimit: request.options.bytesPerSecondLimit.map(Int64.init),
-            awaitsContinue: record.attempt.awaitsContinue,
-            awaitsDisposition: live.hook == .awaitsHead, bodyObserver: self.bodyObserver(of: record),
-            maxBodyBytes: self.maxBodyBytes(record).map(Int64.init),
-            wireLog: record.task.shared.exchanges?.wire(of: live.number))
+        var attempt = AttemptRequest(id: live.id, url: hop.url, sink: sink)
+        attempt.method = hop.method
+        attempt.headers = self.traced(self.withConditions(self.fields(record), record, tls), record, live)
+        attempt.body = self.bodies.upload(of: record)
+        attempt.addresses = addresses
+        attempt.resume = record.download.partial.resumePoint
+        attempt.connectTimeout = request.options.connectTimeout
+        attempt.allowsHTTP2 = request.options.usesHTTP2
+        attempt.tls = tls
+        attempt.proxy = record.attempt.proxy
+        attempt.credentials = self.credentials(record)
+        attempt.userAgent = self.userAgent(record)
+        attempt.acceptsCompression = request.options.acceptsCompression && attempt.resume == nil
+        attempt.bytesPerSecondLimit = request.options.bytesPerSecondLimit.map(Int64.init)
+        attempt.awaitsContinue = record.attempt.awaitsContinue
+        attempt.awaitsDisposition = live.hook == .awaitsHead
+        attempt.bodyObserver = self.bodyObserver(of: record)
+        attempt.maxBodyBytes = self.maxBodyBytes(record).map(Int64.init)
+        attempt.wireLog = record.task.shared.exchanges?.wire(of: live.number)
+        return Indirect(attempt)
     }
 
     private func tls(of record: TaskRecord) -> TLSOptions {

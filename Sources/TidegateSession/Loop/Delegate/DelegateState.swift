@@ -12,7 +12,7 @@ final class DelegateState {
         /// Whether a server is trusted.
         case serverTrust(ServerTrust)
         /// What becomes of a response; its attempt, and the attempt's end if that has come already.
-        case disposition(AttemptID, end: AttemptOutcome?)
+        case disposition(AttemptID, end: Indirect<AttemptOutcome>?)
         /// Which fields are sent this time; the attempt and its addresses.
         case headers(AttemptID, [IPAddress])
         /// What is sent this time; the attempt and its addresses.

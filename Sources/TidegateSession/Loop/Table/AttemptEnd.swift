@@ -8,24 +8,25 @@ struct AttemptEnd {
     var kind: FailureClass
     var text: String
     var reachedWire: Bool
-    let outcome: AttemptOutcome
     var resolveFailure: ResolveFailure?
     /// Bytes of the body that had never been here before.
     var gained: Int64 = 0
 
+    private let whole: Indirect<AttemptOutcome>
+
     /// The engine ended it.
-    init(_ live: LiveAttempt, _ outcome: AttemptOutcome) {
+    init(_ live: LiveAttempt, _ outcome: Indirect<AttemptOutcome>) {
         self.live = live
-        self.failure = outcome.failure
-        self.text = outcome.text
-        self.reachedWire = outcome.reachedWire
-        self.outcome = outcome
-        self.kind =
-            outcome.curlFailureClass ?? outcome.failure.map(FailureClass.init(of:)) ?? .status
-        // What the head says outweighs how the body ended.
-        if let failure = outcome.failure, [.httpStatus, .rangeMismatch].contains(failure) {
-            self.kind = FailureClass(of: failure)
+        self.whole = outcome
+        (self.failure, self.text) = (outcome.value.failure, outcome.value.text)
+        self.reachedWire = outcome.value.reachedWire
+        guard let failure = outcome.value.failure else {
+            self.kind = .status
+            return
         }
+        // What the head says outweighs how the body ended.
+        let isByHead = failure == .httpStatus || failure == .rangeMismatch
+        self.kind = (isByHead ? nil : outcome.value.curlFailureClass) ?? FailureClass(of: failure)
     }
 
     /// The session ended it.
@@ -33,15 +34,15 @@ struct AttemptEnd {
         _ live: LiveAttempt, _ failure: TaskFailure, _ text: String, at now: MonotonicTime, isConnected: Bool = false,
         failedConnect: FailedConnect? = nil
     ) {
-        self.live = live
-        self.failure = failure
-        self.kind = FailureClass(of: failure)
-        self.text = text
-        self.reachedWire = live.contact != nil
-        self.outcome = AttemptOutcome(
-            isConnected: isConnected, head: live.head, progress: live.progress, started: live.started, ended: now,
-            connection: live.contact, failedConnect: failedConnect)
+        var outcome = AttemptOutcome(progress: live.progress, started: live.started, ended: now)
+        (outcome.failure, outcome.text) = (failure, text)
+        (outcome.head, outcome.connection) = (live.head, live.contact)
+        (outcome.isConnected, outcome.failedConnect) = (isConnected, failedConnect)
+        outcome.reachedWire = live.contact != nil
+        self.init(live, Indirect(outcome))
     }
+
+    var outcome: AttemptOutcome { self.whole.value }
 
     /// The same end with another failure.
     func with(_ failure: TaskFailure, _ text: String) -> AttemptEnd {

@@ -24,7 +24,7 @@ final class TaskRecord {
         self.task = task
         self.policies = policies
         self.attempt = AttemptState(hop: task.request.firstHop)
-        self.journal = task.journaled.map { JournalState($0.task) }
+        self.journal = task.journaled.map { JournalState($0.value) }
         self.clocks = TaskClocks(limits: policies.limits)
     }
 
