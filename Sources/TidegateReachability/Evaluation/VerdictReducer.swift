@@ -50,17 +50,11 @@ struct VerdictReducer {
             case .local: self.thisHost(chosen)
             case .broadcast, .multicast, .anycast: .failed(.notAHost, deadLink: nil)
             case .unicast: self.evaluate(VerdictReducer.completed(matched, chosen), chosen, to: destination)
-            case .other(let type): .failed(VerdictReducer.reason(ofType: type), deadLink: nil)
+            case .blackhole: .failed(.blackholed, deadLink: nil)
+            case .unreachable: .failed(.routeUnreachable, deadLink: nil)
+            case .prohibit: .failed(.prohibited, deadLink: nil)
+            default: .failed(.noRoute, deadLink: nil)
             }
-        }
-    }
-
-    private static func reason(ofType type: UInt8) -> UnreachableReason {
-        switch type {
-        case 6: .blackholed
-        case 7: .routeUnreachable
-        case 8: .prohibited
-        default: .noRoute
         }
     }
 

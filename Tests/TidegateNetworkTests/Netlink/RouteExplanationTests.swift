@@ -91,7 +91,7 @@ struct RouteExplanationTests {
         #expect(hole.refusal.map { hole.text($0) } == "blackhole 203.0.113.128/25 table 100")
         #expect(hole.rule?.description == "600: from all to 203.0.113.0/24 lookup 100")
         let six = try await self.explanation(netlink, "2001:db8:f::1")
-        #expect(six.refusal?.kind == .other(8) && six.refusal?.prefix.length == 48)
+        #expect(six.refusal?.kind == .prohibit && six.refusal?.prefix.length == 48)
     }
 
     @Test("Rules with ports and protocols are compared with those of the question")

@@ -127,11 +127,11 @@ struct RuleEvaluationTests {
         #expect(refused.matching == [Self.local, prohibit], "rules after a refusal are not evaluated")
         #expect(refused.refusal(errno: 13, among: []).rule == prohibit)
         let wide = DefaultRoute(
-            prefix: try #require(Self.prefix("8.0.0.0/8")), route: KernelRoute(kind: .other(8), table: 254))
+            prefix: try #require(Self.prefix("8.0.0.0/8")), route: KernelRoute(kind: .prohibit, table: 254))
         let narrow = DefaultRoute(
-            prefix: try #require(Self.prefix("8.8.8.0/24")), route: KernelRoute(kind: .other(8), table: 254))
+            prefix: try #require(Self.prefix("8.8.8.0/24")), route: KernelRoute(kind: .prohibit, table: 254))
         let other = DefaultRoute(
-            prefix: try #require(Self.prefix("9.0.0.0/8")), route: KernelRoute(kind: .other(8), table: 254))
+            prefix: try #require(Self.prefix("9.0.0.0/8")), route: KernelRoute(kind: .prohibit, table: 254))
         let routed = RuleEvaluation(of: try self.packet { $0.uid = 0 }, through: rules)
         let found = routed.refusal(errno: 13, among: [wide, narrow, other])
         #expect(found.rule == Self.main && found.route == narrow)

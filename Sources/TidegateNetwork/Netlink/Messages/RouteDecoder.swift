@@ -8,7 +8,7 @@ enum RouteDecoder {
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelRoute? {
         guard let header = MessageDecoder.body(message, as: rtmsg.self) else { return nil }
         var route = KernelRoute(
-            kind: self.kind(header.rtm_type), table: UInt32(header.rtm_table), prefixLength: header.rtm_dst_len,
+            kind: .init(number: header.rtm_type), table: UInt32(header.rtm_table), prefixLength: header.rtm_dst_len,
             routeProtocol: header.rtm_protocol, flags: header.rtm_flags)
         // Thousands of answers arrive in a row: each attribute is read once, without a table of attributes.
         let isWhole = Attributes.each(message, fixedBytes: MemoryLayout<rtmsg>.size) { type, bytes in
@@ -42,17 +42,6 @@ enum RouteDecoder {
         }
         guard let prefix = destination.flatMap({ IPPrefix($0, length: Int(header.rtm_dst_len)) }) else { return nil }
         return DefaultRoute(prefix: prefix, route: route)
-    }
-
-    private static func kind(_ type: UInt8) -> KernelRoute.Kind {
-        switch Int(type) {
-        case RTN_UNICAST: .unicast
-        case RTN_LOCAL: .local
-        case RTN_BROADCAST: .broadcast
-        case RTN_MULTICAST: .multicast
-        case RTN_ANYCAST: .anycast
-        default: .other(type)
-        }
     }
 
     private static func nexthops(_ bytes: UnsafeRawBufferPointer) -> [KernelRoute.Nexthop] {

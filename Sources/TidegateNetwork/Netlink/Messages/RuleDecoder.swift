@@ -21,7 +21,7 @@ enum RuleDecoder {
         rule.source = self.prefix(attributes, FRA_SRC, header.src_len, family)
         rule.destination = self.prefix(attributes, FRA_DST, header.dst_len, family)
         rule.mark = self.mark(attributes)
-        rule.uidRange = self.uids(attributes)
+        rule.uidRange = self.range(attributes, FRA_UID_RANGE)
         rule.ipProtocol = attributes.byte(Int(FRA_IP_PROTO))
         rule.sourcePorts = self.ports(attributes, FRA_SPORT_RANGE)
         rule.destinationPorts = self.ports(attributes, FRA_DPORT_RANGE)
@@ -62,18 +62,18 @@ enum RuleDecoder {
         return KernelRule.Mark(value: value ?? 0, mask: mask ?? .max)
     }
 
-    private static func uids(_ attributes: Attributes) -> ClosedRange<UInt32>? {
-        guard let bytes = attributes.bytes(Int(FRA_UID_RANGE)), bytes.count >= 8 else { return nil }
-        let first = bytes.loadUnaligned(as: UInt32.self)
-        let last = bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)
-        return first <= last ? first...last : nil
+    private static func ports(_ attributes: Attributes, _ type: some BinaryInteger) -> ClosedRange<UInt16>? {
+        self.range(attributes, type).flatMap { $0.upperBound > 0 ? $0 : nil }
     }
 
-    // struct fib_rule_port_range, in the machine's byte order.
-    private static func ports(_ attributes: Attributes, _ type: some BinaryInteger) -> ClosedRange<UInt16>? {
-        guard let bytes = attributes.bytes(Int(type)), bytes.count >= 4 else { return nil }
-        let first = bytes.loadUnaligned(as: UInt16.self)
-        let last = bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)
-        return first <= last && last > 0 ? first...last : nil
+    // struct fib_rule_uid_range and struct fib_rule_port_range, in the machine's byte order.
+    private static func range<Bound: FixedWidthInteger & BitwiseCopyable>(
+        _ attributes: Attributes, _ type: some BinaryInteger
+    ) -> ClosedRange<Bound>? {
+        let size = MemoryLayout<Bound>.size
+        guard let bytes = attributes.bytes(Int(type)), bytes.count >= 2 * size else { return nil }
+        let first = bytes.loadUnaligned(as: Bound.self)
+        let last = bytes.loadUnaligned(fromByteOffset: size, as: Bound.self)
+        return first <= last ? first...last : nil
     }
 }

@@ -60,17 +60,11 @@ package struct DefaultRoute: Sendable, Hashable {
 extension KernelRoute.Kind {
     /// The keyword that iproute2 prints before the prefix; nil for unicast, which it does not print.
     package var keyword: String? {
-        switch self {
-        case .unicast: nil
-        case .local: "local"
-        case .broadcast: "broadcast"
-        case .multicast: "multicast"
-        case .anycast: "anycast"
-        case .other(6): "blackhole"
-        case .other(7): "unreachable"
-        case .other(8): "prohibit"
-        case .other(9): "throw"
-        case .other(let number): "type \(number)"
-        }
+        self == .unicast ? nil : Self.keywords[self.number] ?? "type \(self.number)"
     }
+
+    private static let keywords: [UInt8: String] = [
+        2: "local", 3: "broadcast", 4: "anycast", 5: "multicast", 6: "blackhole", 7: "unreachable", 8: "prohibit",
+        9: "throw",
+    ]
 }

@@ -49,21 +49,18 @@ package struct RouteLookup: Sendable, Hashable {
 
 /// A route as a lookup returns it.
 package struct KernelRoute: Sendable, Hashable {
-    package enum Kind: Sendable, Hashable {
-        case unicast, local, broadcast, multicast, anycast
-        case other(UInt8)
+    /// RTN_* (rtnetlink(7)); those of later kernels have no name here.
+    package struct Kind: Sendable, Hashable {
+        let number: UInt8
 
-        /// RTN_* (rtnetlink(7)).
-        package var number: UInt8 {
-            switch self {
-            case .unicast: 1
-            case .local: 2
-            case .broadcast: 3
-            case .anycast: 4
-            case .multicast: 5
-            case .other(let number): number
-            }
-        }
+        package static let unicast = Kind(number: 1)
+        package static let local = Kind(number: 2)
+        package static let broadcast = Kind(number: 3)
+        package static let anycast = Kind(number: 4)
+        package static let multicast = Kind(number: 5)
+        package static let blackhole = Kind(number: 6)
+        package static let unreachable = Kind(number: 7)
+        package static let prohibit = Kind(number: 8)
     }
 
     package var kind: Kind = .unicast

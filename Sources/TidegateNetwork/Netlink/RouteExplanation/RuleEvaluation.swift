@@ -124,10 +124,10 @@ extension KernelRoute.Kind {
     /// The error number of a lookup that a route of this kind decides.
     fileprivate var errno: Int32? {
         switch self {
-        case .other(6): 22
-        case .other(7): 113
-        case .other(8): 13
-        case .unicast, .local, .broadcast, .multicast, .anycast, .other: nil
+        case .blackhole: 22
+        case .unreachable: 113
+        case .prohibit: 13
+        default: nil
         }
     }
 }
