@@ -27,7 +27,8 @@ struct TrackedConnection {
     // The remote's if a program of this host opened the connection, else this host's.
     private let port: UInt16
     var flags: Flags
-    private var stallCode: UInt8 = 0
+    /// How it hangs.
+    var stall: ConnectionStall?
 
     init(_ report: SocketReport, _ direction: ConnectionDirection, listNumber: UInt32) {
         self.cookie = report.cookie
@@ -61,27 +62,6 @@ struct TrackedConnection {
     /// Who created its socket.
     var owner: RemoteReport.Owner {
         RemoteReport.Owner(user: self.user, controlGroup: self.controlGroup == 0 ? nil : self.controlGroup)
-    }
-
-    /// How it hangs.
-    var stall: ConnectionStall? {
-        get {
-            switch self.stallCode {
-            case 1: .connecting
-            case 2: .unanswered
-            case 3: .window
-            default: nil
-            }
-        }
-        set {
-            self.stallCode =
-                switch newValue {
-                case nil: 0
-                case .connecting: 1
-                case .unanswered: 2
-                case .window: 3
-                }
-        }
     }
 
     /// What was sent and received since the last report; counters that went back say nothing.
