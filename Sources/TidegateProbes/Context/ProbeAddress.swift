@@ -8,23 +8,15 @@ struct ProbeAddress: Sendable {
     let lookupTime: Duration
 }
 
-/// Finds the address of a target that is probed.
-struct ProbeAddressFinder: Sendable {
-    let environment: ProbeEnvironment
-    let preference: FamilyPreference
-    /// How packets go to an address, which has to be routed.
-    let route: @Sendable (IPAddress) async -> AddressRoute
-
-    /// The address to probe; nil if there is none, or no path to it, which `findings` then say.
-    ///
-    /// The preferred family counts only if the kernel has a route: a name with IPv6 addresses is no failure of a host
-    /// that has none.
-    func address(
-        of host: String, until deadline: MonotonicTime, _ findings: inout ProbeFindings
-    ) async -> ProbeAddress? {
+extension ProbeContext {
+    /// A host's addresses in the order in which they are tried, and how long they took to resolve; nil if there is none,
+    /// which `findings` then say.
+    func candidates(
+        for host: String, _ preference: FamilyPreference, _ findings: inout ProbeFindings
+    ) async -> ([IPAddress], lookupTime: Duration)? {
         findings.declare(.lookupTime, .addressFamily, .addressHash)
         let start = self.environment.time.monotonic()
-        let result = await self.environment.addresses(of: host, within: deadline - start)
+        let result = await self.environment.addresses(of: host, within: self.deadline - start)
         let lookupTime = self.environment.time.monotonic() - start
         findings.set(.lookupTime, lookupTime.inSeconds)
         switch result {
@@ -32,44 +24,47 @@ struct ProbeAddressFinder: Sendable {
             self.environment.fail(host, failure, &findings)
             return nil
         case .success(let addresses):
-            let candidates = self.inOrder(addresses)
-            guard !candidates.isEmpty else {
-                let family = self.preference.family.name
-                findings.fail(.resolveFailed, .mine, "\(host) has no \(family) address, and the module allows no other")
-                return nil
-            }
-            return await self.choose(candidates, lookupTime, &findings)
+            let family = preference.family
+            var candidates = addresses.filter { $0.family == family }
+            if preference.allowsFallback { candidates += addresses.filter { $0.family != family } }
+            if !candidates.isEmpty { return (candidates, lookupTime) }
+            findings.fail(
+                .resolveFailed, .mine, "\(host) has no \(family.name) address, and the module allows no other")
+            return nil
         }
     }
 
-    private func inOrder(_ addresses: [IPAddress]) -> [IPAddress] {
-        let preferred = addresses.filter { $0.family == self.preference.family }
-        guard self.preference.allowsFallback else { return preferred }
-        return preferred + addresses.filter { $0.family != self.preference.family }
-    }
-
-    // The first one that is routed; if none is, the first one says why.
-    private func choose(
-        _ candidates: [IPAddress], _ lookupTime: Duration, _ findings: inout ProbeFindings
+    /// The address to probe: the first one that is routed; if none is, the first one says why.
+    ///
+    /// The preferred family counts only if the kernel has a route: a name with IPv6 addresses is no failure of a host
+    /// that has none. Without a `source` the routes say nothing: the packets go to a proxy.
+    func choose(
+        _ candidates: [IPAddress], from source: ProbeSource?, _ lookupTime: Duration, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
         var first: (address: IPAddress, route: AddressRoute)?
         for address in candidates {
-            let route = await self.route(address)
+            var route = AddressRoute(verdict: .unknown)
+            if let source { route = await self.route(to: address, from: source) }
             let verdict = route.verdict
             if verdict.level == .unknown || verdict.level >= .routed {
-                findings.set(.addressFamily, address.family == .ipv4 ? 4 : 6)
-                findings.set(.addressHash, Double(address.fnv1a))
+                self.record(address, &findings)
                 findings.note("Resolved target address", [("ip", "\(address)")])
                 return ProbeAddress(address: address, verdict: verdict, lookupTime: lookupTime)
             }
             if first == nil { first = (address, route) }
         }
         guard let first else { return nil }
-        findings.set(.addressFamily, first.address.family == .ipv4 ? 4 : 6)
-        findings.set(.addressHash, Double(first.address.fnv1a))
+        self.record(first.address, &findings)
         let reason = first.route.verdict.reason ?? .noRoute
         findings.gate(reason, "no path to \(first.address): \(reason.description(ofLink: first.route.link))")
         return nil
+    }
+
+    // The hash of the 4 or 16 bytes is the one that blackbox_exporter shows (FNV-1a, 32 bits).
+    private func record(_ address: IPAddress, _ findings: inout ProbeFindings) {
+        let hash = address.octets.reduce(0x811C_9DC5 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
+        findings.set(.addressFamily, address.family == .ipv4 ? 4 : 6)
+        findings.set(.addressHash, Double(hash))
     }
 }
 
@@ -84,12 +79,5 @@ extension ProbeEnvironment {
             return findings.gate(reason, "no path to the resolvers: \(reason)")
         }
         findings.failLookup(failure, of: host)
-    }
-}
-
-extension IPAddress {
-    /// The hash of its 4 or 16 bytes that blackbox_exporter shows (FNV-1a, 32 bits).
-    var fnv1a: UInt32 {
-        self.octets.reduce(0x811C_9DC5) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
     }
 }

@@ -37,11 +37,9 @@ struct ProbeContext: Sendable {
         of target: Target, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
         isProxied: Bool = false, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
-        let finder = ProbeAddressFinder(environment: self.environment, preference: preference) { address in
-            // The routes say nothing of packets that go to a proxy.
-            isProxied ? AddressRoute(verdict: .unknown) : await self.route(to: address, from: source)
-        }
-        guard let address = await finder.address(of: target.host, until: self.deadline, &findings) else { return nil }
+        guard let (candidates, time) = await self.candidates(for: target.host, preference, &findings),
+            let address = await self.choose(candidates, from: isProxied ? nil : source, time, &findings)
+        else { return nil }
         findings.address = address.address
         let refusal =
             self.policy.refusal(of: target.host, at: address.address)
