@@ -24,11 +24,12 @@ struct VerdictPublisherTests {
     private func setFamilies(_ level: ReachabilityLevel, at offset: Duration = .zero) -> Bool {
         let verdict = Verdict(level: level, reason: level < .routed ? .noCarrier : nil, path: self.path)
         let families = AddressFamily.allCases.map { ReachabilityStatus.Family(family: $0, verdict: verdict) }
-        let (changes, hasNewLevel) = self.publisher.update(
-            families, times: { _ in .init(gating: .zero, published: .zero) }, detection: nil, links: [],
-            at: self.now + offset)
-        _ = self.publisher.publish(changes)
-        return hasNewLevel
+        let result = self.publisher.update(links: []) {
+            $0.update(
+                families, times: { _ in .init(gating: .zero, published: .zero) }, detection: nil, at: self.now + offset)
+        }
+        _ = self.publisher.publish(result.changes)
+        return result.hasNewLevel
     }
 
     private func update(_ targets: inout TargetTable, _ verdict: Verdict) {

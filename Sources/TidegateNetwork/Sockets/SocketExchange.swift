@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 internal import TidegateCore
 internal import TidegateLoop
 
@@ -64,13 +63,15 @@ extension SocketExchange {
 
 /// The thread of exchanges; it starts with the first one.
 final class ExchangeThread<Exchange: SocketExchange>: Sendable {
-    private let name: String
-    private let onStart: @Sendable () -> Void
-    private let thread = Mutex<LoopThread<ExchangeLoop<Exchange>>?>(nil)
+    private let lazy: LazyThread<LoopThread<ExchangeLoop<Exchange>>>
 
     init(name: String, onStart: @escaping @Sendable () -> Void = {}) {
-        self.name = name
-        self.onStart = onStart
+        self.lazy = LazyThread {
+            try? LoopThread(name: name) { loop in
+                onStart()
+                return ExchangeLoop(loop: loop)
+            }
+        }
     }
 
     deinit { self.stop() }
@@ -78,7 +79,7 @@ final class ExchangeThread<Exchange: SocketExchange>: Sendable {
     /// Runs an exchange; `completion` is called once, on the thread or, if that cannot start, on the caller's.
     func run(_ exchange: Exchange, completion: @escaping @Sendable (Exchange.Outcome) -> Void) {
         let command = ExchangeLoop.Command(exchange: exchange, completion: completion)
-        guard let thread = self.runningThread() else {
+        guard let thread = self.lazy.thread else {
             return command.end(SocketFailure(operation: "thread", code: Exchange.fullCode))
         }
         // It may have been stopped since.
@@ -90,21 +91,8 @@ final class ExchangeThread<Exchange: SocketExchange>: Sendable {
         await withCheckedContinuation { waiter in self.run(exchange) { waiter.resume(returning: $0) } }
     }
 
-    private func runningThread() -> LoopThread<ExchangeLoop<Exchange>>? {
-        let (name, onStart) = (self.name, self.onStart)
-        return self.thread.withLock { thread in
-            if thread == nil {
-                thread = try? LoopThread(name: name) { loop in
-                    onStart()
-                    return ExchangeLoop(loop: loop)
-                }
-            }
-            return thread
-        }
-    }
-
     /// Ends the exchanges under way as if nothing had come in time, then the thread.
-    func stop() { self.thread.withLock { $0.take() }?.stop() }
+    func stop() { self.lazy.take()?.stop() }
 }
 
 /// The exchanges of one kind that are under way, and their sockets.

@@ -1,4 +1,3 @@
-internal import Synchronization
 package import TidegateCore
 package import TidegateNetwork
 
@@ -67,21 +66,6 @@ struct ResolverClient: Sendable {
         let question = DNSQuestion(name: name, type: type, server: server, port: self.port, limit: limit)
         return await withCheckedContinuation { waiter in
             self.client.ask(question) { waiter.resume(returning: $0) }
-        }
-    }
-}
-
-/// Something with a thread that starts when it is first needed: most diagnoses never send a packet by it.
-private final class LazyThread<Owner: Sendable>: Sendable {
-    private let make: @Sendable () -> Owner?
-    private let made = Mutex<Owner?>(nil)
-
-    init(_ make: @escaping @Sendable () -> Owner?) { self.make = make }
-
-    var thread: Owner? {
-        self.made.withLock { made in
-            if made == nil { made = self.make() }
-            return made
         }
     }
 }

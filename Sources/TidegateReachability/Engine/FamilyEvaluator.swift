@@ -2,36 +2,30 @@ internal import TidegateCore
 
 /// Evaluates the families and the host as a whole, and hands their verdicts to the publisher.
 struct FamilyEvaluator {
-    /// What followed from an evaluation.
-    struct Result {
-        /// To be published once gates are closed.
-        var changes: [PathEvent] = []
-        /// True if a level has changed that gates go by.
-        var hasNewLevel = false
-    }
-
     let evaluator: RouteEvaluator
     let publisher: VerdictPublisher
     let internet: InternetCheck?
 
     /// Records what was evaluated, raised by what internet checks found.
-    func update(_ families: [ReachabilityStatus.Family], detection: Duration?, at now: MonotonicTime) -> Result {
-        let (changes, hasNewLevel) = self.publisher.update(
-            self.internet?.applyInternetLevel(to: families, at: now) ?? families,
-            times: { self.evaluator.debounceTimes(for: $0, at: now) }, detection: detection, links: self.links, at: now)
-        return Result(changes: changes, hasNewLevel: hasNewLevel)
+    func update(_ families: [ReachabilityStatus.Family], detection: Duration?, at now: MonotonicTime)
+        -> VerdictPublisher.Update
+    {
+        let families = self.internet?.applyInternetLevel(to: families, at: now) ?? families
+        return self.publisher.update(links: self.links) {
+            $0.update(
+                families, times: { self.evaluator.debounceTimes(for: $0, at: now) }, detection: detection, at: now)
+        }
     }
 
     /// Makes every verdict unknown, because the kernel cannot be read.
-    func open(at now: MonotonicTime) -> Result {
+    func open(at now: MonotonicTime) -> VerdictPublisher.Update {
         self.update(
             AddressFamily.allCases.map { .init(family: $0, verdict: .unknown) }, detection: nil, at: now)
     }
 
     /// Lets pending gains that are stable take effect.
-    func tick(at now: MonotonicTime) -> Result {
-        let (changes, hasNewLevel) = self.publisher.tick(links: self.links, at: now)
-        return Result(changes: changes, hasNewLevel: hasNewLevel)
+    func tick(at now: MonotonicTime) -> VerdictPublisher.Update {
+        self.publisher.update(links: self.links) { $0.tick(at: now) }
     }
 
     private var links: [Link] { self.evaluator.reducer.snapshot.sortedLinks }

@@ -29,8 +29,8 @@ final class ReachabilityEngine: NetlinkDelegate {
     }
 
     func started(send: @escaping @Sendable (Command) -> Bool) {
-        self.targets.lookups.didResolve = { _ = send(.resolved($0, $1)) }
-        self.targets.lookups.didFindTTL = { _ = send(.timeToLive($0, $1)) }
+        self.targets.didResolve = { _ = send(.resolved($0, $1)) }
+        self.targets.didFindTTL = { _ = send(.timeToLive($0, $1)) }
         self.internet?.completion = { _ = send(.internetCheckFinished($0, round: $1, $2)) }
         self.targets.checks?.completion = { _ = send(.targetChecked($0, round: $1, $2)) }
     }
@@ -169,7 +169,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.publish(result)
     }
 
-    private func publish(_ result: FamilyEvaluator.Result) {
+    private func publish(_ result: VerdictPublisher.Update) {
         if result.hasNewLevel { self.targets.publishInternetLevels() }
         guard self.publisher.publish(result.changes) else { return }
         // On another network names may have other addresses.

@@ -10,12 +10,16 @@ final class TargetEvaluator {
     private let publisher: VerdictPublisher
     /// Checks the configured targets; nil if nothing is there to do it.
     let checks: TargetChecks?
-    let lookups: HostnameLookups
+    private let resolver: any NameResolver
+    /// Receives the addresses of a name, or why there are none; on any thread.
+    var didResolve: @Sendable (String, Result<[IPAddress], ResolveFailure>) -> Void = { _, _ in }
+    /// Receives how long the last answer about a name is valid; on any thread.
+    var didFindTTL: @Sendable (String, Duration) -> Void = { _, _ in }
     private(set) var table: TargetTable
 
     init(_ dependencies: ReachabilityEngine.Dependencies, evaluator: RouteEvaluator, publisher: VerdictPublisher) {
         let configuration = dependencies.configuration
-        self.lookups = HostnameLookups(dependencies.resolver)
+        self.resolver = dependencies.resolver
         self.evaluator = evaluator
         self.publisher = publisher
         self.table = TargetTable(configured: configuration.targets, context: evaluator.context)
@@ -30,7 +34,8 @@ final class TargetEvaluator {
 
     /// Adds a watch; returns the target's position if it was never evaluated, otherwise the handler has its verdict.
     func watch(_ target: Target, id: UInt64, handler: @escaping TargetTable.Handler) -> Int? {
-        let position = self.table.watch(target, id: id, known: self.lookups.cached(target), handler: handler)
+        let known = target.address == nil ? self.resolver.cached(target.host) : nil
+        let position = self.table.watch(target, id: id, known: known, handler: handler)
         guard !self.isEvaluated(position) else {
             handler(self.publisher.gating(position, in: self.table))
             return nil
@@ -145,12 +150,15 @@ final class TargetEvaluator {
     ///
     /// Even if no resolver has a route: /etc/hosts needs none, and a failure comes at once.
     func resolve(_ choice: HostnameTable.Choice) {
-        if self.publisher.isReady { self.lookups.resolve(self.table.takeNames(choice)) }
+        guard self.publisher.isReady else { return }
+        for name in self.table.takeNames(choice) {
+            self.resolver.resolve(name) { [didResolve] in didResolve(name, $0) }
+        }
     }
 
     /// Resolves every name again, because there may be other addresses for it.
     func resolveAgain() {
-        self.lookups.invalidate()
+        self.resolver.invalidate()
         self.resolve(.all)
     }
 
@@ -175,7 +183,9 @@ final class TargetEvaluator {
             }
             self.checks?.setUnresolved(failure, of: number)
         }
-        if findsTTL, case .success = result { self.lookups.findTTL(of: name) }
+        if findsTTL, case .success = result {
+            self.resolver.timeToLive(of: name) { [didFindTTL] in if let time = $0 { didFindTTL(name, time) } }
+        }
         return positions
     }
 }

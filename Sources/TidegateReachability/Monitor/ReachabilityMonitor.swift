@@ -109,28 +109,25 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// Evaluates everything now; returns how long it took.
-    package func evaluateNow() async -> Duration {
-        await withCheckedContinuation { waiter in
-            guard self.thread?.send(.evaluate(waiter)) ?? false else { return waiter.resume(returning: .zero) }
-        }
-    }
+    package func evaluateNow() async -> Duration { await self.ask({ .evaluate($0) }, or: .zero) }
 
     /// What the kernel would do now with a packet to an address; `unknown` if it cannot be asked.
     package func route(to address: IPAddress) async -> AddressRoute {
-        await withCheckedContinuation { waiter in
-            guard self.thread?.send(.lookUp(address, waiter)) ?? false else {
-                return waiter.resume(returning: AddressRoute(verdict: .unknown))
-            }
-        }
+        await self.ask({ .lookUp(address, $0) }, or: AddressRoute(verdict: .unknown))
     }
 
     /// What the kernel says about some addresses now.
     func routeReport(_ query: RouteQuery) async -> RouteReport {
         let reason = self.unavailableReason ?? "the monitor has been stopped"
-        return await withCheckedContinuation { waiter in
-            guard self.thread?.send(.report(query, waiter)) ?? false else {
-                return waiter.resume(returning: .unavailable(reason))
-            }
+        return await self.ask({ .report(query, $0) }, or: .unavailable(reason))
+    }
+
+    // What the engine answers, or `fallback` if there is no thread to ask.
+    private func ask<Answer: Sendable>(
+        _ command: (CheckedContinuation<Answer, Never>) -> ReachabilityEngine.Command, or fallback: Answer
+    ) async -> Answer {
+        await withCheckedContinuation { waiter in
+            if !(self.thread?.send(command(waiter)) ?? false) { waiter.resume(returning: fallback) }
         }
     }
 

@@ -3,6 +3,14 @@ internal import TidegateNetwork
 
 /// Writes the state that other threads read, publishes events, and calls the watches of targets.
 final class VerdictPublisher {
+    /// What followed from new verdicts of the families.
+    struct Update {
+        /// To be published once gates are closed.
+        let changes: [PathEvent]
+        /// True if a level has changed that gates go by.
+        let hasNewLevel: Bool
+    }
+
     private let bus: EventBus
     private let store: ReachabilityStore
     private let time: any TimeSource
@@ -52,28 +60,10 @@ final class VerdictPublisher {
     /// When the next pending gain of a family becomes stable; nil if none is pending.
     var deadline: MonotonicTime? { self.scopes.deadline }
 
-    /// Records new verdicts, and writes them together with the links, so that readers see one consistent state.
-    ///
-    /// Returns the changes to publish once gates are closed, and whether a level has changed that gates go by.
-    func update(
-        _ families: [ReachabilityStatus.Family], times: (NetworkPath?) -> VerdictDebouncer.Times, detection: Duration?,
-        links: [Link], at now: MonotonicTime
-    ) -> (changes: [PathEvent], hasNewLevel: Bool) {
+    /// Changes the verdicts, and writes them together with the links, so that readers see one consistent state.
+    func update(links: [Link], _ change: (inout ScopeVerdicts) -> [PathEvent]) -> Update {
         let levels = self.scopes.gatingLevels
-        let changes = self.scopes.update(families, times: times, detection: detection, at: now)
-        self.writeVerdicts(links: links)
-        return (changes, levels != self.scopes.gatingLevels)
-    }
-
-    /// Lets pending gains that are stable take effect; returns what ``update(_:times:detection:links:at:)`` does.
-    func tick(links: [Link], at now: MonotonicTime) -> (changes: [PathEvent], hasNewLevel: Bool) {
-        let levels = self.scopes.gatingLevels
-        let changes = self.scopes.tick(at: now)
-        self.writeVerdicts(links: links)
-        return (changes, levels != self.scopes.gatingLevels)
-    }
-
-    private func writeVerdicts(links: [Link]) {
+        let changes = change(&self.scopes)
         let (global, families) = (self.scopes.publishedGlobal, self.scopes.publishedFamilies)
         let gating = self.scopes.gatingFamilies
         self.store.write { content in
@@ -82,6 +72,7 @@ final class VerdictPublisher {
             content.status.families = families
             content.gatingFamilies = gating
         }
+        return Update(changes: changes, hasNewLevel: levels != self.scopes.gatingLevels)
     }
 
     /// Publishes changes; true if they mean that the host is on another network now.
