@@ -78,13 +78,8 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: ResponseSeria
         guard self.removesNulls || Value.self == JSONValue.self || Value.self == JSONValue?.self else {
             return try self.decode(Data(response.body), of: response)
         }
-        let value: JSONValue
-        do throws(JSONError) {
-            let parsed = try JSONValue(parsing: response.body)
-            value = self.removesNulls ? parsed.withoutNulls : parsed
-        } catch {
-            throw response.error(.invalidJSON(error))
-        }
+        let parsed = try response.json()
+        let value = self.removesNulls ? parsed.withoutNulls : parsed
         if let value = value as? Value { return value }
         return try self.decode(Data(JSONNullRemover.remove(from: response.body)), of: response)
     }
@@ -94,11 +89,7 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: ResponseSeria
             return try self.decoder.decode(Value.self, from: data)
         } catch {
             // The decoder's own text quotes the body.
-            do throws(JSONError) {
-                _ = try JSONValue(parsing: response.body)
-            } catch {
-                throw response.error(.invalidJSON(error))
-            }
+            _ = try response.json()
             throw response.error(.mismatch(error, format: "JSON"))
         }
     }
@@ -160,6 +151,11 @@ extension Optional: AbsentValue {
 }
 
 extension ReceivedResponse {
+    fileprivate func json() throws(ResponseSerializationError) -> JSONValue {
+        try Result { () throws(JSONError) in try JSONValue(parsing: self.body) }
+            .mapError { self.error(.invalidJSON($0)) }.get()
+    }
+
     /// What stands for an empty body.
     fileprivate func absentValue<Value>() throws(ResponseSerializationError) -> Value {
         guard let value = (Value.self as? any AbsentValue.Type)?.absent as? Value else { throw self.error(.emptyBody) }

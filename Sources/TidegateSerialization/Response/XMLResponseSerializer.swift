@@ -18,11 +18,8 @@ public struct XMLResponseSerializer: ResponseSerializer {
         guard let text = charset.text(of: response.body) else {
             throw response.error(.invalidText(charset: charset.rawValue))
         }
-        do throws(XMLError) {
-            return try XMLValue(parsing: text)
-        } catch {
-            throw response.error(.invalidXML(error))
-        }
+        return try Result { () throws(XMLError) in try XMLValue(parsing: text) }
+            .mapError { response.error(.invalidXML($0)) }.get()
     }
 
     private func charset(of response: ReceivedResponse) -> String {
