@@ -73,11 +73,8 @@ struct ProbeCommand: AsyncParsableCommand {
         standard.text = "prober: http\n"
         probes.modules = ["http_2xx": standard]
         if let file = self.configurationFile {
-            do throws(ConfigurationError) {
-                probes = try Configuration.load(file: file).probes
-            } catch {
-                throw CommandError(.configuration(error))
-            }
+            probes = try Result { () throws(ConfigurationError) in try Configuration.load(file: file).probes }
+                .mapError { CommandError(.configuration($0)) }.get()
         }
         probes.timeoutOffset = .zero
         return probes

@@ -109,11 +109,8 @@ struct FetchPlan: Sendable {
     }
 
     private mutating func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {
-        do throws(TaskError) {
-            self.template = try self.template.copy(of: url, to: destination)
-        } catch {
-            throw TextError(error.underlying)
-        }
+        self.template = try Result { () throws(TaskError) in try self.template.copy(of: url, to: destination) }
+            .mapError { TextError($0.underlying) }.get()
         // Not in the template: the next URL may be of another host.
         guard let netrc = self.netrc, let address = try? HTTPURL(url) else { return self.template }
         var request = self.template

@@ -24,11 +24,7 @@ struct Netrc {
     init(_ file: String, isRequired: Bool) throws(TextError) {
         if !isRequired, access(file, F_OK) != 0, errno == ENOENT { return }
         let text = try PipedFile.text(of: file, atMost: 1 << 20)
-        do {
-            try self.parse(text)
-        } catch {
-            throw TextError("\(file):\(error)")
-        }
+        try Result { try self.parse(text) }.mapError { TextError("\(file):\($0)") }.get()
     }
 
     /// The entries of a text.
@@ -53,11 +49,8 @@ struct Netrc {
                 isInMacro = !line.allSatisfy(\.isWhitespace)
                 continue
             }
-            do {
-                isInMacro = try self.parse(line: line)
-            } catch {
-                throw TextError("\(index + 1): \(error)")
-            }
+            isInMacro = try Result { try self.parse(line: line) }
+                .mapError { TextError("\(index + 1): \($0)") }.get()
         }
     }
 

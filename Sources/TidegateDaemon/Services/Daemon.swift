@@ -88,11 +88,7 @@ package struct Daemon: Sendable {
             LineLogHandler(logLevel: level, format: format, time: time, write: { _ in })
                 .line(.warning, "log lines dropped", [("count", LogValue("\(count)", json: .integer(Int64(count))))])
         }
-        do {
-            try output.start()
-        } catch {
-            throw .resource("\(error)")
-        }
+        try Result { try output.start() }.mapError { DaemonError.resource("\($0)") }.get()
         return output
     }
 

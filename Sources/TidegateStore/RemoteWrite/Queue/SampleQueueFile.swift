@@ -108,14 +108,13 @@ final class SampleQueueFile {
             self.path, migrator: SampleQueueSchema.migrator, pragmas: SampleQueueSchema.pragmas,
             checksEveryPage: false)
         self.database = database
-        do {
-            return try database.read { database in
+        let batches = Result {
+            try database.read { database in
                 try Row.fetchAll(database, sql: "SELECT sequence, samples, length(body) FROM batch ORDER BY sequence")
                     .map { SampleBatch(sequence: $0[0], samples: $0[1], length: $0[2]) }
             }
-        } catch {
-            throw DurableDatabase.OpenError(error, self.path)
         }
+        return try batches.mapError { DurableDatabase.OpenError($0, self.path) }.get()
     }
 
     private static func insert(_ body: [UInt8], as batch: SampleBatch, into database: DatabaseQueue) throws {
