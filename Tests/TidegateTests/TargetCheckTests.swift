@@ -38,13 +38,16 @@ struct TargetCheckTests {
     func openAndClosed() async throws {
         let listener = try NetworkNamespaceListener(port: 7001, in: self.hosts.far)
         defer { withExtendedLifetime(listener) {} }
-        let (open, closed) = ("198.51.100.2:7001", "198.51.100.2:7002")
-        let monitor = try self.monitor([open: nil, closed: nil])
-        #expect(self.metric("tidegate_target_reachable", open, in: monitor) == nil, "absent before the first try")
+        let (open, closed, silent) = ("198.51.100.2:7001", "198.51.100.2:7002", "198.51.100.2:7003")
+        try ThreeHosts.filter(
+            self.hosts.far, "table inet t { chain f { type filter hook input priority 0; tcp dport 7003 drop; }; }")
+        let unhurried = TargetCheck(.tcp, interval: .seconds(3600), timeout: .seconds(600))
+        let monitor = try self.monitor([open: nil, closed: nil, silent: unhurried])
         #expect(await eventually { self.level(open, in: monitor) == .online })
         #expect(await eventually { self.level(closed, in: monitor) == .limited })
         #expect(self.metric("tidegate_target_reachable", open, in: monitor) == "1")
         #expect(self.metric("tidegate_target_reachable", closed, in: monitor) == "0")
+        #expect(self.metric("tidegate_target_reachable", silent, in: monitor) == nil, "absent before the first answer")
         #expect(self.metric("tidegate_target_routed", closed, in: monitor) == "1")
         let report = try #require(monitor.status.checks[try Target(closed)])
         #expect(report.isReached == false && report.lastSuccess == nil && report.nextCheck != nil)
