@@ -86,15 +86,17 @@ extension AttemptRequest {
     package init(id: AttemptID, url: HTTPURL, sink: BodySink) {
         (self.id, self.url, self.sink) = (id, url, sink)
     }
+}
 
+extension Indirect<AttemptRequest> {
     /// How many milliseconds one of several addresses of a family has to answer; nil for as long as there is time.
     ///
     /// libcurl gives each address half of what is left, and the last of many next to nothing. The last one has a double
     /// share here, so that the kernel always comes before libcurl. The kernel looks after one second at the earliest.
     func connectShare(of address: IPAddress?) -> Int32? {
-        let equals = self.addresses.filter { $0.family == address?.family }
+        let equals = self.value.addresses.filter { $0.family == address?.family }
         guard equals.count > 1, address != equals.last else { return nil }
-        return Int32(clamping: max(1, self.connectTimeout.wholeNanoseconds / 1_000_000 / Int64(equals.count + 1)))
+        return Int32(clamping: max(1, self.value.connectTimeout.wholeNanoseconds / 1_000_000 / Int64(equals.count + 1)))
     }
 }
 

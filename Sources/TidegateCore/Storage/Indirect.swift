@@ -1,26 +1,10 @@
-/// A large value behind one reference, for values that are copied often, read in few places and rarely changed.
-package struct Indirect<Value: Sendable>: Sendable {
-    @usableFromInline
-    var box: Box
+/// A large value behind one reference, for values that are copied often and read in few places.
+///
+/// A class with a stored value, so that other modules, too, read a property of the value without copying the rest.
+package final class Indirect<Value: Sendable>: Sendable {
+    package let value: Value
 
-    @usableFromInline
-    final class Box: Sendable {
-        @usableFromInline
-        let value: Value
-
-        @usableFromInline
-        init(_ value: Value) { self.value = value }
-    }
-
-    @inlinable
-    package init(_ value: Value) { self.box = Box(value) }
-
-    /// The value; a change puts it into a box of its own, so that copies keep what they had.
-    @inlinable
-    package var value: Value {
-        get { self.box.value }
-        set { self.box = Box(newValue) }
-    }
+    package init(_ value: Value) { self.value = value }
 }
 
 extension Indirect: Equatable where Value: Equatable {

@@ -177,10 +177,10 @@ final class X509Certificate {
         final class Names { var texts: [String] = [] }
         let names = Names()
         collect(self.certificate, Unmanaged.passUnretained(names).toOpaque()) { context, bytes, count in
-            guard let context, let bytes else { return }
+            guard let bytes else { return }
             let text = String(
                 decoding: UnsafeRawBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
-            withObject(Names.self, at: context) { $0.texts.append(text) }
+            withObject(Names.self, at: context, else: ()) { $0.texts.append(text) }
         }
         return names.texts
     }

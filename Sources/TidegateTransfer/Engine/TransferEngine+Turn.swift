@@ -129,7 +129,7 @@ extension TransferEngine {
         let kinds = transfer.reports.take()
         guard !kinds.isEmpty else { return id }
         if kinds.contains(.wire) {
-            if let lease = transfer.options.takeLease() { transfer.pool?.confirm(lease) }
+            if let lease = transfer.options.takeLease() { transfer.pool?.resolveCache.confirm(lease) }
             if let facts = transfer.connection.facts() {
                 client.attempt(id, reported: .wireReached(facts))
                 guard transfer.request?.value.id == id else { return nil }

@@ -79,7 +79,7 @@ struct ResponseHeadParser {
             ? .append
             : RangeOutcome.evaluate(
                 status: self.status, fields: fields, resume: request.value.resume,
-                requestsPart: request.value.requestsPart)
+                requestsPart: request.requestsPart)
         // A copy of the right size: the buffer here stays for the next head.
         self.value = ResponseHead(
             status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: self.contentLength)
@@ -104,9 +104,9 @@ struct ResponseHeadParser {
     }
 }
 
-extension AttemptRequest {
+extension Indirect<AttemptRequest> {
     /// Whether the caller requests a part by a field of its own.
     var requestsPart: Bool {
-        self.headers.contains { $0.name == .range }
+        self.value.headers.contains { $0.name == .range }
     }
 }

@@ -12,7 +12,7 @@ final class ConnectionPool {
     private(set) var running = 0
     /// When libcurl's timer is due; nil for never.
     private(set) var deadline: MonotonicTime?
-    private var resolveCache = ResolveCache()
+    var resolveCache = ResolveCache()
     /// True if the watchdog has ended a call whose attempts have not been collected yet.
     var wasCut = false
 
@@ -83,17 +83,6 @@ final class ConnectionPool {
         }
         self.callbacks.timer = .unchanged
     }
-
-    /// The CURLOPT_RESOLVE line that an attempt needs, with the lease to confirm once the attempt has begun; nil if
-    /// libcurl's cache has these addresses already.
-    func resolveLine(
-        for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime
-    ) -> (line: String, lease: ResolveLease)? {
-        self.resolveCache.line(for: origin, addresses, at: now)
-    }
-
-    /// The attempt has begun: libcurl has read its line.
-    func confirm(_ lease: ResolveLease) { self.resolveCache.confirm(lease) }
 }
 
 /// A line that an attempt carries to libcurl's cache of addresses.
@@ -103,7 +92,7 @@ struct ResolveLease {
 }
 
 /// Which addresses libcurl's cache has (CURLOPT_RESOLVE).
-private struct ResolveCache {
+struct ResolveCache {
     private struct Entry {
         let addresses: [IPAddress]
         let created: MonotonicTime
@@ -118,6 +107,8 @@ private struct ResolveCache {
     // libcurl's entries end after 60 s; they are renewed after 30.
     private static let lifetime = Duration.seconds(30)
 
+    /// The CURLOPT_RESOLVE line that an attempt needs, with the lease to confirm once the attempt has begun; nil if
+    /// libcurl's cache has these addresses already.
     mutating func line(
         for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime
     ) -> (line: String, lease: ResolveLease)? {
@@ -142,7 +133,7 @@ private struct ResolveCache {
         return entry
     }
 
-    // libcurl keeps the line unless another one came since.
+    /// The attempt has begun: libcurl has read its line, and keeps it unless another one came since.
     mutating func confirm(_ lease: ResolveLease) {
         if self.entries[lease.origin]?.number == lease.number { self.entries[lease.origin]?.isLoaded = true }
     }

@@ -95,29 +95,29 @@ func socketInterestChanged(
     _ easy: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ what: Int32,
     _ context: UnsafeMutableRawPointer?, _ socketContext: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let context else { return 0 }
-    withObject(CurlCallbackContext.self, at: context) {
+    withObject(CurlCallbackContext.self, at: context, else: 0) {
         $0.sockets.interestChanged(descriptor, what)
         $0.note(.watch(descriptor: descriptor, poll: what))
+        return 0
     }
-    return 0
 }
 
 func timerRequested(
     _ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard let context else { return 0 }
-    withObject(CurlCallbackContext.self, at: context) {
+    withObject(CurlCallbackContext.self, at: context, else: 0) {
         $0.timer = milliseconds < 0 ? .none : .after(milliseconds: milliseconds)
+        return 0
     }
-    return 0
 }
 
-/// Calls `body` with the object that a callback's pointer means.
+/// Calls `body` with the object that a callback's pointer means; without a pointer the result is `fallback`.
 @inline(__always)
 func withObject<Object: AnyObject, Result>(
-    _ type: Object.Type, at pointer: UnsafeMutableRawPointer, _ body: (Object) -> Result
+    _ type: Object.Type, at pointer: UnsafeMutableRawPointer?, else fallback: @autoclosure () -> Result,
+    _ body: (Object) -> Result
 ) -> Result {
+    guard let pointer else { return fallback() }
     // Without retain and release: libcurl calls this for every socket change.
-    Unmanaged<Object>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
+    return Unmanaged<Object>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
 }

@@ -10,8 +10,7 @@ internal import TidegateLoop
 func receiveHeader(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let context else { return 0 }
-    return withObject(CurlTransfer.self, at: context) {
+    withObject(CurlTransfer.self, at: context, else: 0) {
         $0.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
     }
 }
@@ -19,8 +18,7 @@ func receiveHeader(
 func writeBody(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let context else { return 0 }
-    return withObject(CurlTransfer.self, at: context) {
+    withObject(CurlTransfer.self, at: context, else: 0) {
         $0.writeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
     }
 }
@@ -28,8 +26,7 @@ func writeBody(
 func readBody(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let context else { return Int(CURL_READFUNC_ABORT) }
-    return withObject(CurlTransfer.self, at: context) {
+    withObject(CurlTransfer.self, at: context, else: Int(CURL_READFUNC_ABORT)) {
         $0.readBody(UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
     }
 }
@@ -45,16 +42,15 @@ func logWire(
     case CURLINFO_HEADER_IN: kind = .received
     default: return 0
     }
-    guard let context else { return 0 }
-    return withObject(CurlTransfer.self, at: context) { transfer in
+    return withObject(CurlTransfer.self, at: context, else: 0) { transfer in
         transfer.request?.value.wireLog?.add(kind, UnsafeRawBufferPointer(start: bytes, count: size))
         return 0
     }
 }
 
 func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
-    guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
-    return withObject(CurlTransfer.self, at: context) {
+    guard origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
+    return withObject(CurlTransfer.self, at: context, else: CURL_SEEKFUNC_CANTSEEK) {
         $0.upload.seek(to: Int64(offset), in: $0.request?.value.body) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     }
 }
@@ -63,8 +59,7 @@ func beforeSending(
     _ context: UnsafeMutableRawPointer?, _ remote: UnsafeMutablePointer<CChar>?,
     _ local: UnsafeMutablePointer<CChar>?, _ remotePort: Int32, _ localPort: Int32
 ) -> Int32 {
-    guard let context else { return CURL_PREREQFUNC_ABORT }
-    return withObject(CurlTransfer.self, at: context) {
+    withObject(CurlTransfer.self, at: context, else: CURL_PREREQFUNC_ABORT) {
         $0.shouldSend(local: local, remote: remote, localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
 }
@@ -72,8 +67,8 @@ func beforeSending(
 func openSocket(
     _ context: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let context, let address else { return -1 }
-    return withObject(CurlTransfer.self, at: context) {
+    guard let address else { return -1 }
+    return withObject(CurlTransfer.self, at: context, else: -1) {
         $0.openSocket(address.pointee, to: peerAddress(address))
     }
 }
@@ -88,8 +83,7 @@ private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? 
 
 // Connections outlive the attempt that opened them, so the context is the pool's and not a transfer.
 func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
-    guard let context else { return close(descriptor) }
-    return withObject(CurlCallbackContext.self, at: context) { $0.close(descriptor) }
+    withObject(CurlCallbackContext.self, at: context, else: close(descriptor)) { $0.close(descriptor) }
 }
 
 extension CurlTransfer {
@@ -197,7 +191,7 @@ extension CurlTransfer {
     // Bytes that came before a request are never its response, and of an idle connection libcurl 7.88 notices only the
     // end. With TLS they may be session tickets, so those connections are left to libcurl.
     private func isSilent(_ request: Indirect<AttemptRequest>, _ localPort: Int32) -> Bool {
-        guard !self.connection.hasOpened, !request.value.usesTLS, request.value.proxy?.scheme != .https,
+        guard !self.connection.hasOpened, !request.usesTLS, request.value.proxy?.scheme != .https,
             let pool = self.pool
         else { return true }
         guard let descriptor = pool.callbacks.ports.socket(at: UInt16(truncatingIfNeeded: localPort)) else {
@@ -219,7 +213,7 @@ extension CurlTransfer {
             self.connection.noteFailure(FailedConnect(address: peer, errorNumber: code, isImmediate: true))
             return -1
         }
-        let share = self.request?.value.connectShare(of: peer)
+        let share = self.request?.connectShare(of: peer)
         var timeout = share ?? CurlLimits.userTimeout
         // Without it the kernel's own, longer timeout holds: slower, not wrong.
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))

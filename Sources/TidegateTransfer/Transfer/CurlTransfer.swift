@@ -73,7 +73,7 @@ final class CurlTransfer {
     /// Opens what is to be sent; if that fails, the attempt will be reported as over.
     func openFiles(_ request: Indirect<AttemptRequest>) -> Bool {
         do throws(FileError) {
-            if request.value.usesTLS {
+            if request.usesTLS {
                 for file in [
                     request.value.tls.caFile, request.value.tls.clientCertificate, request.value.tls.clientKey,
                 ] {

@@ -48,12 +48,12 @@ extension EasyHandle {
         try self.set(CURLOPT_TCP_KEEPIDLE, CurlLimits.keepAliveIdle)
         try self.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
         try self.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
-        let buffer = request.value.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
+        let buffer = request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
         try self.set(CURLOPT_BUFFERSIZE, buffer)
         if request.value.lastStage <= .tls { try self.set(CURLOPT_CONNECT_ONLY, 1) }
-        if let zone = request.value.zone { try self.set(CURLOPT_ADDRESS_SCOPE, Int(zone)) }
+        if let zone = request.zone { try self.set(CURLOPT_ADDRESS_SCOPE, Int(zone)) }
         // libcurl does not tell zones apart when it reuses a connection.
-        if request.value.usesFreshConnection || request.value.zone != nil {
+        if request.value.usesFreshConnection || request.zone != nil {
             try self.set(CURLOPT_FRESH_CONNECT, 1)
             try self.set(CURLOPT_FORBID_REUSE, 1)
         }
@@ -167,37 +167,40 @@ extension TLSVersion {
 }
 
 extension AttemptRequest {
+    fileprivate static let methodsWithBody: Set = ["POST", "PUT", "PATCH"]
+}
+
+extension Indirect<AttemptRequest> {
     /// The zone of a link-local address that is connected to; nil for every other host.
     var zone: UInt32? {
-        guard let address = (self.proxy?.target ?? self.connectsTo ?? self.url.target).address, address.zone != 0
+        guard let address = (self.value.proxy?.target ?? self.value.connectsTo ?? self.value.url.target).address,
+            address.zone != 0
         else { return nil }
         return address.zone
     }
 
     // Whether libcurl goes on from the connection to the handshake depends on the scheme.
     var requestedURL: String {
-        switch self.lastStage {
-        case .resolve, .connect: HTTPURL(scheme: .http, target: self.url.target).text
-        case .tls: HTTPURL(scheme: .https, target: self.url.target).text
-        case .request, .response, .body: self.url.text
+        switch self.value.lastStage {
+        case .resolve, .connect: HTTPURL(scheme: .http, target: self.value.url.target).text
+        case .tls: HTTPURL(scheme: .https, target: self.value.url.target).text
+        case .request, .response, .body: self.value.url.text
         }
     }
 
     var usesTLS: Bool {
-        switch self.lastStage {
+        switch self.value.lastStage {
         case .resolve, .connect: false
         case .tls: true
-        case .request, .response, .body: self.url.scheme == .https
+        case .request, .response, .body: self.value.url.scheme == .https
         }
     }
 
     var staysInMemory: Bool {
-        if case .memory = self.sink { true } else { false }
+        if case .memory = self.value.sink { true } else { false }
     }
 
-    fileprivate static let methodsWithBody: Set = ["POST", "PUT", "PATCH"]
-
-    var isUpload: Bool { !self.body.isNone || Self.methodsWithBody.contains(self.method) }
+    var isUpload: Bool { !self.value.body.isNone || AttemptRequest.methodsWithBody.contains(self.value.method) }
 }
 
 extension AttemptBody {

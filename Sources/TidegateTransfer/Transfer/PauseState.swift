@@ -45,7 +45,9 @@ extension CurlTransfer {
     func proceed(into sink: BodySink?) {
         guard self.pause.contains(.disposition), var request = self.request else { return }
         if let sink {
-            request.value.sink = sink
+            var changed = request.value
+            changed.sink = sink
+            request = Indirect(changed)
             self.request = request
         }
         if case .failed(let failure, let text)? = self.response.openSink(request) {

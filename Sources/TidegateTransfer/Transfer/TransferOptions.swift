@@ -32,7 +32,7 @@ struct TransferOptions: ~Copyable {
             request.value.proxy.map { Origin(scheme: .http, target: $0.target) }
             ?? request.value.connectsTo.map { Origin(scheme: request.value.url.scheme, target: $0) }
             ?? request.value.url.origin
-        if let (line, lease) = pool.resolveLine(for: peer, request.value.addresses, at: now) {
+        if let (line, lease) = pool.resolveCache.line(for: peer, request.value.addresses, at: now) {
             try self.resolve.append(line)
             self.lease = lease
         }
@@ -82,7 +82,7 @@ struct TransferOptions: ~Copyable {
 
     // The text only names the URL in messages; what was parsed is used.
     private mutating func setURL(_ request: Indirect<AttemptRequest>, on easy: borrowing EasyHandle) throws(CurlError) {
-        let text = request.value.requestedURL
+        let text = request.requestedURL
         try self.curlURL.parse(text)
         try easy.set(CURLOPT_URL, text)
         try easy.set(CURLOPT_CURLU, pointer: self.curlURL.pointer)
@@ -108,7 +108,7 @@ struct TransferOptions: ~Copyable {
         }
         // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.
         let isWorthAsking = request.value.awaitsContinue && request.value.body.length > CurlLimits.expectContinue
-        if request.value.method != "GET" || !request.value.body.isNone, request.value.isUpload, !isWorthAsking,
+        if request.value.method != "GET" || !request.value.body.isNone, request.isUpload, !isWorthAsking,
             !request.value.headers.contains(where: { $0.name == .expect })
         {
             try self.fields.append("Expect:")
@@ -136,7 +136,7 @@ struct ReusedOptions {
         self.connectTimeout = request.value.connectTimeout
         self.allowsHTTP2 = request.value.allowsHTTP2
         self.acceptsCompression = request.value.acceptsCompression
-        self.staysInMemory = request.value.staysInMemory
+        self.staysInMemory = request.staysInMemory
         self.isLogged = request.value.wireLog != nil
         self.userAgent = request.value.userAgent
         self.tls = request.value.tls
@@ -148,7 +148,7 @@ struct ReusedOptions {
             && self.connectTimeout == request.value.connectTimeout
             && self.allowsHTTP2 == request.value.allowsHTTP2
             && self.acceptsCompression == request.value.acceptsCompression
-            && self.staysInMemory == request.value.staysInMemory && self.isLogged == (request.value.wireLog != nil)
+            && self.staysInMemory == request.staysInMemory && self.isLogged == (request.value.wireLog != nil)
             && self.userAgent == request.value.userAgent
             && self.tls == request.value.tls
     }
@@ -158,6 +158,6 @@ struct ReusedOptions {
             && request.value.proxy == nil
             && request.value.credentials == nil && request.value.bytesPerSecondLimit == nil
             && request.value.lastStage > .tls && !request.value.usesFreshConnection && !request.value.wantsCertificate
-            && request.value.zone == nil
+            && request.zone == nil
     }
 }

@@ -15,8 +15,8 @@ func prepareTLS(
 
 // During a handshake, and so before anything of the request is sent.
 private func verifyCertificates(_ store: OpaquePointer?, _ transfer: UnsafeMutableRawPointer?) -> Int32 {
-    guard let store, let transfer else { return 0 }
-    return withObject(CurlTransfer.self, at: transfer) { TrustCheck(transfer: $0).verify(store) } ? 1 : 0
+    guard let store else { return 0 }
+    return withObject(CurlTransfer.self, at: transfer, else: 0) { TrustCheck(transfer: $0).verify(store) ? 1 : 0 }
 }
 
 /// Decides whether a request may be sent to the server that its connection leads to.
@@ -50,8 +50,8 @@ struct TrustCheck {
     func mayTrust(_ request: Indirect<AttemptRequest>) -> Bool {
         // A hook has refused: libssl goes on nevertheless if nothing is to be verified.
         guard self.transfer.abortReason == nil else { return false }
-        guard request.value.usesTLS, let ssl = tg_easy_get_ssl(self.transfer.easy.raw).map({ OpaquePointer($0) }) else {
-            return !request.value.usesTLS || request.value.tls.pins.isEmpty && request.value.tls.evaluator == nil
+        guard request.usesTLS, let ssl = tg_easy_get_ssl(self.transfer.easy.raw).map({ OpaquePointer($0) }) else {
+            return !request.usesTLS || request.value.tls.pins.isEmpty && request.value.tls.evaluator == nil
         }
         let isReused = self.transfer.connection.certificates == nil
         guard let certificates = ServerCertificates.kept(with: ssl) else {
