@@ -25,14 +25,11 @@ package final class BodyFile {
             try self.check()
             return []
         }
-        var result = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, initialized in
-            result = Glibc.read(self.descriptor, buffer.baseAddress, wanted)
-            initialized = max(0, result)
+        let bytes = try FileError.reading(wanted, of: self.file.path, "read") {
+            Glibc.read(self.descriptor, $0, wanted)
         }
-        guard result >= 0 else { throw FileError(operation: "read", path: self.file.path, code: errno) }
-        guard result > 0 else { throw self.changed }
-        self.position += Int64(result)
+        guard !bytes.isEmpty else { throw self.changed }
+        self.position += Int64(bytes.count)
         return bytes
     }
 

@@ -8,13 +8,7 @@ enum AtomicFile {
     static func read(_ file: FileLocation) throws(FileError) -> [UInt8]? {
         guard let descriptor = try OwnFile.open(file, O_RDONLY) else { return nil }
         defer { close(descriptor) }
-        var count = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: self.limit) { buffer, initialized in
-            count = Glibc.read(descriptor, buffer.baseAddress, self.limit)
-            initialized = max(0, count)
-        }
-        guard count >= 0 else { throw FileError(operation: "read", path: file.path, code: errno) }
-        return bytes
+        return try FileError.reading(self.limit, of: file.path, "read") { Glibc.read(descriptor, $0, self.limit) }
     }
 
     /// Where a new file is written before it takes the old one's place.

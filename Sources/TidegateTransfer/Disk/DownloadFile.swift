@@ -95,11 +95,7 @@ package final class DownloadFile: Sendable {
     }
 
     /// How many bytes are there.
-    package func size() throws(FileError) -> Int64 {
-        var status = stat()
-        try self.check(fstat(self.descriptor, &status), "fstat")
-        return Int64(status.st_size)
-    }
+    package func size() throws(FileError) -> Int64 { try self.identity().size }
 
     /// What distinguishes the file from another one, wherever it was moved to.
     package func identity() throws(FileError) -> FileIdentity {
@@ -141,13 +137,9 @@ package final class DownloadFile: Sendable {
 
     /// Up to `count` bytes from `offset`; fewer at the end of the file.
     package func read(at offset: Int64, upTo count: Int) throws(FileError) -> [UInt8] {
-        var result: Int = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            result = pread(self.descriptor, buffer.baseAddress, count, off_t(offset))
-            initialized = max(0, result)
+        try FileError.reading(count, of: self.paths.temporary.path, "pread") {
+            pread(self.descriptor, $0, count, off_t(offset))
         }
-        guard result >= 0 else { throw FileError(operation: "pread", path: self.paths.temporary.path, code: errno) }
-        return bytes
     }
 
     /// The bytes before `offset` that the disk may begin with, once each; nil while they are few.

@@ -27,9 +27,39 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
         return "\(self.path): \(self.operation): \(FileError.reason(self.code))"
     }
 
+    /// The bytes that a call puts into a buffer of `count` bytes; it returns how many, or a negative number.
+    static func reading(
+        _ count: Int, of path: String, _ operation: String, _ call: (UnsafeMutableRawPointer?) -> Int
+    ) throws(FileError) -> [UInt8] {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            result = call(buffer.baseAddress)
+            initialized = max(0, result)
+        }
+        guard result >= 0 else { throw FileError(operation: operation, path: path, code: errno) }
+        return bytes
+    }
+
     /// What an error number means.
     static func reason(_ code: Int32) -> String {
         guard let text = strerror(code) else { return "error \(code)" }
         return String(cString: text)
     }
+}
+
+/// Whether this process, or the machine, has as many files open as it may (EMFILE and ENFILE, open(2)).
+package enum DescriptorShortage {
+    /// True if none can be opened now.
+    ///
+    /// Libraries report a shortage as a name that is unknown, or as a certificate that cannot be read: this tells.
+    package static var isNow: Bool {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return false
+        }
+        return self.isReason(errno)
+    }
+
+    static func isReason(_ code: Int32) -> Bool { code == EMFILE || code == ENFILE }
 }

@@ -143,19 +143,14 @@ struct SocketTable {
 
     // A failure leaves the socket unwatched, and libcurl's own timeouts end the transfer.
     private func watch(
-        _ descriptor: Int32, _ wanted: Loop.Interest, isKnown: Bool, on loop: Loop
+        _ descriptor: Int32, _ wanted: Loop.Interest, isKnown: Bool, isAgain: Bool = false, on loop: Loop
     ) -> Loop.Interest? {
         do throws(LoopError) {
             if isKnown { try loop.change(descriptor, to: wanted) } else { try loop.watch(descriptor, for: wanted) }
             return wanted
         } catch {
-            guard error.code == (isKnown ? ENOENT : EEXIST) else { return nil }
-        }
-        do throws(LoopError) {
-            if isKnown { try loop.watch(descriptor, for: wanted) } else { try loop.change(descriptor, to: wanted) }
-            return wanted
-        } catch {
-            return nil
+            guard !isAgain, error.code == (isKnown ? ENOENT : EEXIST) else { return nil }
+            return self.watch(descriptor, wanted, isKnown: !isKnown, isAgain: true, on: loop)
         }
     }
 
