@@ -56,7 +56,6 @@ extension Cookie {
         guard self.keepsItsPromises(url) else { return nil }
     }
 
-    /// A cookie of a file.
     // RFC 6265 5.2.3; false if the domain is not the server's to give.
     private mutating func take(domain text: String, of target: Target) -> Bool {
         let name = (text.hasPrefix(".") ? String(text.dropFirst()) : text).lowercased()

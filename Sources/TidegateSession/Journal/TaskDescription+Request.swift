@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 package import TidegateCore
 internal import TidegateTransfer
 
@@ -33,7 +34,7 @@ extension TaskDescription {
     private var requestBody: RequestBody {
         switch self.body {
         case .none, .removed: .none
-        case .data(let data): .data(data.bytes)
+        case .data(let data): .data([UInt8](data))
         case .file(let path, _): .file(path)
         }
     }
@@ -54,7 +55,7 @@ extension TaskDescription {
             guard bytes.count <= TaskDescription.bodyLimit else {
                 throw self.refusal("the body has more than \(TaskDescription.bodyLimit >> 20) MiB: give it as a file")
             }
-            return .data(Bytes(bytes))
+            return .data(Data(bytes))
         case .file(let path):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
             do {

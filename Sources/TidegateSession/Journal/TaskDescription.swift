@@ -1,6 +1,6 @@
-package import TidegateCore
-internal import FoundationEssentials
+package import FoundationEssentials
 package import HTTPTypes
+package import TidegateCore
 
 /// A submitted request in a form that survives its process.
 ///
@@ -23,7 +23,7 @@ package struct TaskDescription: Sendable, Hashable {
         /// None.
         case none
         /// Bytes, kept in the journal itself.
-        case data(Bytes)
+        case data(Data)
         /// A file, as it was when the task was accepted.
         case file(String, FileIdentity)
         /// One that went when the task was over.
@@ -38,30 +38,6 @@ package struct TaskDescription: Sendable, Hashable {
         case file(String, permissions: UInt16?)
         /// Nowhere.
         case discard
-    }
-
-    /// Bytes that encode as base64.
-    package struct Bytes: Sendable, Hashable, Codable {
-        /// The bytes.
-        package var bytes: [UInt8]
-
-        /// Some bytes.
-        package init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-        /// Reads base64.
-        package init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            guard let data = Data(base64Encoded: try container.decode(String.self)) else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64")
-            }
-            self.bytes = [UInt8](data)
-        }
-
-        /// Writes base64.
-        package func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            try container.encode(Data(self.bytes).base64EncodedString())
-        }
     }
 }
 
@@ -92,5 +68,40 @@ extension TaskDescription: Codable {
         try members.encode(self.destination, forKey: .destination)
         try members.encodeIfPresent(self.key, forKey: .key)
         try self.options.encode(to: encoder)
+    }
+}
+
+// What the journal keeps once a task is over.
+extension TaskDescription {
+    // Fields whose values are no secrets.
+    private static let shownFields: Set<HTTPField.Name> = [
+        .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .contentEncoding, .contentLanguage, .contentType,
+        .ifMatch, .ifModifiedSince, .ifNoneMatch, .ifUnmodifiedSince, .range, .userAgent,
+    ]
+
+    /// The description without the body, credentials, the URL's query and values of header fields that may be secret.
+    package var redacted: TaskDescription {
+        var options = RequestOptions()
+        options.name = self.options.name
+        options.priority = self.options.priority
+        options.confinedTo = self.options.confinedTo
+        return TaskDescription(
+            url: URLRedaction().text(of: self.url), method: self.method,
+            headers: self.headers.map { field in
+                Self.shownFields.contains(field.name) ? field : HTTPField(name: field.name, value: "redacted")
+            },
+            body: self.body == .none ? .none : .removed, destination: self.destination, key: self.key,
+            options: options)
+    }
+
+    /// What kind of task it describes.
+    package var kind: TaskKind {
+        if self.body != .none { return .upload }
+        return self.file == nil ? .data : .download
+    }
+
+    /// The file that receives the response's body; nil if it goes elsewhere.
+    package var file: String? {
+        if case .file(let path, _) = self.destination { path } else { nil }
     }
 }

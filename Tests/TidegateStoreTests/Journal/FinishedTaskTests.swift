@@ -150,7 +150,7 @@ struct FinishedTaskTests {
                 let task = try #require(try TaskRow.summaries(question, in: database).first)
                 #expect(task.url == "http://h.example/x" && task.method == "PUT" && task.kind == .upload)
                 let description = try #require(try TaskRow.all(question, in: database).first).description
-                #expect(description.body == (isOver ? .removed : .data(TaskDescription.Bytes([1, 2, 3]))))
+                #expect(description.body == (isOver ? .removed : .data(Data([1, 2, 3]))))
                 #expect(description.url == (isOver ? "http://h.example/x" : "http://h.example/x?token=t"))
             }
         }
