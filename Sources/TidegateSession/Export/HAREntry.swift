@@ -20,14 +20,17 @@ struct HAREntry {
 
     var json: JSONValue {
         let timings = HARTimings(self.exchange.summary)
-        var members: [JSONValue.Member] = [
+        let remote = self.exchange.summary?.remote
+        let members: [JSONValue.Member?] = [
             .init("startedDateTime", .string(self.exchange.started.description)), .init("time", .number(timings.total)),
             .init("request", self.requestJSON), .init("response", self.responseJSON), .init("cache", .object([])),
-            .init("timings", timings.json),
+            .init("timings", timings.json), remote.map { .init("serverIPAddress", .string($0.description)) },
+            .init("comment", .string(self.comment)),
         ]
-        if let remote = self.exchange.summary?.remote {
-            members.append(.init("serverIPAddress", .string(remote.description)))
-        }
+        return .object(members.compactMap(\.self))
+    }
+
+    private var comment: String {
         var comment = ["attempt \(self.exchange.number)"]
         if self.exchange.summary == nil {
             // Either it is under way, or no more is kept of it than it says itself.
@@ -35,26 +38,22 @@ struct HAREntry {
             comment += isOver ? self.exchange.lines.map(\.text) : ["under way"]
         }
         if let failure = self.exchange.failure { comment.append("\(failure)") }
-        members.append(.init("comment", .string(comment.joined(separator: ": "))))
-        return .object(members)
+        return comment.joined(separator: ": ")
     }
 
     // MARK: - Request
 
     private var requestJSON: JSONValue {
         let url = self.redaction.url(self.exchange.url)
-        var members: [JSONValue.Member] = [
+        let members: [JSONValue.Member?] = [
             .init("method", .string(self.exchange.method)), .init("url", .string(url)),
             .init("httpVersion", .string(self.request?.version ?? "")),
             .init("cookies", self.cookies(self.request, "cookie")), .init("headers", self.headers(self.request)),
-            .init("queryString", HAREntry.query(of: url)),
-        ]
-        if let data = self.postData { members.append(.init("postData", data)) }
-        members += [
+            .init("queryString", HAREntry.query(of: url)), self.postData.map { .init("postData", $0) },
             .init("headersSize", .integer(Int64(self.request?.size ?? -1))),
             .init("bodySize", self.exchange.summary.map { .integer($0.sent) } ?? -1),
         ]
-        return .object(members)
+        return .object(members.compactMap(\.self))
     }
 
     private var postData: JSONValue? {

@@ -181,22 +181,18 @@ public final class HTTPClient: Sendable {
     private static let secrets: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
 
     private func resolve(_ path: String) throws(TaskError) -> HTTPURL {
-        do throws(HTTPURLError) {
+        try TaskRequest.valid { () throws(HTTPURLError) in
             guard let base = self.base else { return try HTTPURL(path) }
             return path.isEmpty ? base : try base.resolving(path)
-        } catch {
-            throw TaskRequest.invalid(error.description)
         }
     }
 
     private static func base(_ text: String) throws(TaskError) -> HTTPURL {
-        do throws(HTTPURLError) {
+        try TaskRequest.valid { () throws(HTTPURLError) in
             let url = try HTTPURL(text)
             guard !url.path.hasSuffix("/") else { return url }
             let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
             return try HTTPURL("\(text[..<end])/\(text[end...])")
-        } catch {
-            throw TaskRequest.invalid(error.description)
         }
     }
 }

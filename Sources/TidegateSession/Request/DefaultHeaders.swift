@@ -36,10 +36,7 @@ public final class DefaultHeaders: Sendable {
     }
 
     private static func field(_ name: String, _ value: String) throws(TaskError) -> HTTPField {
-        let field: HTTPField
-        do throws(HTTPFieldError) { field = try HTTPField(name, value) } catch {
-            throw TaskRequest.invalid(error.description)
-        }
+        let field = try TaskRequest.valid { () throws(HTTPFieldError) in try HTTPField(name, value) }
         try TaskRequest.check([field])
         return field
     }

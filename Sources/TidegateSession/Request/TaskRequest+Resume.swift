@@ -38,8 +38,7 @@ extension TaskRequest {
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` if it is no URL of a server.
     package func copy(of url: String, to destination: Destination) throws(TaskError) -> TaskRequest {
-        let address: HTTPURL
-        do { address = try HTTPURL(url, near: self.address) } catch { throw TaskRequest.invalid(error.description) }
+        let address = try Self.valid { () throws(HTTPURLError) in try HTTPURL(url, near: self.address) }
         var copy = self
         copy.change { ($0.url, $0.address, $0.destination) = (url, address, destination) }
         return copy

@@ -57,13 +57,9 @@ public struct TaskRequest: Sendable {
             throw TaskRequest.invalid("\"\(method)\" is not a request method")
         }
         try TaskRequest.check(headers)
-        do {
-            let address = try HTTPURL(url)
-            self.box = RequestBox(
-                RequestBox.Parts(method: method, url: url, address: address, body: body, headers: headers))
-        } catch {
-            throw TaskRequest.invalid(error.description)
-        }
+        let address = try TaskRequest.valid { () throws(HTTPURLError) in try HTTPURL(url) }
+        self.box = RequestBox(
+            RequestBox.Parts(method: method, url: url, address: address, body: body, headers: headers))
     }
 
     /// The request that a serializer made.
@@ -113,6 +109,13 @@ public struct TaskRequest: Sendable {
                 throw TaskRequest.invalid("the header \(field.name) follows from the body and cannot be given")
             }
         }
+    }
+
+    /// What a function makes of a request's parts, whose error is then that of the request.
+    static func valid<Value, Problem: Error & CustomStringConvertible>(
+        _ make: () throws(Problem) -> Value
+    ) throws(TaskError) -> Value {
+        do throws(Problem) { return try make() } catch { throw self.invalid(error.description) }
     }
 
     static func invalid(_ sentence: String) -> TaskError {
