@@ -67,14 +67,8 @@ public final class ValidatorStore: Sendable {
     public init(directory path: String, maxBytes: Int = 64 << 20, maxEntries: Int = 1000) throws(ValidatorStoreError) {
         self.maxBytes = max(0, maxBytes)
         self.maxEntries = max(0, maxEntries)
-        let files: [StoreDirectory.File]
-        do throws(FileError) {
-            self.directory = try StoreDirectory(path)
-            files = try self.directory.files()
-        } catch {
-            throw ValidatorStoreError(error, of: path)
-        }
-        self.load(files)
+        self.directory = try Self.using(path) { () throws(FileError) in try StoreDirectory(path) }
+        self.load(try Self.using(path) { () throws(FileError) in try self.directory.files() })
     }
 
     /// How many responses are stored.
@@ -120,6 +114,13 @@ public final class ValidatorStore: Sendable {
         self.removeObsoleteFiles()
     }
 
+    // Says of an error of the disk's which of the store's files it is about.
+    private static func using<Value>(
+        _ file: String, _ body: () throws(FileError) -> Value
+    ) throws(ValidatorStoreError) -> Value {
+        do throws(FileError) { return try body() } catch { throw ValidatorStoreError(error, of: file) }
+    }
+
     private static func isOwn(_ name: String) -> Bool {
         let key = name.prefix { $0 != "." }
         return key.utf8.count == 64 && key.count != name.count && key.allSatisfy { $0.isHexDigit && !$0.isUppercase }
@@ -129,11 +130,8 @@ public final class ValidatorStore: Sendable {
         _ name: String, _ sizes: [String: Int64]
     ) throws(ValidatorStoreError) -> (StoredResponse, bytes: Int) {
         let file = self.directory.file(name)
-        let text: [UInt8]
-        do throws(FileError) {
-            text = try self.directory.read(name, atMost: Self.descriptionLimit) ?? []
-        } catch {
-            throw ValidatorStoreError(error, of: file)
+        let text = try Self.using(file) { () throws(FileError) in
+            try self.directory.read(name, atMost: Self.descriptionLimit) ?? []
         }
         guard let response = try? JSONDecoder().decode(StoredResponse.self, from: Data(text)), response.name == name,
             response.head != nil
@@ -171,11 +169,8 @@ public final class ValidatorStore: Sendable {
     func body(of response: StoredResponse) throws(ValidatorStoreError) -> [UInt8] {
         guard case .stored(let length, let digest) = response.body, let name = response.bodyName else { return [] }
         let file = self.directory.file(name)
-        let bytes: [UInt8]?
-        do throws(FileError) {
-            bytes = try self.files.withLock { _ throws(FileError) in try self.directory.read(name, atMost: length) }
-        } catch {
-            throw ValidatorStoreError(error, of: file)
+        let bytes = try Self.using(file) { () throws(FileError) in
+            try self.files.withLock { _ throws(FileError) in try self.directory.read(name, atMost: length) }
         }
         if let bytes, bytes.count == length, MessageDigest.sha256(bytes).hexadecimal == digest { return bytes }
         self.remove(response)
@@ -191,7 +186,7 @@ public final class ValidatorStore: Sendable {
     /// Blocks: for the disk thread.
     func put(_ response: StoredResponse, body: [UInt8]?) throws(ValidatorStoreError) {
         guard let text = try? JSONEncoder().encode(response), text.count < Self.descriptionLimit else { return }
-        do throws(FileError) {
+        try Self.using(self.directory.file(response.name)) { () throws(FileError) in
             try self.files.withLock { _ throws(FileError) in
                 // The body first: what describes it never promises more than there is.
                 if let body, let name = response.bodyName { try self.directory.replace(name, with: body) }
@@ -199,8 +194,6 @@ public final class ValidatorStore: Sendable {
                 let length = if case .stored(let length, _) = response.body { length } else { 0 }
                 self.insert(response, bytes: text.count + length)
             }
-        } catch {
-            throw ValidatorStoreError(error, of: self.directory.file(response.name))
         }
         self.removeObsoleteFiles()
     }
