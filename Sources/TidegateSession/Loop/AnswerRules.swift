@@ -34,7 +34,9 @@ enum AnswerRules {
         record.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
         if failure == .httpStatus, let status = end.status {
             if status == 417, record.attempt.awaitsContinue, session.requests.canSendBody(record) {
-                return self.sendWithoutExpect(record, end, in: &session)
+                // The server has refused the request unread, so that sending it once more is no repetition.
+                record.attempt.awaitsContinue = false
+                return self.leadAgain(record, end, .httpStatus, in: &session)
             }
             if HookRules.answersChallenge(record, end, status: status, in: &session) { return }
             if RedirectRule.isRedirect(status), let location = end.outcome.head?.field("Location"),
@@ -125,12 +127,6 @@ enum AnswerRules {
         session.tasks.publish(.restarted(discarded: record.download.partial.restart()), record)
         record.resetRedirects()
         session.tasks.feed(.attemptLeads, to: record)
-    }
-
-    // The server has refused the request unread, so that sending it once more is no repetition.
-    private static func sendWithoutExpect(_ record: TaskRecord, _ end: AttemptEnd, in session: inout SessionState) {
-        record.attempt.awaitsContinue = false
-        self.leadAgain(record, end, .httpStatus, in: &session)
     }
 
     private static func leadAgain(
@@ -224,7 +220,8 @@ enum AnswerRules {
             untilDeadline: record.request.options.deadline.map { $0 - record.clocks.lifetime(at: now) })
         switch session.origins.controller.next(&record.retry.counter, limits, of: record.origin, at: now) {
         case .stop(.budget) where record.waitsForResources:
-            self.waitForBudget(record, price: limits.price, in: &session)
+            session.journal.noteAttempt(record, &session.tasks)
+            session.origins.waitForBudget(record, price: limits.price, &session.tasks)
         case .stop(let reason): self.exhaust(record, end, failure, reason, in: &session)
         case .wait(let delay): self.backOff(record, end, delay, isAsked: asked != nil, in: &session)
         }
@@ -246,11 +243,6 @@ enum AnswerRules {
         record.clocks.schedule(.backoff, at: now + delay)
         session.journal.noteAttempt(record, &session.tasks)
         session.tasks.feed(.attemptBacksOff, to: record)
-    }
-
-    private static func waitForBudget(_ record: TaskRecord, price: RetryPrice, in session: inout SessionState) {
-        session.journal.noteAttempt(record, &session.tasks)
-        session.origins.waitForBudget(record, price: price, &session.tasks)
     }
 
     private static func exhaust(

@@ -6,11 +6,7 @@ final class EffectRunner {
     private let engine: TransferEngine
     private let publisher: EventPublisher
     private let delegate: DelegateDispatcher
-    private let registry: TaskRegistry
-    private let resolver: any NameResolver
-    private let journal: (any JournalStorage)?
-    private let disk: DiskThread
-    private let mailbox: Mailbox
+    private let given: SessionDependencies
     /// The hooks that have not answered yet, by their tasks.
     private var questions: [UInt64: Task<Void, Never>] = [:]
     /// The tasks whose states are to be shown.
@@ -22,11 +18,7 @@ final class EffectRunner {
         self.engine = engine
         self.publisher = EventPublisher(bus: given.bus, subscribers: given.mailbox.events)
         self.delegate = given.delegate
-        self.registry = given.registry
-        self.resolver = given.resolver
-        self.journal = given.journal
-        self.disk = given.disk
-        self.mailbox = given.mailbox
+        self.given = given
     }
 
     /// The next input that an effect led to; nil after the last one.
@@ -61,13 +53,19 @@ final class EffectRunner {
         case .sinkHasRoom(let id): self.engine.sinkHasRoom(id)
         case .sourceHasBytes(let id): self.engine.sourceHasBytes(id)
         case .beginPool: self.engine.beginPool()
-        case .resolve(let name, let target, let lookup): self.resolve(name, target, lookup)
-        case .forgetNames: self.resolver.invalidate()
+        case .resolve(let name, let target, let lookup):
+            self.given.resolver.resolve(name) { [mailbox = self.given.mailbox] in
+                mailbox.send(.gate(target: target, .resolved(lookup: lookup, $0)))
+            }
+        case .forgetNames: self.given.resolver.invalidate()
         case .record(let entry, let answer): self.record(entry, answer)
-        case .awaitJournal(let task): self.awaitJournal(task)
+        case .awaitJournal(let task):
+            self.given.journal?.whenWritable { [mailbox = self.given.mailbox] in
+                mailbox.send(.journal(task, JournalWriter.Event(write: .writable, error: nil)))
+            }
         case .disk(let job): self.perform(job)
         case .forget(let store, let done):
-            if !self.disk.perform({ store.removeAll() }, completion: { _ in done() }) { done() }
+            if !self.given.disk.perform({ store.removeAll() }, completion: { _ in done() }) { done() }
         case .ask(let task, let question, let hook): self.ask(task, question, hook)
         case .stopAsking(let task): self.questions.removeValue(forKey: task)?.cancel()
         case .showResponse, .showData, .reportProgress, .runHandler, .call:
@@ -89,7 +87,7 @@ final class EffectRunner {
 
     private func end(_ task: TransferTask, _ result: TaskResult, _ end: EndOfTask, _ queue: inout EffectQueue) {
         // The session's end did not wait for this thread and has published it already.
-        guard let entry = self.registry.end(task, holding: end.bodyBytes) else { return }
+        guard let entry = self.given.registry.end(task, holding: end.bodyBytes) else { return }
         self.delegate.didComplete(task, result)
         entry.onCompletion?(task, result)
         // One that the next process goes on with is not over.
@@ -97,7 +95,7 @@ final class EffectRunner {
             end.isPreserved ? .suspended(.shutdown) : .completed(result.redacted(for: task))
         task.handlers?.span?.record(change)
         queue.publish(change, of: task, isTraced: true)
-        if !end.isPreserved, entry.isRestored, let count = self.registry.restoredTaskEnded() {
+        if !end.isPreserved, entry.isRestored, let count = self.given.registry.restoredTaskEnded() {
             queue.announce(.restoredTasksEnded(count: count))
         }
         if !end.dependents.isEmpty { self.inputs.append(.released(end.dependents)) }
@@ -106,29 +104,19 @@ final class EffectRunner {
 
     // MARK: - Other threads
 
-    private func resolve(_ name: String, _ target: UInt64, _ lookup: Int) {
-        let mailbox = self.mailbox
-        self.resolver.resolve(name) { mailbox.send(.gate(target: target, .resolved(lookup: lookup, $0))) }
-    }
-
     private func record(_ entry: JournalEntry, _ answer: (task: UInt64, as: JournalWriter.Write)?) {
-        guard let answer else { return self.journal?.record(entry) { _ in } ?? () }
-        let mailbox = self.mailbox
-        self.journal?.record(entry) { result in
+        guard let answer else { return self.given.journal?.record(entry) { _ in } ?? () }
+        let mailbox = self.given.mailbox
+        self.given.journal?.record(entry) { result in
             var issue: JournalError?
             if case .failure(let error) = result { issue = error }
             mailbox.send(.journal(answer.task, JournalWriter.Event(write: answer.as, error: issue)))
         }
     }
 
-    private func awaitJournal(_ task: UInt64) {
-        let mailbox = self.mailbox
-        self.journal?.whenWritable { mailbox.send(.journal(task, JournalWriter.Event(write: .writable, error: nil))) }
-    }
-
     private func perform(_ job: DiskJob) {
-        let mailbox = self.mailbox
-        let isStarted = self.disk.perform(job.work) { result in
+        let mailbox = self.given.mailbox
+        let isStarted = self.given.disk.perform(job.work) { result in
             if let task = job.task, case .success(let event?) = result { mailbox.send(.disk(task, event)) }
         }
         if !isStarted, let task = job.task { self.inputs.append(.command(.disk(task, job.refusal))) }
@@ -137,7 +125,7 @@ final class EffectRunner {
     // MARK: - The app
 
     private func ask(_ task: UInt64, _ question: Int, _ hook: @escaping @Sendable () async -> HookAnswer) {
-        let mailbox = self.mailbox
+        let mailbox = self.given.mailbox
         self.questions.updateValue(
             Task { mailbox.send(.delegate(task, .answered(question: question, await hook()))) }, forKey: task)?
             .cancel()
@@ -149,7 +137,7 @@ final class EffectRunner {
         case .showData(let task, let offset, let chunk): self.delegate.didReceive(chunk, at: offset, task)
         case .reportProgress(let task, let progress): self.delegate.didProgress(task, progress)
         case .runHandler(let task, let result, let isAwaited):
-            let mailbox = self.mailbox
+            let mailbox = self.given.mailbox
             task.handlers?.completion?.run(task, result) {
                 if isAwaited { mailbox.send(.delegate(task.number, .handlerReturned)) }
             }

@@ -24,7 +24,7 @@ enum GateRules {
         switch session.gates.evaluate(record.policies.gate, at: state) {
         case .open: self.passGate(record, in: &session)
         case .shut(let shut):
-            self.wait(record, at: state, for: shut, in: session)
+            session.gates.wait(record.number, &record.gate, at: state, for: shut, now: session.tasks.now)
             session.tasks.feed(.hold(shut.reason, detail: shut.message), to: record)
         }
     }
@@ -40,12 +40,6 @@ enum GateRules {
         }
         session.gates.stopAwaitingVerdict(record.number, record.gate)
         session.admission.releaseConnection(record, &session.tasks)
-    }
-
-    private static func wait(
-        _ record: TaskRecord, at state: TargetState, for shut: GateEvaluator.Shut, in session: borrowing SessionState
-    ) {
-        session.gates.wait(record.number, &record.gate, at: state, for: shut, now: session.tasks.now)
     }
 
     /// Publishes how the task left its gate, once for every attempt.
@@ -94,7 +88,7 @@ enum GateRules {
 
     // The verdict of a target, or something else that its gates go by, has changed.
     private static func evaluateWaiting(at state: TargetState, in session: inout SessionState) {
-        for number in session.gates.takeAwaitingVerdict(of: state) {
+        for number in state.awaitingVerdict.removeAll() {
             guard let record = session.tasks[number], record.machine.phase == .seeking else { continue }
             self.seek(record, in: &session)
         }
@@ -169,7 +163,7 @@ enum GateRules {
     private static func hold(
         _ record: TaskRecord, at state: TargetState, for shut: GateEvaluator.Shut, in session: inout SessionState
     ) {
-        self.wait(record, at: state, for: shut, in: session)
+        session.gates.wait(record.number, &record.gate, at: state, for: shut, now: session.tasks.now)
         session.tasks.feed(
             shut.reason == .path ? .losePath(detail: shut.message) : .hold(shut.reason, detail: shut.message),
             to: record)

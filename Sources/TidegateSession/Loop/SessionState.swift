@@ -69,10 +69,11 @@ struct SessionState: ~Copyable {
         self.gates = PathGate(paths: given.paths, timers: engine) { mailbox.send(.gate(target: $0, $1)) }
         self.admission = AttemptAdmission(self.gates, configuration, random)
         self.origins = OriginGuard(
-            RetryController(
+            random: random,
+            controller: RetryController(
                 circuit: configuration.circuit, budget: configuration.budget,
-                countsBudgets: configuration.reportsRetryTokens, random: random), random)
-        self.failures = FailureReporter(self.gates, diagnosis: given.diagnosis)
+                countsBudgets: configuration.reportsRetryTokens, random: random))
+        self.failures = FailureReporter(gate: self.gates, diagnosis: given.diagnosis)
         self.pool = PoolGeneration(engine)
         self.journal = JournalWriter(journal: given.journal, time: given.time)
         self.bodies = TaskBodies(journal: self.journal, random: random, diskRecheck: configuration.diskRecheck) {

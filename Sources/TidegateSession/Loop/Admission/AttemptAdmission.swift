@@ -1,5 +1,4 @@
 internal import TidegateCore
-internal import TidegateTransfer
 
 /// Which tasks may use a connection, and in which order they go after an outage.
 struct AttemptAdmission {

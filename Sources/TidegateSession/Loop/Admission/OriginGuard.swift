@@ -1,17 +1,11 @@
 internal import TidegateCore
-internal import TidegateTransfer
 
 /// Keeps tasks from origins that fail, asked not to be asked, or have no budget left: holds them, and releases them in
 /// turn.
 struct OriginGuard {
-    private let random: RandomSource
+    let random: RandomSource
     /// Budgets, circuits and waits; also what retries are paid with.
     var controller: RetryController
-
-    init(_ controller: RetryController, _ random: RandomSource) {
-        self.controller = controller
-        self.random = random
-    }
 
     /// True if the task has to wait because its server asked for that, or failed too often.
     mutating func holds(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {

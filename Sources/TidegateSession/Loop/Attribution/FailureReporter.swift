@@ -4,15 +4,10 @@ internal import TidegateTransfer
 
 /// Publishes failures with the responsible party.
 struct FailureReporter {
-    private let gate: PathGate
-    private let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
-    private var attributor = FaultAttributor()
-
-    /// A reporter; `diagnosis` gives what the latest diagnosis of the host found over a family.
-    init(_ gate: PathGate, diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?) {
-        self.gate = gate
-        self.diagnosis = diagnosis
-    }
+    let gate: PathGate
+    /// Gives what the latest diagnosis of the host found over a family.
+    let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
+    var attributor = FaultAttributor()
 
     // MARK: - Attempts
 
@@ -75,8 +70,9 @@ struct FailureReporter {
 
     func pathIsLost(_ record: TaskRecord, _ live: LiveAttempt) -> Bool {
         guard !record.policies.gate.isOpen, let target = record.target else { return false }
-        if let local = live.contact?.local, !self.gate.holdsAddress(local) { return true }
-        let newest = self.gate.currentVerdict(of: target)
+        if let local = live.contact?.local, !self.gate.paths.holdsAddress(local) { return true }
+        // Its watch may not have delivered the newest verdict yet.
+        let newest = self.gate.paths.current(target.target).verdict
         for verdict in [target.verdict(for: live.contact?.remote), newest] {
             if verdict.level != .unknown, verdict.level < .routed { return true }
         }
@@ -118,5 +114,48 @@ struct FailureReporter {
     func attribute(_ failure: TaskFailure, _ record: TaskRecord) {
         record.result.attribution = self.attributor.attribute(
             failure, verdict: record.target?.verdict(for: nil) ?? .unknown)
+    }
+}
+
+/// Attributes failures: to this host, the gateway, the resolver, the path or the server.
+///
+/// Remembers who could be reached on which path lately, because the fate of others is evidence.
+struct FaultAttributor {
+    private var history = PeerHistory()
+
+    /// A target was reached on a path, or could not be: any answer at all shows that the path works.
+    mutating func note(_ target: UInt64, on path: NetworkPath, isReached: Bool, at now: MonotonicTime) {
+        self.history.record(target, on: path.identity, isReached: isReached, at: now)
+    }
+
+    /// Attributes a failed attempt on `target`; the evidence is completed with what became of the others on its path.
+    ///
+    /// What became of them before a diagnosis at `diagnosed` is older than what that found.
+    func attribute(
+        _ evidence: FailureEvidence, target: UInt64?, on path: NetworkPath?, at now: MonotonicTime,
+        diagnosed: MonotonicTime? = nil
+    ) -> Attribution? {
+        var evidence = evidence
+        if let target, let path {
+            evidence.peers = self.history.peers(
+                of: target, on: path.identity, at: now, since: diagnosed, silentSince: evidence.silentSince)
+        }
+        return DecisionTable.attribution(of: evidence)
+    }
+
+    /// Attributes a failure that was no attempt's, by the verdict alone.
+    func attribute(_ failure: TaskFailure, verdict: Verdict) -> Attribution? {
+        DecisionTable.attribution(of: FailureEvidence(failure: failure, before: verdict, after: verdict))
+    }
+
+    /// The path as it was before the failure, to be compared with the one after it.
+    ///
+    /// If the best path is still the same, the path of another address is no change of path.
+    static func pathBefore(connected: NetworkPath?, first: NetworkPath?, best: NetworkPath?, after: NetworkPath?)
+        -> NetworkPath?
+    {
+        if let connected { return connected }
+        guard let best, let first, best.isSamePath(as: first) else { return first }
+        return after
     }
 }

@@ -10,21 +10,14 @@ package struct DownloadedFile: Sendable {
     /// The file as it was written; nil if that was not recorded.
     private let written: FileIdentity?
 
-    private init(_ path: String, below directories: [String]?, _ written: FileIdentity?) {
-        self.isConfined = directories != nil
-        self.file = FileLocation(path, below: directories)
-        self.written = written
-    }
-
     /// The file of a task of this process or of one in the journal; nil if the task has none.
     init?(_ task: TransferTask?, _ journaled: JournaledTask?) {
-        if let request = task?.request, let path = request.destination.path {
-            self.init(path, below: request.options.confinedTo, journaled?.placing)
-        } else if let description = journaled?.description, let path = description.file {
-            self.init(path, below: description.options.confinedTo, journaled?.placing)
-        } else {
-            return nil
-        }
+        let (request, description) = (task?.request, journaled?.description)
+        guard let path = request?.destination.path ?? description?.file else { return nil }
+        let directories = (request?.options ?? description?.options)?.confinedTo
+        self.isConfined = directories != nil
+        self.file = FileLocation(path, below: directories)
+        self.written = journaled?.placing
     }
 
     /// Opens the file; each call of the result returns the next 64 KiB at most, and nothing at the end.

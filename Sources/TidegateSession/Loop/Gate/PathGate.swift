@@ -176,17 +176,7 @@ final class PathGate {
         return .gate(result, waited: began.map { now - $0 } ?? .zero)
     }
 
-    /// Takes the tasks that wait for the first verdict.
-    func takeAwaitingVerdict(of state: TargetState) -> [UInt64] {
-        state.awaitingVerdict.removeAll()
-    }
-
     // MARK: - Paths
-
-    func holdsAddress(_ address: IPAddress) -> Bool { self.paths.holdsAddress(address) }
-
-    /// The newest verdict for a target, which its watch may not have delivered yet.
-    func currentVerdict(of state: TargetState) -> Verdict { self.paths.current(state.target).verdict }
 
     /// How the path under a connection has changed.
     func change(

@@ -28,9 +28,7 @@ struct AttemptState {
     var authentication: AuthenticationState?
     /// What a hook was and is to be asked about servers; empty for most tasks.
     var trust = TrustState()
-}
 
-extension AttemptState {
     /// An attempt begins; gives the number of the try that it is part of.
     mutating func beginTry() -> Int {
         if !self.followsRedirect { self.tries += 1 }
