@@ -55,21 +55,24 @@ package final class MetricsRecorder: Sendable {
     }
 
     /// Takes an event; never blocks.
-    package func record(_ event: Event) {
-        self.bus.record(event.payload.topic)
-        switch event.payload {
-        case .path(let path): self.reachability.record(path, at: event.time, event.moment)
+    package func record(_ event: Event) { self.record(event.payload, at: event.time, event.moment) }
+
+    // The payload as a parameter: a switch over a property of the event would copy it.
+    private func record(_ payload: Event.Payload, at time: WallTime, _ moment: MonotonicTime) {
+        self.bus.record(payload.topic)
+        switch payload {
+        case .path(let path): self.reachability.record(path, at: time, moment)
         case .targetCheck(let check): self.targets.record(check)
         case .netlink(let netlink): self.netlink.record(netlink)
         case .task(let task):
-            let source = Exemplar.Source(task: task.id, trace: task.trace, time: event.time)
-            self.record(task.kind, of: source, kind: task.taskKind, at: event.moment)
+            let source = Exemplar.Source(task: task.id, trace: task.trace, time: time)
+            self.record(task.kind, of: source, kind: task.taskKind, at: moment)
         case .session(.poolReplaced): self.attempts.poolReplaced()
         case .session(.attributionRevised(let task, attempt: _, from: _, let party)):
             self.tasks.revised(task, to: party)
         case .probe(let probe): self.probes.record(probe)
         case .daemon(let daemon):
-            self.daemon.record(daemon, at: event.time)
+            self.daemon.record(daemon, at: time)
             if case .stopping = daemon { self.tasks.settle(at: nil) }
         case .link, .session, .connection: break
         }

@@ -34,7 +34,7 @@ package struct AttemptRequest: Sendable {
     /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
     package var allowsHTTP2 = false
     /// What certificates to trust.
-    package var tls = TLSOptions()
+    package var tls: TLSOptions
     /// The proxy; nil goes direct whatever the environment says.
     package var proxy: Proxy?
     /// User and password for Basic authentication (RFC 7617), sent with the first request.
@@ -83,8 +83,8 @@ package struct AttemptRequest: Sendable {
 
 extension AttemptRequest {
     /// A GET of all of it.
-    package init(id: AttemptID, url: HTTPURL, sink: BodySink) {
-        (self.id, self.url, self.sink) = (id, url, sink)
+    package init(id: AttemptID, url: HTTPURL, sink: BodySink, tls: TLSOptions = TLSOptions()) {
+        (self.id, self.url, self.sink, self.tls) = (id, url, sink, tls)
     }
 }
 

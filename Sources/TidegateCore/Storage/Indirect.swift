@@ -1,16 +1,18 @@
 /// A large value behind one reference, for values that are copied often and read in few places.
 ///
 /// A class with a stored value, so that other modules, too, read a property of the value without copying the rest.
+// Inlinable, so that each module specialises it for its values.
+@usableFromInline
 package final class Indirect<Value: Sendable>: Sendable {
-    package let value: Value
+    @usableFromInline package let value: Value
 
-    package init(_ value: Value) { self.value = value }
+    @inlinable package init(_ value: Value) { self.value = value }
 }
 
 extension Indirect: Equatable where Value: Equatable {
-    package static func == (left: Indirect, right: Indirect) -> Bool { left.value == right.value }
+    @inlinable package static func == (left: Indirect, right: Indirect) -> Bool { left.value == right.value }
 }
 
 extension Indirect: Hashable where Value: Hashable {
-    package func hash(into hasher: inout Hasher) { hasher.combine(self.value) }
+    @inlinable package func hash(into hasher: inout Hasher) { hasher.combine(self.value) }
 }

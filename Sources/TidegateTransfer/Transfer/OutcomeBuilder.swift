@@ -52,7 +52,7 @@ struct OutcomeBuilder {
                 ? transfer.connection.certificates?.certificateChain : nil,
             certificateError: failure == nil ? nil : self.certificateError, handshake: failure.flatMap(self.handshake),
             text: text)
-        return Indirect(outcome)
+        return Indirect(consume outcome)
     }
 
     // Asked for while the transfer has its own descriptors: afterwards there may be one.

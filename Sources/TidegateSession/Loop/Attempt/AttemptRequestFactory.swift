@@ -25,19 +25,19 @@ struct AttemptRequestFactory {
         let (request, hop) = (record.request, record.hop)
         let tls = self.tls(of: record)
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
-        var attempt = AttemptRequest(id: live.id, url: hop.url, sink: sink)
+        var attempt = AttemptRequest(id: live.id, url: hop.url, sink: sink, tls: tls)
         attempt.method = hop.method
         attempt.headers = self.traced(self.withConditions(self.fields(record), record, tls), record, live)
         attempt.body = self.bodies.upload(of: record)
         attempt.addresses = addresses
-        attempt.resume = record.download.partial.resumePoint
+        let resume = record.download.partial.resumePoint
+        attempt.resume = resume
         attempt.connectTimeout = request.options.connectTimeout
         attempt.allowsHTTP2 = request.options.usesHTTP2
-        attempt.tls = tls
         attempt.proxy = record.attempt.proxy
         attempt.credentials = self.credentials(record)
         attempt.userAgent = self.userAgent(record)
-        attempt.acceptsCompression = request.options.acceptsCompression && attempt.resume == nil
+        attempt.acceptsCompression = request.options.acceptsCompression && resume == nil
         attempt.bytesPerSecondLimit = request.options.bytesPerSecondLimit.map(Int64.init)
         attempt.awaitsContinue = record.attempt.awaitsContinue
         attempt.awaitsDisposition = live.hook == .awaitsHead
