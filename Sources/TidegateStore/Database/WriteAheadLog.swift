@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import Glibc
 
 /// SQLite's write-ahead log of a file, read before SQLite does: what it cannot verify it ignores, with all that follows.
@@ -79,10 +78,20 @@ struct WriteAheadLog {
             | UInt32(bytes[position + 3])
     }
 
-    // A link or a device is no log of ours.
     private static func read(_ path: String) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
         var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return FileManager.default.contents(atPath: path).map(Array.init)
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var filled = 0
+        while filled < bytes.count {
+            let count = bytes[filled...].withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            filled += count
+        }
+        return Array(bytes[..<filled])
     }
 }
