@@ -108,7 +108,13 @@ package struct ControlClient: Sendable {
     /// socket, or if this user cannot see it.
     package static func group(of socket: String) -> String? {
         guard let status = FileStatus(path: socket, followsLinks: true), status.isSocket else { return nil }
-        return getgrgid(status.group).map { String(cString: $0.pointee.gr_name) } ?? String(status.group)
+        var group = Glibc.group()
+        var buffer = [CChar](repeating: 0, count: 16 << 10)
+        var found: UnsafeMutablePointer<Glibc.group>?
+        guard getgrgid_r(status.group, &group, &buffer, buffer.count, &found) == 0, found != nil,
+            let name = group.gr_name
+        else { return String(status.group) }
+        return String(cString: name)
     }
 
     // MARK: - One call

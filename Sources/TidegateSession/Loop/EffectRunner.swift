@@ -11,6 +11,7 @@ final class EffectRunner {
     private var questions: [UInt64: Task<Void, Never>] = [:]
     /// The tasks whose states are to be shown.
     private var changed = ReusedQueue<TaskRecord>()
+    private static let mostChanged = 64
     /// What could not be done, in order.
     private var inputs = ReusedQueue<SessionInput>()
 
@@ -34,7 +35,10 @@ final class EffectRunner {
     func run(_ effect: SessionEffect, _ queue: inout EffectQueue) {
         switch effect {
         case .trace(let span, let change): span.record(change)
-        case .show(let record): self.changed.append(record)
+        case .show(let record):
+            self.changed.append(record)
+            // A burst is published in parts, so that subscribers can keep up.
+            if self.changed.count >= EffectRunner.mostChanged { self.flush(&queue) }
         case .showProgress(let record): record.showProgress()
         case .showWaiting(let task, let state, let reason):
             self.flush(&queue)
@@ -66,7 +70,9 @@ final class EffectRunner {
         case .disk(let job): self.perform(job)
         case .forget(let store, let done):
             if !self.given.disk.perform({ store.removeAll() }, completion: { _ in done() }) { done() }
-        case .ask(let task, let question, let hook): self.ask(task, question, hook)
+        case .ask(let task, let question, let hook):
+            self.flush(&queue)
+            self.ask(task, question, hook)
         case .stopAsking(let task): self.questions.removeValue(forKey: task)?.cancel()
         case .showResponse, .showData, .reportProgress, .runHandler, .call:
             // Code of the app's may block: whatever was published before is seen before.

@@ -49,7 +49,12 @@ struct BodyWriter {
         case .chunks(let chunks):
             guard !bytes.isEmpty else { return .written }
             guard chunks.hasRoom() else { return .blocked }
-            chunks.write(Array(bytes))
+            // Before the stream's reader, which may be on another thread, goes on.
+            let chunk = Array(bytes)
+            observer?.write(chunk)
+            chunks.write(chunk)
+            self.received += Int64(bytes.count)
+            return .written
         case .discard: break
         }
         observer?.write(Array(bytes))

@@ -42,6 +42,7 @@ struct LocalPorts {
     }
 
     private mutating func index(_ port: UInt16) {
+        guard port != 0 else { return }
         let equals = self.sockets.filter { $0.port == port }
         self.byPort[UInt64(port)] = equals.count == 1 ? equals[0].descriptor : nil
     }
