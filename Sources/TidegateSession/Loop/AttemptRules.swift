@@ -69,7 +69,8 @@ enum AttemptRules {
         do throws(FileError) {
             try session.bodies.checkUpload(record)
             let sink = try session.bodies.sink(of: record)
-            session.tasks.add(.launch(session.requests.make(record, live, addresses: addresses, sink: sink)))
+            session.tasks.add(
+                .launch(Indirect(session.requests.make(record, live, addresses: addresses, sink: sink))))
             live.pool = session.pool.current
             record.target?.pooled.launched(knowing: record.target?.known, generation: session.pool.current)
             session.tasks.touch(record)

@@ -21,7 +21,7 @@ struct AttemptRequestFactory {
 
     func make(
         _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
-    ) -> Indirect<AttemptRequest> {
+    ) -> AttemptRequest {
         let (request, hop) = (record.request, record.hop)
         let tls = self.tls(of: record)
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
@@ -44,7 +44,7 @@ struct AttemptRequestFactory {
         attempt.bodyObserver = self.bodyObserver(of: record)
         attempt.maxBodyBytes = self.maxBodyBytes(record).map(Int64.init)
         attempt.wireLog = record.task.shared.exchanges?.wire(of: live.number)
-        return Indirect(attempt)
+        return attempt
     }
 
     private func tls(of record: TaskRecord) -> TLSOptions {
