@@ -9,7 +9,7 @@ struct ProbeAddress: Sendable {
 }
 
 extension ProbeContext {
-    /// A host's addresses in the order in which they are tried, and how long they took to resolve; nil if there is none,
+    /// A host's addresses in the order in which they are tried, and how long they took to resolve; nil without any,
     /// which `findings` then say.
     func candidates(
         for host: String, _ preference: FamilyPreference, _ findings: inout ProbeFindings

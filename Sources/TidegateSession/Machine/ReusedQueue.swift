@@ -15,7 +15,7 @@ struct ReusedQueue<Element> {
         self.end += 1
     }
 
-    /// Removes the oldest element; nil if there is none.
+    /// Removes the oldest element; nil from an empty queue.
     mutating func takeFirst() -> Element? {
         guard self.first < self.end else { return nil }
         let element = self.slots[self.first].take()
