@@ -5,20 +5,10 @@ struct TypeReport {
     /// The name with its outer types: `Session.State`.
     let name: String
     let module: String
-    var kind = ""
-    var isNoncopyable = false
     /// Lines of the declaration and of all extensions in the module; nested types count with the type they stand in.
     var lines = 0
     var declaringFile: String?
     var extensionFiles: Set<String> = []
-    var hasMutatingFunction = false
-    /// Stored properties with the text that follows their name.
-    var stored: [(name: String, rest: String)] = []
-
-    /// Whether the law about stored properties holds for it.
-    var isStateful: Bool {
-        ["class", "actor"].contains(self.kind) || self.hasMutatingFunction || self.isNoncopyable
-    }
 }
 
 /// Reads declarations of types out of Swift source: braces and keywords, no more.
@@ -42,14 +32,11 @@ struct TypeScanner {
         var depth = 0
         var pending: (type: String, isExtension: Bool)?
         for line in strippedLines(of: file.text) {
-            let inside = scopes.last
             if let header = Self.header(of: line) {
                 let outer = scopes.last { $0.type != nil }?.type
                 let name = header.kind == "extension" || outer == nil ? header.name : "\(outer ?? "").\(header.name)"
                 self.declare(name, header, in: file.path)
                 pending = (name, header.kind == "extension")
-            } else if let type = inside?.type, depth == inside?.depth {
-                self.readMember(line, of: type)
             }
             for type in Set(scopes.compactMap(\.type)) { self.types[type]?.lines += 1 }
             if let pending, !scopes.contains(where: { $0.type == pending.type }) {
@@ -75,25 +62,9 @@ struct TypeScanner {
         if header.kind == "extension" {
             report.extensionFiles.insert(path)
         } else {
-            report.kind = header.kind
             report.declaringFile = path
-            report.isNoncopyable = header.isNoncopyable
         }
         self.types[name] = report
-    }
-
-    private mutating func readMember(_ line: String, of type: String) {
-        let tokens = line.split(whereSeparator: { " \t".contains($0) })
-        if tokens.contains("mutating"), tokens.contains("func") { self.types[type]?.hasMutatingFunction = true }
-        guard let position = tokens.firstIndex(where: { $0 == "var" || $0 == "let" }), position + 1 < tokens.count,
-            tokens[..<position].allSatisfy(Self.isModifier), !tokens[..<position].contains("static")
-        else { return }
-        let rest = tokens[(position + 1)...].joined(separator: " ")
-        // A computed property opens its body in the line of its name, and nothing is assigned before that.
-        let head = rest.prefix { $0 != "{" }
-        let isComputed = head.count < rest.count && !head.contains("=") && !rest.contains("didSet")
-        if tokens[position] == "var", isComputed { return }
-        for name in Self.names(in: rest) { self.types[type]?.stored.append((name, rest)) }
     }
 
     private static func isModifier(_ token: Substring) -> Bool {
@@ -104,18 +75,9 @@ struct TypeScanner {
         return modifiers.contains(token) || token.hasPrefix("@")
     }
 
-    // `var (a, b) = …` declares two.
-    private static func names(in rest: String) -> [String] {
-        guard rest.hasPrefix("(") else { return [String(rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" })] }
-        return rest.dropFirst().prefix { $0 != ")" }.split(separator: ",").map {
-            $0.trimmingCharacters(in: .whitespaces)
-        }
-    }
-
     struct Header {
         let kind: String
         let name: String
-        let isNoncopyable: Bool
     }
 
     static func header(of line: String) -> Header? {
@@ -126,8 +88,7 @@ struct TypeScanner {
         else { return nil }
         let name = tokens[position + 1].prefix { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
         guard name.first?.isUppercase == true else { return nil }
-        return Header(
-            kind: String(tokens[position]), name: String(name), isNoncopyable: line.contains("~Copyable"))
+        return Header(kind: String(tokens[position]), name: String(name))
     }
 }
 

@@ -5,12 +5,6 @@ import Testing
 @Suite struct TypeLawTests {
     private let tree = SourceTree()
 
-    /// Plain values that mirror a format or a configuration, or are passed on by reference and never change; they may
-    /// have as many properties as that has.
-    private static let mirrors: Set<String> = ["RequestBox"]
-    /// Types that are larger than the law allows; they are to be split, and the list only gets shorter.
-    private static let tooManyProperties: Set<String> = []
-
     private func types() throws -> [TypeReport] {
         var scanners: [String: TypeScanner] = [:]
         for file in try self.tree.files(below: "Sources") {
@@ -32,31 +26,6 @@ import Testing
             let files = type.extensionFiles.subtracting([type.declaringFile ?? ""])
             #expect(files.count <= 2, "\(type.module).\(type.name): \(files.sorted().joined(separator: ", "))")
         }
-    }
-
-    @Test("A type that changes has at most 12 stored properties, a nested state struct counted in")
-    func storedProperties() throws {
-        let all = try self.types()
-        var found: Set<String> = []
-        let byName = Dictionary(grouping: all, by: { "\($0.module).\($0.name)" })
-        for type in all where type.isStateful && !Self.mirrors.contains(type.name) {
-            let nested = type.stored.flatMap { property in
-                all.filter {
-                    $0.module == type.module && $0.kind == "struct" && $0.name.hasPrefix(type.name + ".")
-                        && mentions(property.rest, $0.name.split(separator: ".").last ?? "")
-                }
-            }
-            let bags = Dictionary(grouping: nested, by: \.name).keys.compactMap {
-                byName["\(type.module).\($0)"]?.first?.stored.count
-            }
-            let count = type.stored.count + bags.reduce(0, +) - bags.count
-            guard count > 12 else { continue }
-            found.insert(type.name)
-            #expect(
-                Self.tooManyProperties.contains(type.name),
-                "\(type.module).\(type.name) has \(count) stored properties")
-        }
-        #expect(Self.tooManyProperties.subtracting(found).isEmpty, "these hold to the law now: remove them")
     }
 
     @Test("The folders of a module form no cycle")
@@ -109,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("The measure itself sees lines, extensions, properties and cycles")
+    @Test("The measure itself sees lines, extensions and cycles")
     func measure() throws {
         var scanner = TypeScanner(module: "M")
         scanner.read(
@@ -133,18 +102,10 @@ import Testing
         let type = try #require(scanner.types["A"])
         #expect(type.lines == 11 + 3)
         #expect(type.extensionFiles == ["Sources/M/B.swift"])
-        #expect(type.stored.map(\.name) == ["one", "two"])
-        #expect(type.hasMutatingFunction && type.isStateful)
-        #expect(scanner.types["A.State"]?.stored.map(\.name) == ["x"])
         let cyclic = Self.cyclicEdges(["a": ["b": ""], "b": ["c": ""], "c": ["b": ""]])
         #expect(cyclic.map { "\($0.from)\($0.to)" } == ["bc", "cb"])
         #expect(Self.cyclicEdges(["a": ["b": "", "c": ""], "b": ["c": ""]]).isEmpty)
     }
-}
-
-/// Whether `text` has `name` as a whole identifier.
-private func mentions(_ text: String, _ name: Substring) -> Bool {
-    text.split(whereSeparator: { !($0.isLetter || $0.isNumber || $0 == "_") }).contains { $0 == name }
 }
 
 /// Every identifier of a file, comments and texts left out.
