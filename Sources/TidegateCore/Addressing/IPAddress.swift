@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// Text follows RFC 5952 for IPv6 and dotted quads for IPv4; shortened IPv4 forms (`127.1`) are refused. An IPv4-mapped
 /// IPv6 address (RFC 4291 2.5.5.2) is the IPv4 address: the kernel sends its packets over IPv4.
-public struct IPAddress: Sendable, Hashable {
+public struct IPAddress: Sendable, Hashable, CustomStringConvertible, LosslessStringConvertible {
     /// The IP version.
     public let family: AddressFamily
     /// The interface index of a link-local IPv6 address; 0 if it has none.
@@ -61,11 +61,9 @@ public struct IPAddress: Sendable, Hashable {
     package var withoutZone: IPAddress {
         IPAddress(family: self.family, high: self.high, low: self.low)
     }
-}
 
-// MARK: - What kind of address it is
+    // MARK: What kind of address it is
 
-extension IPAddress {
     /// 127.0.0.0/8 or ::1 (RFC 1122, RFC 4291).
     package var isLoopback: Bool {
         switch self.family {
@@ -117,11 +115,9 @@ extension IPAddress {
     package var isUnspecified: Bool {
         self.high == 0 && self.low == 0
     }
-}
 
-// MARK: - Text
+    // MARK: Text
 
-extension IPAddress: CustomStringConvertible {
     /// The canonical text: a dotted quad, or RFC 5952 with `%index` if the address has a zone.
     public var description: String {
         switch self.family {
@@ -161,9 +157,7 @@ extension IPAddress: CustomStringConvertible {
         }
         return best
     }
-}
 
-extension IPAddress: LosslessStringConvertible {
     /// Parses a dotted quad or an IPv6 address; a zone is accepted as a number (`fe80::1%2`), and `::ffff:192.0.2.1` is
     /// 192.0.2.1.
     public init?(_ description: String) {

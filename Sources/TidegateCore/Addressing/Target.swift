@@ -123,6 +123,12 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
         default: false
         }
     }
+
+    func withDefaultPort(_ port: UInt16) -> Target {
+        guard self.port == nil else { return self }
+        if let address = self.address { return Target(address: address, port: port) }
+        return (try? Target("\(self.shownHost):\(port)")) ?? self
+    }
 }
 
 /// What is wrong with a target's text; every case quotes the offending part.

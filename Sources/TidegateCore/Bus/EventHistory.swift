@@ -17,6 +17,15 @@ package final class EventHistory: EventSink {
         var followers: [UInt64: EventHistory.Position] = [:]
         var readers: [UInt64: CheckedContinuation<EventHistory.Batch?, Never>] = [:]
         var droppedByEnded: UInt64 = 0
+
+        fileprivate mutating func takeReaders() -> [Resumption] {
+            defer { self.readers.removeAll(keepingCapacity: true) }
+            return self.readers.compactMap { follower, continuation in
+                guard var cursor = self.followers[follower] else { return nil }
+                defer { self.followers[follower] = cursor }
+                return Resumption(continuation: continuation, events: cursor.take(from: self.ring))
+            }
+        }
     }
 
     /// An empty history; `boot` must differ between lives of the process and contain neither spaces nor line ends.
@@ -122,42 +131,7 @@ package final class EventHistory: EventSink {
         guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return UInt64(String(decoding: digits, as: UTF8.self))
     }
-}
 
-/// A reader that waits, with the events for it.
-private struct Resumption {
-    let continuation: CheckedContinuation<EventHistory.Batch?, Never>
-    let events: EventHistory.Batch
-
-    // A call of its own: few events have a waiting reader, and a continuation makes the code around it slow.
-    @inline(never)
-    static func run(_ resumptions: [Resumption]) {
-        for reader in resumptions { reader.continuation.resume(returning: reader.events) }
-    }
-}
-
-extension EventHistory.State {
-    fileprivate mutating func takeReaders() -> [Resumption] {
-        defer { self.readers.removeAll(keepingCapacity: true) }
-        return self.readers.compactMap { follower, continuation in
-            guard var cursor = self.followers[follower] else { return nil }
-            defer { self.followers[follower] = cursor }
-            return Resumption(continuation: continuation, events: cursor.take(from: self.ring))
-        }
-    }
-}
-
-extension HistoryRing {
-    fileprivate func piece(before end: UInt64?) -> (events: [Event], start: UInt64) {
-        let end = min(end ?? self.end, self.end)
-        let start = max(self.start, end - min(end, 256))
-        return ((start..<max(start, end)).compactMap { self[$0] }, start)
-    }
-
-    fileprivate var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
-}
-
-extension EventHistory {
     /// Where a reader is in the history's ring.
     struct Position {
         private var position: UInt64
@@ -196,9 +170,7 @@ extension EventHistory {
             return max(isOver ? ring.end - UInt64(self.bound) : self.position, ring.start)
         }
     }
-}
 
-extension EventHistory {
     /// Reads a history from one position on, for one client; it ends when it is released.
     package final class Reader: Sendable {
         private let history: EventHistory
@@ -236,5 +208,17 @@ extension EventHistory {
 
         /// True if there are neither events nor losses.
         package var isEmpty: Bool { self.events.isEmpty && self.dropped == 0 }
+    }
+}
+
+/// A reader that waits, with the events for it.
+private struct Resumption {
+    let continuation: CheckedContinuation<EventHistory.Batch?, Never>
+    let events: EventHistory.Batch
+
+    // A call of its own: few events have a waiting reader, and a continuation makes the code around it slow.
+    @inline(never)
+    static func run(_ resumptions: [Resumption]) {
+        for reader in resumptions { reader.continuation.resume(returning: reader.events) }
     }
 }

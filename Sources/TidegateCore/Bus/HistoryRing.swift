@@ -46,4 +46,12 @@ struct HistoryRing {
     }
 
     private func slot(of position: UInt64) -> Int { Int(position % UInt64(self.capacity)) }
+
+    func piece(before end: UInt64?) -> (events: [Event], start: UInt64) {
+        let end = min(end ?? self.end, self.end)
+        let start = max(self.start, end - min(end, 256))
+        return ((start..<max(start, end)).compactMap { self[$0] }, start)
+    }
+
+    var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
 }

@@ -1,7 +1,7 @@
 /// What is wrong, as exactly as the evidence says it: the case is whose failure it is.
 ///
 /// Party, sentence and advice follow from the cause and never from the rung that showed it.
-package enum Cause: Sendable, Hashable {
+package enum Cause: Sendable, Hashable, CustomStringConvertible {
     case thisHost(HostCause)
     case router(RouterCause)
     case provider(ProviderCause)
@@ -38,9 +38,7 @@ package enum Cause: Sendable, Hashable {
         case .unknown(let cause): cause
         }
     }
-}
 
-extension Cause: CustomStringConvertible {
     /// What is wrong, as a clause without a full stop: `the certificate expired on 1 March 2026`.
     package var description: String { self.kind.description }
 }

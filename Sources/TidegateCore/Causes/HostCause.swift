@@ -1,5 +1,5 @@
 /// What is wrong with this host, or with what it was asked to do.
-package enum HostCause: Sendable, Hashable {
+package enum HostCause: Sendable, Hashable, CauseKind {
     /// The kernel would not send the packet.
     case kernel(KernelRefusal)
     /// A filter of this host rejects the packets.
@@ -18,7 +18,7 @@ package enum HostCause: Sendable, Hashable {
     case request(status: Int)
 
     /// Why the kernel would not send a packet.
-    package struct KernelRefusal: Sendable, Hashable {
+    package struct KernelRefusal: Sendable, Hashable, CustomStringConvertible {
         /// The rung that fails first.
         package var reason: UnreachableReason
         /// The link that the reason is about.
@@ -41,10 +41,16 @@ package enum HostCause: Sendable, Hashable {
             self.liveAlternative = liveAlternative
             self.linkSwitchedOff = linkSwitchedOff
         }
-    }
-}
 
-extension HostCause: CauseKind {
+        /// The reason, about the link at fault.
+        package var description: String {
+            guard self.reason == .noRoute, let link = self.linkSwitchedOff else {
+                return self.reason.description(ofLink: self.link)
+            }
+            return "no route, and \(link) is switched off"
+        }
+    }
+
     package var description: String {
         switch self {
         case .kernel(let refusal): refusal.description
@@ -73,15 +79,5 @@ extension HostCause: CauseKind {
         case .noNameserver: "noNameserver"
         case .request: "request"
         }
-    }
-}
-
-extension HostCause.KernelRefusal: CustomStringConvertible {
-    /// The reason, about the link at fault.
-    package var description: String {
-        guard self.reason == .noRoute, let link = self.linkSwitchedOff else {
-            return self.reason.description(ofLink: self.link)
-        }
-        return "no route, and \(link) is switched off"
     }
 }

@@ -1,5 +1,5 @@
 /// What is wrong between the provider and the target.
-package enum PathCause: Sendable, Hashable {
+package enum PathCause: Sendable, Hashable, CauseKind {
     /// Packets go in circles.
     case loop(at: IPAddress?)
     /// A router on the way forbids it.
@@ -10,9 +10,7 @@ package enum PathCause: Sendable, Hashable {
     case ends(after: IPAddress?)
     /// Small packets pass, and large ones do not.
     case largePackets
-}
 
-extension PathCause: CauseKind {
     package var description: String {
         switch self {
         case .loop(let router): "packets go in circles" + (router.map { " at \($0)" } ?? "")

@@ -1,5 +1,5 @@
 /// What is wrong with the network behind the gateway.
-package enum ProviderCause: Sendable, Hashable {
+package enum ProviderCause: Sendable, Hashable, CauseKind {
     /// The gateway answers, and nothing beyond it does.
     case nothingBeyond(gateway: IPAddress?)
     /// Packets to different networks get no further than this router.
@@ -10,9 +10,7 @@ package enum ProviderCause: Sendable, Hashable {
     case checksFail
     /// A captive portal answers, and redirects there if it says where.
     case portal(location: String?)
-}
 
-extension ProviderCause: CauseKind {
     package var description: String {
         switch self {
         case .nothingBeyond(let gateway):

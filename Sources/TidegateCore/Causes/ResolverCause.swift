@@ -1,5 +1,5 @@
 /// What is wrong with the name resolvers.
-package enum ResolverCause: Sendable, Hashable {
+package enum ResolverCause: Sendable, Hashable, CauseKind {
     /// No resolver answers, while a path beyond the gateway works.
     case silent([IPAddress])
     /// Nothing listens at the resolver's port.
@@ -10,9 +10,7 @@ package enum ResolverCause: Sendable, Hashable {
     case denies(IPAddress?, name: String)
     /// It answers with an address that no public name has.
     case blocks(IPAddress?, name: String, answer: IPAddress)
-}
 
-extension ResolverCause: CauseKind {
     package var description: String {
         switch self {
         case .silent(let servers):

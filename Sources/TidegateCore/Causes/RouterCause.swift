@@ -1,14 +1,12 @@
 /// What is wrong with the gateway on this host's link.
-package enum RouterCause: Sendable, Hashable {
+package enum RouterCause: Sendable, Hashable, CauseKind {
     /// No host on the link has its address.
     case absent(IPAddress, link: String)
     /// It was there and does not answer; `lastConfirmed` is how long ago it last did, if the kernel still knows.
     case silent(IPAddress, link: String, lastConfirmed: Duration?)
     /// Its firewall forbids it.
     case prohibits(ICMPError)
-}
 
-extension RouterCause: CauseKind {
     package var description: String {
         switch self {
         case .absent(let address, let link): "no host on \(link) has the gateway's address \(address)"

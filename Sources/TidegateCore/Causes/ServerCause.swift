@@ -1,5 +1,5 @@
 /// What is wrong with the target itself.
-package enum ServerCause: Sendable, Hashable {
+package enum ServerCause: Sendable, Hashable, CauseKind {
     /// The connection was refused.
     case refused
     /// Its own link does not find it; the router that says so.
@@ -30,9 +30,7 @@ package enum ServerCause: Sendable, Hashable {
     case notHTTP
     /// It answers with an error.
     case status(Int)
-}
 
-extension ServerCause: CauseKind {
     package var description: String {
         switch self {
         case .refused: "the connection was refused"

@@ -9,7 +9,7 @@ public enum ConnectionDirection: String, Sendable, MetricLabel {
 /// What became of an observed connection: of its beginning, or of its end.
 ///
 /// What each one looks like to the kernel: the table of `OutcomeClassifier`.
-public enum ConnectionOutcome: String, Sendable, MetricLabel {
+public enum ConnectionOutcome: String, Sendable, MetricLabel, CustomStringConvertible {
     /// The peer answered the connect.
     case established
     /// The peer refused the connect (RFC 9293 3.10.7.1).
@@ -30,9 +30,7 @@ public enum ConnectionOutcome: String, Sendable, MetricLabel {
     case lost
     /// A program of this machine reset it: by SO_LINGER, or by data that it left unread.
     case aborted
-}
 
-extension ConnectionOutcome {
     /// True for what becomes of a connect; false for the end of a connection that was established.
     public var isOfConnect: Bool {
         switch self {
@@ -48,9 +46,7 @@ extension ConnectionOutcome {
         case .established, .abandoned, .closed, .aborted: false
         }
     }
-}
 
-extension ConnectionOutcome: CustomStringConvertible {
     /// The outcome as people read it: `no answer`.
     public var description: String {
         switch self {
@@ -69,16 +65,14 @@ extension ConnectionOutcome: CustomStringConvertible {
 }
 
 /// How an observed connection hangs.
-public enum ConnectionStall: String, Sendable, MetricLabel {
+public enum ConnectionStall: String, Sendable, MetricLabel, CustomStringConvertible {
     /// A connect without an answer for a second or longer.
     case connecting
     /// Data that was sent, and sent again, is not acknowledged.
     case unanswered
     /// The peer's program does not read, so that its window is closed (RFC 9293 3.8.6).
     case window
-}
 
-extension ConnectionStall: CustomStringConvertible {
     /// The stall as people read it.
     public var description: String {
         switch self {
@@ -90,7 +84,7 @@ extension ConnectionStall: CustomStringConvertible {
 }
 
 /// How connections of other programs are observed: as well as the kernel or a sandbox lets it.
-public enum ObservationMode: String, Sendable, MetricLabel {
+public enum ObservationMode: String, Sendable, MetricLabel, CustomStringConvertible {
     /// By the kernel's messages about sockets that end, and by lists of the live ones.
     case event
     /// By the messages only: lists are refused.
@@ -101,6 +95,20 @@ public enum ObservationMode: String, Sendable, MetricLabel {
     case counters
     /// Not at all.
     case off
+
+    /// The mode as people read it, after "observed by".
+    public var description: String {
+        switch self {
+        case .event: "messages and lists"
+        case .eventsOnly: "messages only"
+        case .poll: "lists only"
+        case .counters: "counters only"
+        case .off: "nothing"
+        }
+    }
+
+    /// True if the live connections are listed.
+    package var hasLists: Bool { self == .event || self == .poll }
 }
 
 /// Where a remote is, by its address.
@@ -115,18 +123,5 @@ public enum ConnectionScope: String, Sendable, MetricLabel {
     /// The scope of an address.
     package init(_ address: IPAddress) {
         self = address.isLinkLocal ? .link : address.isGlobal ? .public : .private
-    }
-}
-
-extension ObservationMode: CustomStringConvertible {
-    /// The mode as people read it, after "observed by".
-    public var description: String {
-        switch self {
-        case .event: "messages and lists"
-        case .eventsOnly: "messages only"
-        case .poll: "lists only"
-        case .counters: "counters only"
-        case .off: "nothing"
-        }
     }
 }

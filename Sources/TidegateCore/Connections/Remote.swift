@@ -1,5 +1,5 @@
 /// The other end of observed connections.
-public struct Remote: Sendable, Hashable {
+public struct Remote: Sendable, Hashable, CustomStringConvertible {
     /// The address that the program dialled, or from which it was dialled.
     public var address: IPAddress
     /// The port that was dialled: the remote's if a program of this machine opened the connection, else this host's;
@@ -13,6 +13,16 @@ public struct Remote: Sendable, Hashable {
         self.address = address
         self.port = port
         self.direction = direction
+    }
+
+    /// `ADDRESS:PORT`; a port that is not known is a question mark.
+    public var description: String {
+        let port = self.port.map(String.init) ?? "?"
+        switch (self.direction, self.address.family) {
+        case (.outgoing, .ipv4): return "\(self.address):\(port)"
+        case (.outgoing, .ipv6): return "[\(self.address)]:\(port)"
+        case (.incoming, _): return "\(self.address) to port \(port)"
+        }
     }
 }
 
@@ -59,6 +69,16 @@ public struct RemoteReport: Sendable, Hashable {
             case .abandoned, .aborted: break
             }
         }
+
+        var json: JSONValue {
+            [
+                "ageSeconds": .integer(self.age.components.seconds), "succeeded": .whole(self.succeeded),
+                "failures": .object(
+                    FaultParty.allCases.compactMap { party in
+                        self.failures[party].map { .init(party.rawValue, .whole($0)) }
+                    }),
+            ]
+        }
     }
 
     /// The remote.
@@ -101,6 +121,47 @@ public struct RemoteReport: Sendable, Hashable {
     public var stalledCount: Int { self.stalled.values.reduce(0, +) }
     /// How many connections it has.
     public var connectionCount: Int { self.connecting + self.established + self.closing }
+
+    /// The share of its segments that were sent again, in percent with one digit: `9.1 %`; nil if none was sent.
+    package var retransmissionText: String? {
+        guard self.sentSegments > 0 else { return nil }
+        let thousandths = (self.retransmittedSegments * 1000 + self.sentSegments / 2) / self.sentSegments
+        return "\(thousandths / 10).\(thousandths % 10) %"
+    }
+
+    var json: JSONValue {
+        [
+            "address": .string(self.remote.address.description), "port": .optional(self.remote.port),
+            "target": .optional(self.target), "direction": .string(self.remote.direction.label),
+            "connections": [
+                "connecting": .whole(self.connecting), "established": .whole(self.established),
+                "closing": .whole(self.closing),
+            ],
+            "stalled": .object(ConnectionStall.allCases.map { .init($0.label, .whole(self.stalled[$0] ?? 0)) }),
+            "party": .optional(self.party?.rawValue), "nextTrySeconds": .seconds(self.nextTry),
+            "minRoundTripSeconds": .seconds(self.shortestRoundTrip),
+            "retransmitted": .whole(self.retransmittedSegments), "sent": .whole(self.sentSegments),
+            "answeredSecondsAgo": .seconds(self.answered),
+            "outcomes": .object(
+                ConnectionOutcome.allCases.compactMap { outcome in
+                    self.outcomes[outcome].map { .init(outcome.label, .whole($0)) }
+                }),
+            "failures": .array(self.failureList), "history": .array(self.history.map(\.json)),
+            "owners": .array(self.owners.map { ["uid": .whole($0.user), "cgroup": .optional($0.controlGroup)] }),
+        ]
+    }
+
+    var failureList: [JSONValue] {
+        ConnectionOutcome.allCases.flatMap { outcome in
+            FaultParty.allCases.compactMap { party in
+                self.failures[outcome]?[party].map { count in
+                    [
+                        "outcome": .string(outcome.label), "party": .string(party.rawValue), "count": .whole(count),
+                    ]
+                }
+            }
+        }
+    }
 }
 
 /// What is known of the TCP connections of other programs.
@@ -122,27 +183,6 @@ public struct ConnectionsReport: Sendable, Hashable {
     package init() {}
 }
 
-extension Remote: CustomStringConvertible {
-    /// `ADDRESS:PORT`; a port that is not known is a question mark.
-    public var description: String {
-        let port = self.port.map(String.init) ?? "?"
-        switch (self.direction, self.address.family) {
-        case (.outgoing, .ipv4): return "\(self.address):\(port)"
-        case (.outgoing, .ipv6): return "[\(self.address)]:\(port)"
-        case (.incoming, _): return "\(self.address) to port \(port)"
-        }
-    }
-}
-
-extension RemoteReport {
-    /// The share of its segments that were sent again, in percent with one digit: `9.1 %`; nil if none was sent.
-    package var retransmissionText: String? {
-        guard self.sentSegments > 0 else { return nil }
-        let thousandths = (self.retransmittedSegments * 1000 + self.sentSegments / 2) / self.sentSegments
-        return "\(thousandths / 10).\(thousandths % 10) %"
-    }
-}
-
 extension Duration {
     /// A round trip as people read it: `< 0.1 ms`, `0.4 ms`, `18 ms`, `1.2 s`.
     package var roundTripText: String {
@@ -154,9 +194,4 @@ extension Duration {
         let seconds = (tenths + 500) / 1000
         return "\(seconds / 10).\(seconds % 10) s"
     }
-}
-
-extension ObservationMode {
-    /// True if the live connections are listed.
-    package var hasLists: Bool { self == .event || self == .poll }
 }

@@ -34,6 +34,13 @@ public struct Explanation: Sendable, Hashable {
         public var firstFailure: RungReport? {
             self.rungs.first { $0.status == .bad && (self.failing == nil || $0.rung == self.failing) }
         }
+
+        var json: JSONValue {
+            [
+                "rungs": .array(self.rungs.map(\.json)), "firstFailure": .optional(self.firstFailure?.rung.rawValue),
+                "cause": .optional(self.cause?.code),
+            ]
+        }
     }
 
     /// The target or URL as it was given.
@@ -54,15 +61,24 @@ public struct Explanation: Sendable, Hashable {
     public var party: FaultParty?
     /// What to do about it, in one plain sentence; empty if there is nothing to do.
     public var advice: String = ""
-}
 
-extension Explanation {
     /// An explanation without a failure.
     package init(target: String, addresses: [IPAddress], ladders: [Ladder], conclusion: Conclusion) {
         self.target = target
         self.addresses = addresses
         self.ladders = ladders
         self.conclusion = conclusion
+    }
+
+    /// The object that `explain --json` gives.
+    package var json: JSONValue {
+        [
+            "schema": 1, "target": .string(self.target), "addresses": .texts(self.addresses.map(\.description)),
+            "families": .object(self.ladders.map { .init($0.family.rawValue, $0.json) }),
+            "firstFailure": .optional(self.firstFailure?.rung.rawValue), "party": .optional(self.party?.rawValue),
+            "advice": .string(self.advice), "conclusion": .string(self.conclusion.rawValue),
+            "cause": .optional(self.cause?.code), "findings": .texts(self.findings),
+        ]
     }
 }
 
@@ -81,9 +97,7 @@ package struct HostDiagnosis: Sendable, Hashable {
         self.time = time
         self.since = since
     }
-}
 
-extension HostDiagnosis {
     /// The object that `/api/v1/status` has as `diagnosis`: that of `explain --json`, and when it was made.
     package var json: JSONValue {
         self.explanation.json.adding(.init("time", .string(self.time.description)))

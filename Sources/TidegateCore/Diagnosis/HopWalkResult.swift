@@ -56,11 +56,9 @@ package struct HopWalkResult: Sendable, Hashable {
         self.hops = hops
         self.duration = duration
     }
-}
 
-// MARK: - What it says
+    // MARK: What it says
 
-extension HopWalkResult {
     /// The routers that answered, each once, nearest first.
     package var answers: [Answer] {
         var known: Set<IPAddress> = []

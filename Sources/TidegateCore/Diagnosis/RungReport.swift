@@ -48,6 +48,16 @@ public struct RungReport: Sendable, Hashable {
         self.evidence = evidence
         self.values = values
     }
+
+    var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("rung", .string(self.rung.rawValue)), .init("status", .string(self.status.rawValue)),
+            .init("reason", .optional(self.reason?.rawValue)), .init("evidence", .texts(self.evidence)),
+            .init("basis", .optional(self.basis?.rawValue)), .init("ageSeconds", .optional(self.values.age?.inSeconds)),
+        ]
+        members += self.values.members
+        return .object(members)
+    }
 }
 
 /// The numbers and codes behind a rung's evidence.
@@ -83,5 +93,31 @@ package struct RungValues: Sendable, Hashable {
             self.router = router
             self.duration = duration
         }
+
+        var json: JSONValue {
+            [
+                "hop": .whole(self.limit), "address": .string(self.router.description),
+                "durationSeconds": .number(self.duration.inSeconds),
+            ]
+        }
+    }
+
+    // Only what there is: most rungs have no certificate.
+    var members: [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        if let duration = self.duration { members.append(.init("durationSeconds", .number(duration.inSeconds))) }
+        if let status = self.status { members.append(.init("httpStatus", .whole(status))) }
+        if let refusal = self.refusal {
+            members.append(
+                .init(
+                    "icmp",
+                    [
+                        "type": .whole(refusal.type), "code": .whole(refusal.code),
+                        "from": .optional(refusal.offender?.description),
+                    ]))
+        }
+        if let certificate = self.certificate { members.append(.init("certificate", certificate.json)) }
+        if !self.hops.isEmpty { members.append(.init("hops", .array(self.hops.map(\.json)))) }
+        return members
     }
 }

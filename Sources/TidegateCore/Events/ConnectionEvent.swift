@@ -60,9 +60,7 @@ public enum ConnectionEvent: Sendable, Hashable {
     case modeChanged(from: ObservationMode, to: ObservationMode, reason: String?)
     /// The kernel dropped messages because the receive buffer was full.
     case dropped(count: Int)
-}
 
-extension ConnectionEvent {
     var projection: EventProjection {
         switch self {
         case .stalled(let stall):

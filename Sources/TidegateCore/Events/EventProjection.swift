@@ -29,6 +29,27 @@ package struct EventProjection: Sendable {
         package let logKey: String?
         /// The fact.
         package let value: Value
+
+        package typealias Value = EventProjection.Value
+
+        /// A field that JSON and the log give under one name, or the log under another one.
+        static func both(_ key: String, _ value: Value, log logKey: String? = nil) -> Self {
+            Self(key: key, logKey: logKey ?? key, value: value)
+        }
+
+        static func both<Fact: EventFact>(_ key: String, _ fact: Fact?, log logKey: String? = nil) -> Self {
+            .both(key, Fact.value(fact), log: logKey)
+        }
+
+        /// A field of JSON alone.
+        static func json<Fact: EventFact>(_ key: String, _ fact: Fact?) -> Self {
+            Self(key: key, logKey: nil, value: Fact.value(fact))
+        }
+
+        /// A field of the log alone.
+        static func log(_ logKey: String, _ value: Value) -> Self { Self(key: nil, logKey: logKey, value: value) }
+
+        static func log<Fact: EventFact>(_ logKey: String, _ fact: Fact?) -> Self { .log(logKey, Fact.value(fact)) }
     }
 
     /// What a field holds, before it is written down.
@@ -47,30 +68,26 @@ package struct EventProjection: Sendable {
         case systemError(Int32)
         /// What the log has no form for.
         case json(JSONValue)
+
+        /// A reason or a party.
+        static func word<Word: RawRepresentable<String> & CustomStringConvertible>(_ word: Word?) -> Self {
+            .word(word?.rawValue, word?.description)
+        }
+
+        func json(_ redaction: URLRedaction) -> JSONValue {
+            switch self {
+            case .text(let text): .optional(text)
+            case .word(let code, _): .optional(code)
+            case .url(let url): .string(redaction.text(of: url))
+            case .integer(let number): .optional(number)
+            case .number(let number): .optional(number)
+            case .flag(let flag): .bool(flag)
+            case .duration(let duration): .seconds(duration)
+            case .systemError(let number): .integer(Int64(number))
+            case .json(let value): value
+            }
+        }
     }
-}
-
-extension EventProjection.Field {
-    package typealias Value = EventProjection.Value
-
-    /// A field that JSON and the log give under one name, or the log under another one.
-    static func both(_ key: String, _ value: Value, log logKey: String? = nil) -> Self {
-        Self(key: key, logKey: logKey ?? key, value: value)
-    }
-
-    static func both<Fact: EventFact>(_ key: String, _ fact: Fact?, log logKey: String? = nil) -> Self {
-        .both(key, Fact.value(fact), log: logKey)
-    }
-
-    /// A field of JSON alone.
-    static func json<Fact: EventFact>(_ key: String, _ fact: Fact?) -> Self {
-        Self(key: key, logKey: nil, value: Fact.value(fact))
-    }
-
-    /// A field of the log alone.
-    static func log(_ logKey: String, _ value: Value) -> Self { Self(key: nil, logKey: logKey, value: value) }
-
-    static func log<Fact: EventFact>(_ logKey: String, _ fact: Fact?) -> Self { .log(logKey, Fact.value(fact)) }
 }
 
 /// What a field can hold as it is.
@@ -106,98 +123,3 @@ extension Int: EventFact {}
 extension Int64: EventFact {}
 extension UInt16: EventFact {}
 extension UInt32: EventFact {}
-
-extension EventProjection.Value {
-    /// A reason or a party.
-    static func word<Word: RawRepresentable<String> & CustomStringConvertible>(_ word: Word?) -> Self {
-        .word(word?.rawValue, word?.description)
-    }
-}
-
-// MARK: - JSON
-
-extension Event {
-    /// How much an event matters to an operator; `trace` is counted only, and never logged.
-    public enum Level: Int, Sendable, CaseIterable, Comparable {
-        case trace, debug, info, warning, error
-
-        /// Orders levels; `error` matters most.
-        public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
-    }
-
-    /// The topic and what happened, as JSON names it: `path.changed`, `task.completed`, `session.epochBegan`.
-    public var name: String { self.projection.name }
-
-    /// How much the event matters.
-    public var level: Level { self.projection.level }
-
-    /// What happened, as a clause for people, without a full stop; a task's event leaves out which task it was.
-    public var sentence: String { self.payload.sentence }
-
-    /// What else is known, as text, by the names of JSON; `redaction` applies to every URL.
-    public func fields(redaction: URLRedaction = URLRedaction()) -> [String: String] {
-        var fields: [String: String] = [:]
-        for field in self.projection.fields {
-            guard let key = field.key else { continue }
-            switch field.value.json(redaction) {
-            case .null: break
-            case .string(let text): fields[key] = text
-            case let value: fields[key] = value.description
-            }
-        }
-        return fields
-    }
-
-    /// The event as logs and JSON show it.
-    package var projection: EventProjection { self.payload.projection }
-
-    /// The object that `GET /api/v1/events`, `watch --json` and `tasks watch --json` give; `redaction` applies to every
-    /// URL.
-    ///
-    /// Every object begins with `schema`, `event`, `seq` and `time`.
-    package func json(redaction: URLRedaction = URLRedaction()) -> JSONValue {
-        let projection = self.projection
-        let start: [JSONValue.Member] = [
-            .init("schema", 1), .init("event", .string(projection.name)),
-            .init("seq", .integer(Int64(clamping: self.sequence))), .init("time", .string(self.time.description)),
-        ]
-        let members = projection.fields.compactMap { field in
-            field.key.map { JSONValue.Member($0, field.value.json(redaction)) }
-        }
-        return .object(start + members)
-    }
-}
-
-extension EventProjection.Value {
-    fileprivate func json(_ redaction: URLRedaction) -> JSONValue {
-        switch self {
-        case .text(let text): .optional(text)
-        case .word(let code, _): .optional(code)
-        case .url(let url): .string(redaction.text(of: url))
-        case .integer(let number): .optional(number)
-        case .number(let number): .optional(number)
-        case .flag(let flag): .bool(flag)
-        case .duration(let duration): .seconds(duration)
-        case .systemError(let number): .integer(Int64(number))
-        case .json(let value): value
-        }
-    }
-}
-
-// MARK: - Each payload
-
-extension Event.Payload {
-    var projection: EventProjection {
-        switch self {
-        case .path(let path): path.projection
-        case .targetCheck(let check): check.projection
-        case .link(let link): link.projection
-        case .netlink(let netlink): netlink.projection
-        case .task(let task): task.projection
-        case .session(let session): session.projection
-        case .probe(let probe): probe.projection
-        case .connection(let connection): connection.projection
-        case .daemon(let daemon): daemon.projection
-        }
-    }
-}

@@ -29,6 +29,37 @@ public struct PathEvent: Sendable {
         self.lasted = lasted
         self.detection = detection
     }
+
+    var projection: EventProjection {
+        var (name, family, target): (String, AddressFamily?, Target?) = ("global", nil, nil)
+        switch self.scope {
+        case .global: break
+        case .family(let which): (name, family) = ("family", which)
+        case .target(let which): (name, target) = ("target", which)
+        }
+        let now = self.to
+        return EventProjection(
+            "path.changed", .info, "path changed",
+            [
+                .json("scope", name), .log("scope", family?.rawValue ?? name), .json("family", family?.rawValue),
+                .both("target", target?.description), .json("from", self.from.changeJSON),
+                .log("from", self.from.level.rawValue), .json("to", now.changeJSON), .log("to", now.level.rawValue),
+                .log("reason", .word(now.reason)), .log("interface", now.path?.interface),
+                .log("gateway", now.path?.gateway?.description), .log("source", now.path?.source?.description),
+                .log("lasted", self.lasted),
+            ])
+    }
+
+    var sentence: String {
+        let level =
+            switch self.scope {
+            case .global: self.to.level.headline
+            case .family(let family): "\(family.name): \(self.to.level.rawValue)"
+            case .target(let target): "\(target): \(self.to.level.rawValue)"
+            }
+        let details = [self.to.reason?.description, self.to.path.map { "by \($0)" }].compactMap(\.self)
+        return ([level] + details).joined(separator: ", ")
+    }
 }
 
 /// A change of a link's admin state, carrier, operstate, usability or reason; or its coming or going.
@@ -42,6 +73,32 @@ public struct LinkEvent: Sendable {
     package init(from: Link?, to: Link?) {
         self.from = from
         self.to = to
+    }
+
+    var projection: EventProjection {
+        let link = self.to ?? self.from
+        let message = self.from == nil ? "link added" : self.to == nil ? "link removed" : "link changed"
+        var fields: [EventProjection.Field] = [
+            .both("name", link?.name, log: "interface"), .json("index", link?.index),
+            .json("from", self.from?.changeJSON ?? .null), .json("to", self.to?.changeJSON ?? .null),
+        ]
+        if let now = self.to {
+            fields += [
+                .log("admin", now.isAdminUp ? "up" : "down"), .log("carrier", now.hasCarrier),
+                .log("operstate", now.operState.rawValue),
+                .log("reason", .word(now.reason?.rawValue, now.reason?.description(ofLink: now.name))),
+            ]
+        }
+        return EventProjection("link.changed", .info, message, fields)
+    }
+
+    var sentence: String {
+        guard let link = self.to else { return self.from.map { "\($0.name) is gone" } ?? "a link changed" }
+        let state =
+            link.isUsable
+            ? "\(link.name) is usable"
+            : link.reason?.description(ofLink: link.name) ?? "\(link.name) leads to no other host"
+        return self.from == nil ? "\(link.name) appeared: \(state)" : state
     }
 }
 
@@ -71,5 +128,25 @@ public struct TargetCheckEvent: Sendable {
         self.isNews = isNews
         self.certificateExpiry = certificateExpiry
         self.phases = phases
+    }
+
+    var projection: EventProjection {
+        EventProjection(
+            "path.targetChecked", self.isNews ? .debug : .trace,
+            self.failure == nil ? "target reached" : "target not reached",
+            [
+                .both("target", self.target.description), .both("check", self.kind.rawValue),
+                .both("reached", self.failure == nil), .both("reason", .word(self.failure?.reason)),
+                .both("party", .word(self.failure?.party)), .both("text", self.failure?.text),
+                .both("connectSeconds", self.phases.connect, log: "connect"),
+                .both("tlsSeconds", self.phases.tls, log: "tls"),
+                .both("responseSeconds", self.phases.processing, log: "response"),
+                .both("certificateExpiry", self.certificateExpiry?.description, log: "certificate_expiry"),
+            ])
+    }
+
+    var sentence: String {
+        guard let failure = self.failure else { return "\(self.target): reached" }
+        return "\(self.target): not reached, \(failure.text) (\(failure.party))"
     }
 }

@@ -31,6 +31,20 @@ public struct ProbeEvent: Sendable, Hashable {
         package var family: AddressFamily?
         /// The addresses of the connection on which the target answered; nil if it did not.
         package var connection: ProbeConnection?
+
+        // What others say of the target's change is news; every run by itself would fill the log.
+        fileprivate var level: Event.Level { self.isNews ? self.failure == nil ? .info : .warning : .trace }
+
+        /// What the run found, in one clause.
+        package var sentence: String {
+            switch self.result {
+            case .success: "answers"
+            case .failure: "does not answer as it should" + self.explanation
+            case .inconclusive: "not known" + self.explanation
+            }
+        }
+
+        private var explanation: String { self.failure.map { ", \($0.text) (\($0.party))" } ?? "" }
     }
 
     /// What happened.
@@ -55,34 +69,7 @@ public struct ProbeEvent: Sendable, Hashable {
         self.probe = probe
         self.kind = kind
     }
-}
 
-extension ProbeEvent.Outcome {
-    /// A run that is no news.
-    package init(_ result: ProbeEvent.Result, duration: Duration) {
-        self.result = result
-        self.duration = duration
-    }
-}
-
-/// Why a probe did not succeed.
-public struct ProbeFailure: Sendable, Hashable {
-    /// The reason, as the label of metrics has it: `connect_failed`.
-    public var reason: String
-    /// Whose failure it was.
-    public var party: FaultParty
-    /// What was found, in one clause.
-    public var text: String
-
-    /// A failure from its parts.
-    package init(reason: String, party: FaultParty, text: String) {
-        self.reason = reason
-        self.party = party
-        self.text = text
-    }
-}
-
-extension ProbeEvent {
     var projection: EventProjection {
         switch self.kind {
         case .added: EventProjection("probe.added", .debug, "probe added", [.both("probe", self.probe)])
@@ -114,19 +101,35 @@ extension ProbeEvent {
 }
 
 extension ProbeEvent.Outcome {
-    // What others say of the target's change is news; every run by itself would fill the log.
-    fileprivate var level: Event.Level { self.isNews ? self.failure == nil ? .info : .warning : .trace }
+    /// A run that is no news.
+    package init(_ result: ProbeEvent.Result, duration: Duration) {
+        self.result = result
+        self.duration = duration
+    }
+}
 
-    /// What the run found, in one clause.
-    package var sentence: String {
-        switch self.result {
-        case .success: "answers"
-        case .failure: "does not answer as it should" + self.explanation
-        case .inconclusive: "not known" + self.explanation
-        }
+/// Why a probe did not succeed.
+public struct ProbeFailure: Sendable, Hashable {
+    /// The reason, as the label of metrics has it: `connect_failed`.
+    public var reason: String
+    /// Whose failure it was.
+    public var party: FaultParty
+    /// What was found, in one clause.
+    public var text: String
+
+    /// A failure from its parts.
+    package init(reason: String, party: FaultParty, text: String) {
+        self.reason = reason
+        self.party = party
+        self.text = text
     }
 
-    private var explanation: String { self.failure.map { ", \($0.text) (\($0.party))" } ?? "" }
+    func json(at time: WallTime?) -> JSONValue {
+        [
+            "time": .optional(time?.description), "reason": .string(self.reason), "party": .string(self.party.rawValue),
+            "text": .string(self.text),
+        ]
+    }
 }
 
 /// The addresses of a connection that a target answered on, and what that proves besides.

@@ -23,6 +23,55 @@ public enum RemoteWriteEvent: Sendable, Hashable {
         case .dropped(_, samples: _, detail: _, pending: _, let isNews): isNews
         }
     }
+
+    var projection: EventProjection {
+        switch self {
+        case .opened(let samples, let pending):
+            self.projection(
+                "Opened", .info, "remote write started", [.both("samples", samples, log: "waiting")], pending: pending)
+        case .kept(let samples, let pending):
+            self.projection("Kept", .debug, "samples queued", [.both("samples", samples)], pending: pending)
+        case .delivered(let samples, let pending, let isNews):
+            self.projection(
+                "Delivered", isNews ? .info : .debug, isNews ? "remote write recovered" : "samples delivered",
+                [.both("samples", samples)], pending: pending)
+        case .failed(let failure, let isNews):
+            self.projection(
+                "Failed", isNews ? .warning : .debug, "remote write failed, will retry",
+                [
+                    .json("reason", failure.reason.rawValue), .log("reason", failure.reason.label),
+                    .both("status", failure.status), .both("party", .word(failure.party)),
+                    .both("error", failure.explanation),
+                ], pending: nil)
+        case .dropped(let loss, let samples, let detail, let pending, let isNews):
+            self.projection(
+                "Dropped", isNews ? .warning : .debug, "samples dropped",
+                [
+                    .json("reason", loss.rawValue), .log("reason", loss.label), .both("samples", samples),
+                    .both("detail", detail),
+                ], pending: pending)
+        }
+    }
+
+    private func projection(
+        _ name: String, _ level: Event.Level, _ message: String, _ fields: [EventProjection.Field],
+        pending: Int64?
+    ) -> EventProjection {
+        let buffer: [EventProjection.Field] =
+            pending.map { [.json("pendingBytes", $0), .log("buffer", "\(ByteText($0))")] } ?? []
+        return EventProjection("daemon.remoteWrite\(name)", level, message, fields + buffer)
+    }
+
+    var sentence: String {
+        switch self {
+        case .opened(let samples, pending: _): "remote write started; samples of an earlier run: \(samples)"
+        case .kept(let samples, pending: _): "samples kept: \(samples)"
+        case .delivered(_, pending: _, let isNews): isNews ? "samples are delivered again" : "samples delivered"
+        case .failed(let failure, isNews: _):
+            "samples cannot be sent: \(failure.explanation ?? failure.reason.description)"
+        case .dropped(let loss, let samples, detail: _, pending: _, isNews: _): "\(samples) samples lost: \(loss)"
+        }
+    }
 }
 
 /// Why an attempt to send samples failed.
@@ -46,7 +95,7 @@ public struct RemoteWriteFailure: Sendable, Hashable {
 }
 
 /// Why samples for a receiver are lost.
-public enum RemoteWriteLoss: String, Sendable, MetricLabel {
+public enum RemoteWriteLoss: String, Sendable, MetricLabel, CustomStringConvertible {
     /// The receiver refused them for good: its status was one of 400 to 499, and not 429.
     case refused
     /// The buffer was full, and they were the oldest.
@@ -55,9 +104,7 @@ public enum RemoteWriteLoss: String, Sendable, MetricLabel {
     case damaged
     /// The disk did not take them, and they could not be sent at once.
     case disk
-}
 
-extension RemoteWriteLoss: CustomStringConvertible {
     /// The loss as a clause: `the receiver refused them`.
     public var description: String {
         switch self {

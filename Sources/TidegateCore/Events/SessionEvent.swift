@@ -16,6 +16,51 @@ public enum SessionEvent: Sendable {
     case reset
     /// The session is over and its last task has ended.
     case invalidated
+
+    var projection: EventProjection {
+        switch self {
+        case .poolReplaced(let number):
+            EventProjection("session.epochBegan", .info, "network epoch began", [.both("epoch", number)])
+        case .circuitOpened(let origin, let pause):
+            EventProjection(
+                "session.circuitOpened", .warning, "circuit opened",
+                [.both("origin", .url(origin)), .json("pauseSeconds", pause), .log("seconds", pause.inSeconds)])
+        case .circuitClosed(let origin):
+            EventProjection("session.circuitClosed", .info, "circuit closed", [.both("origin", .url(origin))])
+        case .attributionRevised(let task, let attempt, let from, let to):
+            EventProjection(
+                "attribution.revised", .info, "attribution revised",
+                [
+                    .both("task", task.description), .both("attempt", attempt), .both("from", .word(from)),
+                    .both("to", .word(to)),
+                ])
+        case .restoredTasksEnded(let count):
+            EventProjection("session.restoredTasksEnded", .info, "restored tasks ended", [.both("count", count)])
+        case .storedResponseDropped(let file, let problem):
+            EventProjection(
+                "session.storedResponseDropped", .warning, "stored response dropped",
+                [.both("file", file), .both("problem", problem)])
+        case .reset: EventProjection("session.reset", .info, "session reset")
+        case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
+        }
+    }
+
+    /// What has happened, in one clause.
+    package var sentence: String {
+        switch self {
+        case .poolReplaced: "new connections from here on: the network changed"
+        case .circuitOpened(let origin, let pause):
+            "too many requests to \(origin) failed; none for \(DurationText(pause))"
+        case .circuitClosed(let origin): "\(origin) answers again"
+        case .attributionRevised(task: _, let attempt, from: _, let to):
+            "attempt \(attempt) failed by what is now known: \(to)"
+        case .restoredTasksEnded(1): "the task that was left from an earlier run has ended"
+        case .restoredTasksEnded(let count): "all \(count) tasks that were left from an earlier run have ended"
+        case .storedResponseDropped(let file, let problem): "\(file) \(problem); the response is requested again"
+        case .reset: "cookies, stored responses and connections were given up"
+        case .invalidated: "no more requests are made"
+        }
+    }
 }
 
 /// Something the daemon did.
@@ -32,6 +77,40 @@ public enum DaemonEvent: Sendable {
     indirect case remoteWrite(RemoteWriteEvent)
     /// The daemon is stopping.
     case stopping
+
+    var projection: EventProjection {
+        switch self {
+        case .configurationLoaded(let isGood):
+            EventProjection(
+                "daemon.configurationLoaded", isGood ? .info : .error,
+                isGood ? "configuration loaded" : "configuration reload failed", [.json("good", isGood)])
+        case .requestAnswered(let handler, let status):
+            EventProjection(
+                "daemon.requestAnswered", .debug, "request answered",
+                [.both("handler", handler), .both("status", status)])
+        case .runSkipped(let task):
+            EventProjection(
+                "daemon.turnSkipped", .info, "scheduled run skipped: the previous run is still active",
+                [.both("name", task)])
+        case .journal(let journal): journal.projection
+        case .remoteWrite(let event): event.projection
+        case .stopping: EventProjection("daemon.stopping", .info, "stopping")
+        }
+    }
+
+    var sentence: String {
+        switch self {
+        case .configurationLoaded(true): "configuration loaded"
+        case .configurationLoaded(false): "the configuration is invalid; the old one stays"
+        case .requestAnswered(let handler, let status): "answered a request for \(handler) with \(status)"
+        case .runSkipped(let task): "\(task): run skipped, the last one is not over"
+        case .journal(.opened(let unfinished)): "journal opened, \(unfinished) unfinished tasks"
+        case .journal(.committed(let entries, duration: _)): "\(entries) journal entries written"
+        case .journal(.failed(let issue, entries: _)): "the journal cannot be written: \(issue)"
+        case .remoteWrite(let event): event.sentence
+        case .stopping: "stopping"
+        }
+    }
 }
 
 /// Something that happened to the journal of accepted tasks.
@@ -42,19 +121,32 @@ public enum JournalEvent: Sendable {
     case committed(entries: Int, duration: Duration)
     /// So many entries could not be written.
     case failed(JournalIssue, entries: Int)
+
+    var projection: EventProjection {
+        switch self {
+        case .opened(let unfinished):
+            EventProjection("daemon.journalOpened", .info, "journal opened", [.both("unfinished", unfinished)])
+        case .committed(let entries, let duration):
+            EventProjection(
+                "daemon.journalCommitted", .debug, "journal written",
+                [.both("entries", entries), .json("durationSeconds", duration), .log("seconds", duration.inSeconds)])
+        case .failed(let issue, let entries):
+            EventProjection(
+                "daemon.journalFailed", .error, "journal write failed",
+                [.json("reason", issue.rawValue), .log("reason", issue.label), .both("entries", entries)])
+        }
+    }
 }
 
 /// Why a journal cannot write.
-public enum JournalIssue: String, Sendable, MetricLabel {
+public enum JournalIssue: String, Sendable, MetricLabel, CustomStringConvertible {
     /// The disk, or a quota, is full: waiting may help.
     case diskFull
     /// The disk failed.
     case disk
     /// The journal is closed.
     case closed
-}
 
-extension JournalIssue: CustomStringConvertible {
     /// The issue as a clause: `the disk is full`.
     public var description: String {
         switch self {

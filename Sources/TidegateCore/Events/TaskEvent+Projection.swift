@@ -1,15 +1,5 @@
-extension TaskEvent {
-    var projection: EventProjection {
-        var projection = self.kind.projection
-        projection.fields.insert(
-            contentsOf: [.both("task", self.id.description), .both("kind", self.taskKind.rawValue)], at: 0)
-        if let trace = self.trace { projection.fields.append(.both("trace", trace.description)) }
-        return projection
-    }
-}
-
 extension TaskEvent.Kind {
-    fileprivate var projection: EventProjection {
+    var projection: EventProjection {
         switch self {
         case .created(let method, let url):
             EventProjection("task.created", .debug, "task created", [.both("method", method), .both("url", .url(url))])
@@ -115,20 +105,54 @@ extension TaskEvent.Kind {
                 .log("remote", summary.remote?.description),
             ] + summary.spanField)
     }
+
+    /// What happened to the task, as a clause that does not name it: `attempt 2 failed: could not connect`.
+    package var sentence: String {
+        switch self {
+        case .created(let method, let url): "accepted: \(method) \(url)"
+        case .resumed: "resumed"
+        case .suspended(let reason): "suspended by the \(reason.rawValue)"
+        case .held(let reason, let detail): "waiting: \(detail ?? reason.description)"
+        case .released(let reason, let after): "waited \(DurationText(after)): \(reason)"
+        case .gate(.timeout, let waited): "timed out waiting for a path after \(DurationText(waited))"
+        case .gate(.cancelled, waited: _): "ended while it waited for a path"
+        case .gate(.immediate, waited: _), .gate(.delayed, waited: _): "there is a path"
+        case .attemptStarted(let number): "attempt \(number) started"
+        case .responseHead(let status, expectedBytes: _): "the server answered with status \(status)"
+        case .progress(let progress, delta: _): progress.description
+        case .attemptFailed(let summary, let failure, let attribution, let isCharged):
+            TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
+                ? "the path was lost"
+                : "attempt \(summary.tryNumber) failed: \(failure.clause(status: summary.status, attribution))"
+        case .attemptSucceeded(let summary): "attempt \(summary.tryNumber) succeeded"
+        case .retryScheduled(_, let delay): "retry in \(DurationText(delay))"
+        case .retriesExhausted(let reason): "no further retry: \(reason)"
+        case .continued(let offset, let total):
+            "continuing after \(ByteText(offset))" + (total.map { " of \(ByteText($0))" } ?? "")
+        case .restarted(let discarded): "restarting: \(ByteText(discarded)) could not be resumed"
+        case .refetched(let bytes): "\(ByteText(bytes)) were received again"
+        case .moved(let file): "\(Self.committed): \(file)"
+        case .moveFailed(let file, errorNumber: _): "\(Self.notCommitted): \(file)"
+        case .completed(let result): Self.sentence(of: result)
+        }
+    }
+
+    static let committed = "download committed"
+    static let notCommitted = "download not committed"
+
+    private static func sentence(of result: TaskResult) -> String {
+        switch result.outcome {
+        case .success: "done: \(result.volume) in \(DurationText(result.duration))"
+        case .failure: "failed: \(result.explanation ?? result.failure?.description ?? "not known")"
+        case .cancelled: "cancelled"
+        }
+    }
 }
 
 extension AttemptSummary {
     // Only attempts of traced tasks have one.
     fileprivate var spanField: [EventProjection.Field] {
         self.span.map { [.both("span", $0.description)] } ?? []
-    }
-}
-
-extension TaskEvent {
-    /// True if a failed attempt was ended by the loss of its path and by nothing else.
-    package static func isPathLoss(_ failure: TaskFailure, _ attribution: Attribution?, isCharged: Bool) -> Bool {
-        // A failure of this host's own, a full disk for one, has no rung.
-        !isCharged && attribution?.rung != nil && failure.canFollowFromPathLoss
     }
 }
 
@@ -150,5 +174,14 @@ extension TransferProgress {
             .json("expectedSentBytes", self.expectedSent),
             .json("sentFraction", self.fractionSent), .json("sending", self.isSending),
         ]
+    }
+}
+
+extension TaskFailure {
+    /// Why an attempt failed: its first evidence if a rung of the ladder failed, or else the failure and the status.
+    package func clause(status: Int?, _ attribution: Attribution?) -> String {
+        if let attribution, attribution.rung != nil, let evidence = attribution.evidence.first { return evidence }
+        guard self == .httpStatus, let status else { return self.description }
+        return "\(self) (\(status))"
     }
 }

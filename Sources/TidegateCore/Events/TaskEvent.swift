@@ -129,7 +129,31 @@ public struct TaskEvent: Sendable {
     }
 
     /// What ended the retries.
-    public enum ExhaustionReason: String, Sendable, MetricLabel {
+    public enum ExhaustionReason: String, Sendable, MetricLabel, CustomStringConvertible {
         case limit, budget, deadline, notIdempotent
+
+        /// The reason as a clause: `the retry budget is empty`.
+        public var description: String {
+            switch self {
+            case .limit: "the limit of retries is reached"
+            case .budget: "the retry budget is empty"
+            case .deadline: "the deadline leaves no time for one"
+            case .notIdempotent: "the request may have been carried out, and must not be repeated"
+            }
+        }
+    }
+
+    var projection: EventProjection {
+        var projection = self.kind.projection
+        projection.fields.insert(
+            contentsOf: [.both("task", self.id.description), .both("kind", self.taskKind.rawValue)], at: 0)
+        if let trace = self.trace { projection.fields.append(.both("trace", trace.description)) }
+        return projection
+    }
+
+    /// True if a failed attempt was ended by the loss of its path and by nothing else.
+    package static func isPathLoss(_ failure: TaskFailure, _ attribution: Attribution?, isCharged: Bool) -> Bool {
+        // A failure of this host's own, a full disk for one, has no rung.
+        !isCharged && attribution?.rung != nil && failure.canFollowFromPathLoss
     }
 }

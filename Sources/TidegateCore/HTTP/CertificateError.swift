@@ -31,9 +31,7 @@ package enum CertificateError: Sendable, Hashable {
         default: self = .other(text)
         }
     }
-}
 
-extension CertificateError {
     /// What is wrong, in a clause that names the fields of the certificate it follows from.
     package func description(of certificate: CertificateSummary?, host: String? = nil) -> String {
         switch self {

@@ -1,7 +1,7 @@
 /// An absolute http or https URL in its parts (RFC 3986), parsed once.
 ///
 /// A reference, because a request hands it on to each of its attempts and its texts are made once.
-package final class HTTPURL: Sendable {
+package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
     /// The schemes that a request can have.
     package enum Scheme: String, Sendable, Hashable {
         case http, https
@@ -176,9 +176,7 @@ package final class HTTPURL: Sendable {
         }
         return "/" + kept.joined(separator: "/")
     }
-}
 
-extension HTTPURL: Hashable, CustomStringConvertible {
     /// Two URLs are equal if their requests are: user information, which becomes a field of its own, included.
     package static func == (left: HTTPURL, right: HTTPURL) -> Bool {
         left === right || (left.text == right.text && left.userInfo == right.userInfo)
@@ -223,13 +221,5 @@ package enum HTTPURLError: Error, Sendable, Hashable, CustomStringConvertible {
         guard let at = text.lastIndex(of: "@") else { return text }
         let scheme = text.firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""
         return scheme + "…" + text[at...]
-    }
-}
-
-extension Target {
-    fileprivate func withDefaultPort(_ port: UInt16) -> Target {
-        guard self.port == nil else { return self }
-        if let address = self.address { return Target(address: address, port: port) }
-        return (try? Target("\(self.shownHost):\(port)")) ?? self
     }
 }

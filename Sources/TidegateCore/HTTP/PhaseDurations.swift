@@ -32,6 +32,12 @@ package struct PhaseDurations: Sendable, Hashable {
         case .transfer: self.transfer
         }
     }
+
+    var checkJSON: JSONValue {
+        [
+            "connect": .seconds(self.connect), "tls": .seconds(self.tls), "response": .seconds(self.processing),
+        ]
+    }
 }
 
 /// The stages of one request, in the order it passes through them.

@@ -1,5 +1,5 @@
 /// A JSON value (RFC 8259) whose members keep their order.
-public enum JSONValue: Sendable, Hashable {
+public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -72,38 +72,9 @@ public enum JSONValue: Sendable, Hashable {
         guard case .object(let members) = self else { return self }
         return .object(members + [member])
     }
-}
 
-extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
-    ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByNilLiteral
-{
-    /// An object whose members stand in the order written.
-    public init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self = .object(elements.map { Member($0.0, $0.1) })
-    }
+    // MARK: Text (RFC 8259)
 
-    /// An array.
-    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-
-    /// A string.
-    public init(stringLiteral value: String) { self = .string(value) }
-
-    /// A truth value.
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
-
-    /// A whole number.
-    public init(integerLiteral value: Int64) { self = .integer(value) }
-
-    /// A number.
-    public init(floatLiteral value: Double) { self = .number(value) }
-
-    /// `null`.
-    public init(nilLiteral: ()) { self = .null }
-}
-
-// MARK: - Text (RFC 8259)
-
-extension JSONValue {
     /// Parses a text in UTF-8 (RFC 8259), a byte order mark before it allowed; 512 levels deep at most.
     ///
     /// A whole number beyond 64 bits becomes a double. More than `mostNodes` values and names of members are refused.
@@ -112,9 +83,7 @@ extension JSONValue {
         var parser = JSONParser(Array(bytes), mostNodes: mostNodes)
         self = try parser.parse()
     }
-}
 
-extension JSONValue: CustomStringConvertible {
     /// The value on one line, without spaces; control characters are written as escapes.
     public var description: String {
         var text = ""
@@ -174,4 +143,31 @@ extension JSONValue: CustomStringConvertible {
         }
         text += "\""
     }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByNilLiteral
+{
+    /// An object whose members stand in the order written.
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(elements.map { Member($0.0, $0.1) })
+    }
+
+    /// An array.
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+
+    /// A string.
+    public init(stringLiteral value: String) { self = .string(value) }
+
+    /// A truth value.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+
+    /// A whole number.
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+
+    /// A number.
+    public init(floatLiteral value: Double) { self = .number(value) }
+
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
 }

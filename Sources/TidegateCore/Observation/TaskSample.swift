@@ -28,20 +28,3 @@ package struct TaskSample: Sendable {
     /// How many tasks there are in all.
     package var total: Int { self.counts.values.reduce(0, +) }
 }
-
-extension TaskInfo {
-    /// What its user calls it; nil if nobody gave it a name or a key.
-    package var displayName: String? { self.name ?? self.key }
-}
-
-extension TaskState.Name {
-    // What moves comes first.
-    fileprivate var rank: Int {
-        switch self {
-        case .running: 0
-        case .waiting: 1
-        case .suspended: 2
-        case .completed: 3
-        }
-    }
-}

@@ -112,4 +112,11 @@ package struct ProbeReport: Sendable, Hashable {
         default: nil
         }
     }
+
+    /// When the first certificate of the chain ends that the server showed; nil if it showed none.
+    var certificateExpiry: WallTime? {
+        let family = self.families.first { $0.name == "probe_ssl_earliest_cert_expiry" }
+        guard let seconds = family?.value(), seconds > 0, seconds < 1e11 else { return nil }
+        return WallTime(microseconds: Int64(seconds * 1e6))
+    }
 }

@@ -50,6 +50,25 @@ public struct Link: Sendable, Hashable {
 
     /// True when the link can carry traffic to other hosts now; a loopback never does.
     public var isUsable: Bool { self.reason == nil && self.kind != .loopback }
+
+    var changeJSON: JSONValue {
+        [
+            "admin": .string(self.isAdminUp ? "up" : "down"), "carrier": .bool(self.hasCarrier),
+            "operstate": .string(self.operState.rawValue), "usable": .bool(self.isUsable),
+            "reason": .optional(self.reason?.rawValue),
+        ]
+    }
+
+    func json(among links: [Link]) -> JSONValue {
+        let master = self.master.map { index in links.first { $0.index == index }?.name ?? String(index) }
+        return [
+            "name": .string(self.name), "index": .whole(self.index), "type": .string(self.kind.rawValue),
+            "admin": .string(self.isAdminUp ? "up" : "down"), "carrier": .bool(self.hasCarrier),
+            "operstate": .string(self.operState.rawValue), "usable": .bool(self.isUsable),
+            "reason": .optional(self.reason?.rawValue), "master": .optional(master),
+            "addresses": .texts(self.addresses.map(\.description)),
+        ]
+    }
 }
 
 extension Link {

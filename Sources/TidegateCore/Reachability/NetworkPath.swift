@@ -1,5 +1,5 @@
 /// The path a packet would take: which link, which gateway, from which address.
-public struct NetworkPath: Sendable, Hashable {
+public struct NetworkPath: Sendable, Hashable, CustomStringConvertible {
     /// The interface name.
     public var interface: String
     /// The interface index.
@@ -50,9 +50,7 @@ public struct NetworkPath: Sendable, Hashable {
 
     /// True when packets would take the same path: same link, gateway and source.
     package func isSamePath(as other: NetworkPath) -> Bool { self.identity == other.identity }
-}
 
-extension NetworkPath: CustomStringConvertible {
     /// The path as `ip route get` orders it: `eth0 via 10.0.0.1 from 10.0.0.2`.
     public var description: String {
         let gateway = self.gateway.map { " via \($0)" } ?? ""

@@ -1,7 +1,7 @@
 /// Everything the monitor knows at one moment; `status --json` and `/api/v1/status` are its projection.
 public struct ReachabilityStatus: Sendable {
     /// How the monitor learns of changes.
-    public enum Mode: String, Sendable, CaseIterable, MetricLabel {
+    public enum Mode: String, Sendable, CaseIterable, MetricLabel, CustomStringConvertible {
         /// One check, no watching.
         case once
         /// Netlink events.
@@ -10,6 +10,16 @@ public struct ReachabilityStatus: Sendable {
         case storm
         /// No multicast at all; lookups on a timer.
         case poll
+
+        /// What the monitor watches by: `kernel events`.
+        public var description: String {
+            switch self {
+            case .once: "one look"
+            case .event: "kernel events"
+            case .storm: "a timer, because routes change too fast to follow"
+            case .poll: "a timer, because the kernel sends no events"
+            }
+        }
     }
 
     /// A family's verdict.
@@ -41,6 +51,13 @@ public struct ReachabilityStatus: Sendable {
 
         /// The health of a monitor that has not read anything.
         package init() {}
+
+        var json: JSONValue {
+            [
+                "overruns": .whole(self.overruns), "resyncs": .whole(self.resyncs),
+                "interruptedDumps": .whole(self.interruptedDumps), "consistent": .bool(self.isConsistent),
+            ]
+        }
     }
 
     /// The better of the families, or `unknown` if one is unknown and the other is not at least routed.
@@ -74,21 +91,36 @@ public struct ReachabilityStatus: Sendable {
         let isUnavailable = families.contains { $0.verdict.level == .unknown }
         return isUnavailable && best.level < .routed ? .unknown : best
     }
-}
 
-extension ReachabilityStatus.Mode: CustomStringConvertible {
-    /// What the monitor watches by: `kernel events`.
-    public var description: String {
-        switch self {
-        case .once: "one look"
-        case .event: "kernel events"
-        case .storm: "a timer, because routes change too fast to follow"
-        case .poll: "a timer, because the kernel sends no events"
-        }
+    /// The level of this host as a whole.
+    public var level: ReachabilityLevel { self.global.level }
+
+    /// The object that `status --json` and `GET /api/v1/status` give.
+    package var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("schema", 1)]
+        members += self.documentMembers
+        return .object(members)
+    }
+
+    /// The members of ``json`` after `schema`, so that `watch` can put its own `event` in between.
+    package var documentMembers: [JSONValue.Member] {
+        [
+            .init("level", .string(self.global.level.rawValue)),
+            .init("reason", .optional(self.global.reason?.rawValue)),
+            .init("since", .optional(self.since?.description)), .init("mode", .string(self.mode.rawValue)),
+            .init(
+                "families", .object(self.families.map { .init($0.family.rawValue, .object($0.verdict.familyMembers)) })),
+            .init("links", .array(self.links.map { $0.json(among: self.links) })),
+            .init("targets", .array(self.targets.map(\.json))), .init("monitor", self.health.json),
+        ]
     }
 }
 
-extension ReachabilityStatus {
-    /// The level of this host as a whole.
-    public var level: ReachabilityLevel { self.global.level }
+/// The configured targets as JSON.
+package enum TargetsDocument {
+    /// The object that `GET /api/v1/targets` gives; `names` are the targets' names in the configuration.
+    package static func json(_ status: ReachabilityStatus, names: [Target: String]) -> JSONValue {
+        let targets = status.targets.map { entry in entry.json(name: names[entry.target], status.checks[entry.target]) }
+        return ["schema": 1, "targets": .array(targets)]
+    }
 }

@@ -18,6 +18,13 @@ public struct TargetCheckReport: Sendable, Hashable {
             self.party = party
             self.text = text
         }
+
+        var json: JSONValue {
+            [
+                "time": .string(self.time.description), "reason": .string(self.reason.rawValue),
+                "party": .string(self.party.rawValue), "text": .string(self.text),
+            ]
+        }
     }
 
     /// How the target is checked.

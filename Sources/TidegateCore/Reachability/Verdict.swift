@@ -35,6 +35,32 @@ public struct Verdict: Sendable, Hashable {
     package func isEquivalent(to other: Verdict) -> Bool {
         self.level == other.level && self.reason == other.reason && self.path?.identity == other.path?.identity
     }
+
+    var familyMembers: [JSONValue.Member] {
+        let metered = JSONValue.Member("metered", .string((self.path?.metered ?? .unknown).rawValue))
+        return self.levelMembers + self.pathMembers + [metered, self.notesMember]
+    }
+
+    var levelMembers: [JSONValue.Member] {
+        [.init("level", .string(self.level.rawValue)), .init("reason", .optional(self.reason?.rawValue))]
+    }
+
+    var pathMembers: [JSONValue.Member] {
+        [
+            .init("interface", .optional(self.path?.interface)),
+            .init("gateway", .optional(self.path?.gateway?.description)),
+            .init("source", .optional(self.path?.source?.description)), .init("table", .optional(self.path?.table)),
+        ]
+    }
+
+    var notesMember: JSONValue.Member {
+        .init("notes", .array(self.notes.map { .string($0.token) }))
+    }
+
+    /// The verdict as the two sides of a `path.changed` event give it.
+    package var changeJSON: JSONValue {
+        .object(self.levelMembers + self.pathMembers.filter { $0.name != "table" })
+    }
 }
 
 /// The verdict for one address of a target.
@@ -79,6 +105,33 @@ public struct TargetVerdict: Sendable, Hashable {
     package var family: AddressFamily {
         let best = self.addresses.first { $0.verdict.level == self.verdict.level }
         return (best?.address ?? self.target.address ?? self.verdict.path?.source)?.family ?? .ipv4
+    }
+
+    var json: JSONValue {
+        let flat = self.verdict.levelMembers + self.verdict.pathMembers + [self.verdict.notesMember]
+        let addresses = self.addresses.map { entry in
+            JSONValue.object(
+                [
+                    .init("address", .string(entry.address.description)),
+                    .init("family", .string(entry.address.family.rawValue)),
+                ] + entry.verdict.levelMembers + entry.verdict.pathMembers)
+        }
+        return .object(
+            [.init("target", .string(self.target.description))] + flat + [.init("addresses", .array(addresses))])
+    }
+
+    func json(name: String?, _ report: TargetCheckReport?) -> JSONValue {
+        [
+            "name": .string(name ?? self.target.description), "target": .string(self.target.description),
+            "check": .string((report?.check.kind ?? .none).rawValue), "level": .string(self.verdict.level.rawValue),
+            "reason": .optional(self.verdict.reason?.rawValue), "routed": .bool(self.verdict.level >= .routed),
+            "reached": report?.isReached.map { .bool($0) } ?? .null,
+            "lastSuccess": .optional(report?.lastSuccess?.description),
+            "lastFailure": report?.lastFailure?.json ?? .null,
+            "latencySeconds": report?.lastSuccess == nil ? .null : report?.phases.checkJSON ?? .null,
+            "certificateExpiry": .optional(report?.certificateExpiry?.description),
+            "nextCheck": .optional(report?.nextCheck?.description),
+        ]
     }
 }
 

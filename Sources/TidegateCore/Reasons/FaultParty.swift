@@ -1,5 +1,5 @@
 /// Whose failure it was.
-public enum FaultParty: String, Sendable, MetricLabel {
+public enum FaultParty: String, Sendable, MetricLabel, CustomStringConvertible {
     /// This host: its links, addresses, routes, disk or the request itself.
     case mine
     /// The gateway on this host's link.
@@ -14,9 +14,7 @@ public enum FaultParty: String, Sendable, MetricLabel {
     case theirs
     /// The evidence does not say.
     case unknown
-}
 
-extension FaultParty: CustomStringConvertible {
     /// The party as every output that people read names it: `your router`.
     public var description: String {
         switch self {

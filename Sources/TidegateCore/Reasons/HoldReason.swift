@@ -1,5 +1,5 @@
 /// Why the system makes a task wait; apps never set or end a hold.
-public enum HoldReason: String, Sendable, MetricLabel {
+public enum HoldReason: String, Sendable, MetricLabel, CustomStringConvertible {
     /// There is no path to the target.
     case path
     /// There is a path, but not of the kind the task requires.
@@ -20,9 +20,7 @@ public enum HoldReason: String, Sendable, MetricLabel {
     case descriptors
     /// The session is shutting down.
     case drain
-}
 
-extension HoldReason: CustomStringConvertible {
     /// What the task waits for, unless the hold's own detail says it better.
     public var description: String {
         switch self {

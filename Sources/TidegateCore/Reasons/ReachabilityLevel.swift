@@ -29,11 +29,9 @@ public enum ReachabilityLevel: String, Sendable, Comparable, MetricLabel {
         case .online: 6
         }
     }
-}
 
-// MARK: - Text
+    // MARK: Text
 
-extension ReachabilityLevel {
     /// The level in a word or two, beside the name of what has it.
     package var word: String {
         switch self {

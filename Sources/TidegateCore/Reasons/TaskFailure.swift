@@ -1,5 +1,5 @@
 /// Why a task or an attempt failed: the closed vocabulary of events, JSON (camelCase) and `error_type` (snake_case).
-public enum TaskFailure: String, Error, Sendable, MetricLabel {
+public enum TaskFailure: String, Error, Sendable, MetricLabel, CustomStringConvertible {
     /// The name gave no address.
     case resolveFailed
     /// No connection could be opened.
@@ -48,9 +48,7 @@ public enum TaskFailure: String, Error, Sendable, MetricLabel {
     case diskFull
     /// A defect of Tidegate.
     case `internal`
-}
 
-extension TaskFailure: CustomStringConvertible {
     /// The failure as a clause without a full stop: `could not connect`.
     public var description: String {
         switch self {
@@ -80,9 +78,7 @@ extension TaskFailure: CustomStringConvertible {
         case .internal: "a defect of tidegate"
         }
     }
-}
 
-extension TaskFailure {
     /// True if the loss of a path may have been the cause; the others are about the answer, a file or the request.
     package var canFollowFromPathLoss: Bool {
         switch self {

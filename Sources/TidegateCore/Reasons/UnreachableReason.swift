@@ -1,5 +1,5 @@
 /// Why something is not reachable: the closed vocabulary of verdicts, JSON (camelCase) and labels (snake_case).
-public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel {
+public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel, CustomStringConvertible {
     /// There is no interface besides loopback, or the named one does not exist.
     case noInterface
     /// The interface is administratively down (IFF_UP is clear).
@@ -62,11 +62,9 @@ public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel {
     case httpError
     /// The monitor cannot read the kernel.
     case monitorDown
-}
 
-// MARK: - Class and party
+    // MARK: Class and party
 
-extension UnreachableReason {
     /// The rung of the ladder that this reason belongs to.
     package var rung: Rung {
         switch self {
@@ -99,11 +97,9 @@ extension UnreachableReason {
         case .timeout: .unknown
         }
     }
-}
 
-// MARK: - Text
+    // MARK: Text
 
-extension UnreachableReason: CustomStringConvertible {
     /// The reason as a clause, about no link in particular: `the link has no carrier`.
     public var description: String { self.description(ofLink: nil) }
 

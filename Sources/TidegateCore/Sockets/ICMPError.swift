@@ -15,7 +15,7 @@ package struct ICMPError: Sendable, Hashable {
     }
 
     /// What an ICMP error says, in both versions of IP (RFC 792, RFC 1812, RFC 4443).
-    package enum Kind: String, Sendable, CaseIterable, Hashable {
+    package enum Kind: String, Sendable, CaseIterable, Hashable, CustomStringConvertible {
         /// There is no route.
         case noRoute
         /// The host does not answer on its own link.
@@ -28,6 +28,25 @@ package struct ICMPError: Sendable, Hashable {
         case timeExceeded
         /// Something else.
         case other
+
+        /// The kind as network tools name it: `no route`.
+        package var description: String {
+            switch self {
+            case .noRoute: "no route"
+            case .hostUnreachable: "host unreachable"
+            case .portUnreachable: "port unreachable"
+            case .prohibited: "administratively prohibited"
+            case .timeExceeded: "time to live exceeded"
+            case .other: "unreachable"
+            }
+        }
+
+        fileprivate var preposition: String {
+            switch self {
+            case .noRoute, .timeExceeded, .other: "to"
+            case .hostUnreachable, .portUnreachable, .prohibited: "at"
+            }
+        }
     }
 
     /// What it says.
@@ -69,11 +88,9 @@ package struct ICMPError: Sendable, Hashable {
         default: .other
         }
     }
-}
 
-// MARK: - Text
+    // MARK: Text
 
-extension ICMPError {
     /// The error as a network engineer would put it: `10.0.0.1 says: no route to 198.51.100.2 (ICMP 3/0)`.
     ///
     /// `role` says what the sender is: `10.0.0.1 (the gateway) says: …`.
@@ -86,25 +103,4 @@ extension ICMPError {
 
     /// The type and the code: `ICMP 3/0`, `ICMPv6 1/0`.
     package var number: String { "\(self.isICMPv6 ? "ICMPv6" : "ICMP") \(self.type)/\(self.code)" }
-}
-
-extension ICMPError.Kind: CustomStringConvertible {
-    /// The kind as network tools name it: `no route`.
-    package var description: String {
-        switch self {
-        case .noRoute: "no route"
-        case .hostUnreachable: "host unreachable"
-        case .portUnreachable: "port unreachable"
-        case .prohibited: "administratively prohibited"
-        case .timeExceeded: "time to live exceeded"
-        case .other: "unreachable"
-        }
-    }
-
-    fileprivate var preposition: String {
-        switch self {
-        case .noRoute, .timeExceeded, .other: "to"
-        case .hostUnreachable, .portUnreachable, .prohibited: "at"
-        }
-    }
 }

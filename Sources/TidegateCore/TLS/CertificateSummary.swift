@@ -36,6 +36,14 @@ public struct CertificateSummary: Sendable, Hashable {
         let text = self.notAfter.hasSuffix(" GMT") ? self.notAfter.dropLast(4) : self.notAfter[...]
         return HTTPDate.parse("Any \(text)", year: 2000).map { WallTime(microseconds: $0 * 1_000_000) }
     }
+
+    var json: JSONValue {
+        [
+            "subject": .string(self.subject), "issuer": .string(self.issuer), "notBefore": .string(self.notBefore),
+            "notAfter": .string(self.notAfter), "names": .texts(self.names),
+            "localAuthority": self.localAuthority.map { ["name": .string($0.name), "file": .string($0.file)] } ?? .null,
+        ]
+    }
 }
 
 /// A certificate authority that an administrator of this host added to the system's (update-ca-certificates(8)).

@@ -1,5 +1,5 @@
 /// Why a TLS handshake failed, if not for the server's certificate.
-package enum HandshakeFailure: Sendable, Hashable {
+package enum HandshakeFailure: Sendable, Hashable, CustomStringConvertible {
     /// What answers there sends no records of TLS.
     case notTLS
     /// The server says that it goes no further.
@@ -29,9 +29,7 @@ package enum HandshakeFailure: Sendable, Hashable {
             self = number == endOfStream ? .brokenOff : .notAccepted(reason)
         }
     }
-}
 
-extension HandshakeFailure: CustomStringConvertible {
     /// One clause without a final full stop.
     package var description: String {
         switch self {
@@ -44,7 +42,7 @@ extension HandshakeFailure: CustomStringConvertible {
 }
 
 /// A fatal alert of TLS (RFC 8446 6).
-package struct TLSAlert: Sendable, Hashable {
+package struct TLSAlert: Sendable, Hashable, CustomStringConvertible {
     /// 0 to 255, as the peer sent it.
     package let number: UInt8
 
@@ -72,9 +70,7 @@ package struct TLSAlert: Sendable, Hashable {
         110: "unsupported extension", 112: "unrecognized name", 116: "certificate required",
         120: "no application protocol",
     ]
-}
 
-extension TLSAlert: CustomStringConvertible {
     /// The alert's name in RFC 8446, in plain words.
     package var description: String { Self.names[self.number] ?? "alert \(self.number)" }
 }

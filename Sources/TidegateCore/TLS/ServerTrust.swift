@@ -15,9 +15,7 @@ public struct TLSDetails: Sendable, Hashable {
         self.cipher = cipher
         self.chain = chain
     }
-}
 
-extension TLSDetails {
     /// The server's own certificate; the others are for programs that ask for them.
     var json: JSONValue {
         [

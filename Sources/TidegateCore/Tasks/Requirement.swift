@@ -1,5 +1,5 @@
 /// What a task's gate requires of the path.
-public enum Requirement: Sendable, Hashable {
+public enum Requirement: Sendable, Hashable, LosslessStringConvertible {
     /// Nothing: the gate is always open.
     case none
     /// The target itself is routed.
@@ -10,9 +10,7 @@ public enum Requirement: Sendable, Hashable {
     case unmetered
     /// The path leaves by this interface.
     case interface(String)
-}
 
-extension Requirement: LosslessStringConvertible {
     /// The value on the command line and in YAML: `none`, `routed`, `online`, `unmetered`, `interface:NAME`.
     public var description: String {
         switch self {

@@ -1,5 +1,5 @@
 /// A task's name in events, JSON and logs: a UUID of version 7 (RFC 9562), so that ids sort by creation.
-public struct TaskID: Sendable, Hashable, Comparable {
+public struct TaskID: Sendable, Hashable, Comparable, LosslessStringConvertible {
     let high: UInt64
     let low: UInt64
 
@@ -19,9 +19,7 @@ public struct TaskID: Sendable, Hashable, Comparable {
     public static func < (left: TaskID, right: TaskID) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }
-}
 
-extension TaskID: LosslessStringConvertible {
     /// The id as 8-4-4-4-12 hexadecimal digits in lower case.
     public var description: String {
         let digits = Array(self.high.hexadecimal + self.low.hexadecimal)

@@ -1,5 +1,5 @@
 /// How a task ended, with everything that `fetch --write-out json` prints about it.
-public struct TaskResult: Sendable {
+public struct TaskResult: Sendable, CustomStringConvertible {
     /// The task.
     public var id: TaskID { self.parts.value.id }
     /// What it did with bodies.
@@ -103,6 +103,51 @@ public struct TaskResult: Sendable {
         var activeTime: Duration?
         var isRevalidated: Bool
     }
+
+    /// The failure as an error; nil on success.
+    public var error: TaskError? {
+        guard let failure = self.failure else { return nil }
+        return TaskError(
+            reason: failure, attempts: self.attempts, attribution: self.attribution,
+            underlying: self.explanation ?? "the task failed")
+    }
+
+    /// What happened, in one line: `GET https://example.com/: success, status 200, 1256 bytes, 1 attempt, 0.12 s`.
+    public var description: String {
+        var parts = [self.outcome.rawValue]
+        if let status = self.status { parts.append("status \(status)") }
+        parts.append("\(self.bytes) bytes")
+        parts.append(self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts")
+        parts.append("\((self.duration.inSeconds * 100).rounded() / 100) s")
+        if let explanation = self.explanation { parts.append(explanation) }
+        return "\(self.method) \(self.url): " + parts.joined(separator: ", ")
+    }
+
+    /// What went each way: `1.5 MiB`, or with a request body `5.0 MiB sent, 12 B received`.
+    package var volume: String {
+        guard self.sentBytes > 0 else { return ByteText(self.bytes).description }
+        return "\(ByteText(self.sentBytes)) sent, \(ByteText(self.bytes)) received"
+    }
+
+    /// The object that `fetch --write-out json` prints for a finished transfer.
+    package var json: JSONValue {
+        let held = HoldReason.allCases.compactMap { reason in
+            self.held[reason].map { JSONValue.Member(reason.rawValue, .seconds($0)) }
+        }
+        let phases = PhaseDurations.Phase.allCases.compactMap { phase in
+            self.phases[phase].map { JSONValue.Member(phase.rawValue, .seconds($0)) }
+        }
+        return [
+            "schema": 1, "url": .string(self.url), "taskId": .string(self.id.description),
+            "outcome": .string(self.outcome.rawValue), "status": .optional(self.status), "file": .optional(self.file),
+            "bytes": .integer(self.bytes), "wireBytes": .integer(self.wireBytes), "sentBytes": .integer(self.sentBytes),
+            "refetchedBytes": .integer(self.refetchedBytes), "attempts": .whole(self.attempts),
+            "heldSeconds": .object(held), "durationSeconds": .seconds(self.duration), "phaseSeconds": .object(phases),
+            "reason": .optional(self.failure?.rawValue), "party": .optional(self.attribution?.party.rawValue),
+            "requireUnmet": .optional(self.requireUnmet?.description), "sha256": .optional(self.sha256),
+            "notModified": .bool(self.isRevalidated),
+        ]
+    }
 }
 
 /// A task's failure as the library throws it.
@@ -130,35 +175,4 @@ public struct TaskError: Error, Sendable, CustomStringConvertible {
 
     /// ``underlying``.
     public var description: String { self.underlying }
-}
-
-extension TaskResult {
-    /// The failure as an error; nil on success.
-    public var error: TaskError? {
-        guard let failure = self.failure else { return nil }
-        return TaskError(
-            reason: failure, attempts: self.attempts, attribution: self.attribution,
-            underlying: self.explanation ?? "the task failed")
-    }
-}
-
-extension TaskResult: CustomStringConvertible {
-    /// What happened, in one line: `GET https://example.com/: success, status 200, 1256 bytes, 1 attempt, 0.12 s`.
-    public var description: String {
-        var parts = [self.outcome.rawValue]
-        if let status = self.status { parts.append("status \(status)") }
-        parts.append("\(self.bytes) bytes")
-        parts.append(self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts")
-        parts.append("\((self.duration.inSeconds * 100).rounded() / 100) s")
-        if let explanation = self.explanation { parts.append(explanation) }
-        return "\(self.method) \(self.url): " + parts.joined(separator: ", ")
-    }
-}
-
-extension TaskResult {
-    /// What went each way: `1.5 MiB`, or with a request body `5.0 MiB sent, 12 B received`.
-    package var volume: String {
-        guard self.sentBytes > 0 else { return ByteText(self.bytes).description }
-        return "\(ByteText(self.sentBytes)) sent, \(ByteText(self.bytes)) received"
-    }
 }

@@ -22,6 +22,16 @@ public enum TaskState: Sendable, Hashable {
     /// The states' names.
     public enum Name: String, Sendable, MetricLabel {
         case suspended, waiting, running, completed
+
+        // What moves comes first.
+        var rank: Int {
+            switch self {
+            case .running: 0
+            case .waiting: 1
+            case .suspended: 2
+            case .completed: 3
+            }
+        }
     }
 }
 
@@ -81,6 +91,12 @@ public struct TaskInfo: Sendable {
         self.party = party
         self.stall = stall
     }
+
+    /// One entry of `GET /api/v1/tasks`.
+    package var json: JSONValue { TaskDocument(self).json }
+
+    /// What its user calls it; nil if nobody gave it a name or a key.
+    package var displayName: String? { self.name ?? self.key }
 }
 
 /// What a task does with bodies.

@@ -1,5 +1,5 @@
 /// How far a task's bodies have come, in bytes.
-public struct TransferProgress: Sendable, Hashable {
+public struct TransferProgress: Sendable, Hashable, CustomStringConvertible {
     /// Where this attempt's response body started: bytes held before it.
     public var offset: Int64
     /// Response body bytes on the wire in this attempt, before decoding.
@@ -52,10 +52,21 @@ public struct TransferProgress: Sendable, Hashable {
     private static func share(_ bytes: Int64, of whole: Int64?) -> Double? {
         whole.map { $0 > 0 ? min(1, Double(bytes) / Double($0)) : 1 }
     }
+
+    /// The sum of two lengths; nil if one of them is unknown, `Int64.max` if it is larger than that.
+    package static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
+        guard let one, let other else { return nil }
+        // Servers say any length.
+        let (sum, isTooLarge) = one.addingReportingOverflow(other)
+        return isTooLarge ? .max : sum
+    }
+
+    /// What has come of the body that moves now: `1.5 KiB of 5.0 GiB`, and of a request's `1.5 KiB of 5.0 GiB sent`.
+    public var description: String { self.current.description }
 }
 
 /// How far one of a task's two bodies has come.
-package struct BodyProgress: Sendable, Hashable {
+package struct BodyProgress: Sendable, Hashable, CustomStringConvertible {
     /// True for the request's body.
     package let isSent: Bool
     package let bytes: Int64
@@ -63,14 +74,9 @@ package struct BodyProgress: Sendable, Hashable {
     package let total: Int64?
     /// The share of it, 0 to 1; nil while its length is unknown.
     package let fraction: Double?
-}
 
-extension TransferProgress {
-    /// The sum of two lengths; nil if one of them is unknown, `Int64.max` if it is larger than that.
-    package static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
-        guard let one, let other else { return nil }
-        // Servers say any length.
-        let (sum, isTooLarge) = one.addingReportingOverflow(other)
-        return isTooLarge ? .max : sum
+    package var description: String {
+        let bytes = self.total.map { "\(ByteText(self.bytes)) of \(ByteText($0))" } ?? ByteText(self.bytes).description
+        return self.isSent ? "\(bytes) sent" : bytes
     }
 }

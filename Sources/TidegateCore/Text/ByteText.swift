@@ -1,5 +1,5 @@
 /// A byte count in text: `500`, `64k`, `2M`, `1G`, `64MiB`; units are powers of 1024.
-package struct ByteText: Sendable, Hashable {
+package struct ByteText: Sendable, Hashable, CustomStringConvertible {
     /// The count; not negative.
     package let bytes: Int64
 
@@ -26,9 +26,7 @@ package struct ByteText: Sendable, Hashable {
         default: nil
         }
     }
-}
 
-extension ByteText: CustomStringConvertible {
     /// The count with the unit that leaves at most four digits: `312 B`, `1.5 KiB`, `64.0 MiB`.
     package var description: String {
         guard self.bytes >= 1024 else { return "\(self.bytes) B" }

@@ -1,5 +1,5 @@
 /// A duration in text: `500ms`, `10s`, `1m30s`, `2h`, `7d`, `inf`, or a bare `0`.
-package struct DurationText: Sendable, Hashable {
+package struct DurationText: Sendable, Hashable, CustomStringConvertible {
     /// The duration; nil for `inf`.
     package let duration: Duration?
 
@@ -58,9 +58,7 @@ package struct DurationText: Sendable, Hashable {
         default: nil
         }
     }
-}
 
-extension DurationText: CustomStringConvertible {
     /// The duration in the largest units: `90s` is `1m30s`, `1500ms` is `1.5s`, nil is `inf`.
     package var description: String {
         guard let duration = self.duration else { return "inf" }

@@ -30,7 +30,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
 }
 
 /// A moment on the wall clock: microseconds since 1970-01-01T00:00:00Z.
-public struct WallTime: Sendable, Hashable, Comparable {
+public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// Microseconds since the epoch.
     public var microseconds: Int64
 
@@ -46,6 +46,20 @@ public struct WallTime: Sendable, Hashable, Comparable {
     /// The moment `duration` later.
     package static func + (time: WallTime, duration: Duration) -> WallTime {
         WallTime(microseconds: time.microseconds &+ duration.wholeNanoseconds / 1000)
+    }
+
+    /// RFC 3339 in UTC with milliseconds: `2026-11-20T23:14:22.123Z`.
+    public var description: String {
+        let milliseconds = self.microseconds.flooredDivision(by: 1000)
+        let (days, rest) = (milliseconds.flooredDivision(by: 86_400_000), milliseconds.flooredRemainder(by: 86_400_000))
+        let date = CivilDate(daysSince1970: days)
+        func pad(_ number: Int64, _ width: Int) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, width - text.count)) + text
+        }
+        let day = "\(pad(date.year, 4))-\(pad(date.month, 2))-\(pad(date.day, 2))"
+        let time = "\(pad(rest / 3_600_000, 2)):\(pad(rest / 60_000 % 60, 2)):\(pad(rest / 1000 % 60, 2))"
+        return "\(day)T\(time).\(pad(rest % 1000, 3))Z"
     }
 }
 
@@ -81,21 +95,5 @@ extension Duration {
     /// The duration in seconds, as metrics and JSON give it.
     package var inSeconds: Double {
         Double(self.components.seconds) + Double(self.components.attoseconds) / 1e18
-    }
-}
-
-extension WallTime: CustomStringConvertible {
-    /// RFC 3339 in UTC with milliseconds: `2026-11-20T23:14:22.123Z`.
-    public var description: String {
-        let milliseconds = self.microseconds.flooredDivision(by: 1000)
-        let (days, rest) = (milliseconds.flooredDivision(by: 86_400_000), milliseconds.flooredRemainder(by: 86_400_000))
-        let date = CivilDate(daysSince1970: days)
-        func pad(_ number: Int64, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
-        let day = "\(pad(date.year, 4))-\(pad(date.month, 2))-\(pad(date.day, 2))"
-        let time = "\(pad(rest / 3_600_000, 2)):\(pad(rest / 60_000 % 60, 2)):\(pad(rest / 1000 % 60, 2))"
-        return "\(day)T\(time).\(pad(rest % 1000, 3))Z"
     }
 }

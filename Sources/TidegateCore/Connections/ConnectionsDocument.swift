@@ -1,5 +1,5 @@
 /// What is known of the connections of other programs, as JSON.
-package struct ConnectionsDocument: Sendable, Hashable {
+package struct ConnectionsDocument: Sendable, Hashable, Decodable {
     /// What is known.
     package var report: ConnectionsReport
 
@@ -20,9 +20,7 @@ package struct ConnectionsDocument: Sendable, Hashable {
             "unexplained": .whole(self.report.unexplained),
         ]
     }
-}
 
-extension ConnectionsDocument {
     private func json(of remote: RemoteReport) -> JSONValue {
         guard let programs = self.programs, case .object(let members) = remote.json else { return remote.json }
         let found = (programs[remote.remote] ?? []).map { program -> JSONValue in
@@ -30,58 +28,7 @@ extension ConnectionsDocument {
         }
         return .object(members + [.init("programs", .array(found))])
     }
-}
 
-extension RemoteReport {
-    fileprivate var json: JSONValue {
-        [
-            "address": .string(self.remote.address.description), "port": .optional(self.remote.port),
-            "target": .optional(self.target), "direction": .string(self.remote.direction.label),
-            "connections": [
-                "connecting": .whole(self.connecting), "established": .whole(self.established),
-                "closing": .whole(self.closing),
-            ],
-            "stalled": .object(ConnectionStall.allCases.map { .init($0.label, .whole(self.stalled[$0] ?? 0)) }),
-            "party": .optional(self.party?.rawValue), "nextTrySeconds": .seconds(self.nextTry),
-            "minRoundTripSeconds": .seconds(self.shortestRoundTrip),
-            "retransmitted": .whole(self.retransmittedSegments), "sent": .whole(self.sentSegments),
-            "answeredSecondsAgo": .seconds(self.answered),
-            "outcomes": .object(
-                ConnectionOutcome.allCases.compactMap { outcome in
-                    self.outcomes[outcome].map { .init(outcome.label, .whole($0)) }
-                }),
-            "failures": .array(self.failureList), "history": .array(self.history.map(\.json)),
-            "owners": .array(self.owners.map { ["uid": .whole($0.user), "cgroup": .optional($0.controlGroup)] }),
-        ]
-    }
-}
-
-extension RemoteReport {
-    fileprivate var failureList: [JSONValue] {
-        ConnectionOutcome.allCases.flatMap { outcome in
-            FaultParty.allCases.compactMap { party in
-                self.failures[outcome]?[party].map { count in
-                    [
-                        "outcome": .string(outcome.label), "party": .string(party.rawValue), "count": .whole(count),
-                    ]
-                }
-            }
-        }
-    }
-}
-
-extension RemoteReport.Interval {
-    fileprivate var json: JSONValue {
-        [
-            "ageSeconds": .integer(self.age.components.seconds), "succeeded": .whole(self.succeeded),
-            "failures": .object(
-                FaultParty.allCases.compactMap { party in self.failures[party].map { .init(party.rawValue, .whole($0)) }
-                }),
-        ]
-    }
-}
-
-extension ConnectionsDocument: Decodable {
     private enum Key: String, CodingKey {
         case mode, reason, remotes, dropped, unexplained
     }

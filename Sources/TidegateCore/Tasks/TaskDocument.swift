@@ -1,25 +1,3 @@
-extension TaskResult {
-    /// The object that `fetch --write-out json` prints for a finished transfer.
-    package var json: JSONValue {
-        let held = HoldReason.allCases.compactMap { reason in
-            self.held[reason].map { JSONValue.Member(reason.rawValue, .seconds($0)) }
-        }
-        let phases = PhaseDurations.Phase.allCases.compactMap { phase in
-            self.phases[phase].map { JSONValue.Member(phase.rawValue, .seconds($0)) }
-        }
-        return [
-            "schema": 1, "url": .string(self.url), "taskId": .string(self.id.description),
-            "outcome": .string(self.outcome.rawValue), "status": .optional(self.status), "file": .optional(self.file),
-            "bytes": .integer(self.bytes), "wireBytes": .integer(self.wireBytes), "sentBytes": .integer(self.sentBytes),
-            "refetchedBytes": .integer(self.refetchedBytes), "attempts": .whole(self.attempts),
-            "heldSeconds": .object(held), "durationSeconds": .seconds(self.duration), "phaseSeconds": .object(phases),
-            "reason": .optional(self.failure?.rawValue), "party": .optional(self.attribution?.party.rawValue),
-            "requireUnmet": .optional(self.requireUnmet?.description), "sha256": .optional(self.sha256),
-            "notModified": .bool(self.isRevalidated),
-        ]
-    }
-}
-
 /// A task as JSON: the daemon writes it, and its clients read it.
 package struct TaskDocument: Sendable, Hashable, Decodable {
     package var id: String
@@ -111,11 +89,6 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
         ]
         return members
     }
-}
-
-extension TaskInfo {
-    /// One entry of `GET /api/v1/tasks`.
-    package var json: JSONValue { TaskDocument(self).json }
 }
 
 /// The response to a submission as JSON.
