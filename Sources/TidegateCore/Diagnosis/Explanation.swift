@@ -62,14 +62,6 @@ public struct Explanation: Sendable, Hashable {
     /// What to do about it, in one plain sentence; empty if there is nothing to do.
     public var advice: String = ""
 
-    /// An explanation without a failure.
-    package init(target: String, addresses: [IPAddress], ladders: [Ladder], conclusion: Conclusion) {
-        self.target = target
-        self.addresses = addresses
-        self.ladders = ladders
-        self.conclusion = conclusion
-    }
-
     /// The object that `explain --json` gives.
     package var json: JSONValue {
         [
@@ -79,6 +71,16 @@ public struct Explanation: Sendable, Hashable {
             "advice": .string(self.advice), "conclusion": .string(self.conclusion.rawValue),
             "cause": .optional(self.cause?.code), "findings": .texts(self.findings),
         ]
+    }
+}
+
+extension Explanation {
+    /// An explanation without a failure.
+    package init(target: String, addresses: [IPAddress], ladders: [Ladder], conclusion: Conclusion) {
+        self.target = target
+        self.addresses = addresses
+        self.ladders = ladders
+        self.conclusion = conclusion
     }
 }
 
