@@ -1,5 +1,5 @@
 internal import TidegateAttribution
-internal import TidegateCore
+package import TidegateCore
 
 /// Decides whose failure ended connections were, once their route is known, and makes their events.
 struct FailureAttribution {
@@ -90,5 +90,114 @@ struct FailureAttribution {
         return Decided(
             remote: remote, outcome: outcome, party: party, moment: failure.moment,
             event: self.reporter.add(remote, outcome, party, at: now))
+    }
+}
+
+/// The remotes that reset connections of this host's programs a moment ago, by the gateway on the way to them.
+///
+/// A middlebox that forgets its connections resets those of many remotes at once. Connections that remotes opened say
+/// nothing of it, because clients reset them as they like; nor do those of hosts on this host's own links, to which
+/// nobody is between.
+struct RecentResets {
+    private struct Reset {
+        let address: IPAddress
+        let moment: MonotonicTime
+    }
+
+    private static let hopLimit = 256
+
+    // The last of each next hop, as many as decide.
+    private var resets: [NextHop: [Reset]] = [:]
+
+    /// A remote behind a next hop reset a connection.
+    mutating func add(_ remote: Remote, behind nextHop: NextHop, at moment: MonotonicTime) {
+        guard remote.direction == .outgoing, nextHop.gateway != nil else { return }
+        if self.resets[nextHop] == nil, self.resets.count >= Self.hopLimit {
+            self.resets = self.resets.filter { _, resets in resets.contains { Self.isRecent($0, at: moment) } }
+        }
+        var resets = self.resets[nextHop] ?? []
+        resets.removeAll { $0.address == remote.address }
+        resets.append(Reset(address: remote.address, moment: moment))
+        self.resets[nextHop] = resets.suffix(Thresholds.manyResets)
+    }
+
+    /// How many remotes behind a next hop reset connections within the second before `moment`; as many as decide.
+    func count(behind nextHop: NextHop, at moment: MonotonicTime) -> Int {
+        self.resets[nextHop]?.count { Self.isRecent($0, at: moment) } ?? 0
+    }
+
+    private static func isRecent(_ reset: Reset, at moment: MonotonicTime) -> Bool {
+        moment < reset.moment + Thresholds.resetWindow
+    }
+}
+
+/// Makes events of failures: of those that are alike the first one at once, then one every ten seconds with their number.
+package struct FailureReporter: Sendable {
+    private struct Key: Hashable {
+        let remote: Remote
+        let outcome: ConnectionOutcome
+    }
+
+    private struct Run {
+        var reported: MonotonicTime
+        var count = 0
+        var party: FaultParty
+    }
+
+    private static let interval = Duration.seconds(10)
+    // What scans or floods make must not grow without an end.
+    private static let limit = 1024
+
+    private var runs: [Key: Run] = [:]
+
+    package init() {}
+
+    /// A connection failed; the event, if it is the first of its kind.
+    package mutating func add(
+        _ remote: Remote, _ outcome: ConnectionOutcome, _ party: FaultParty, at now: MonotonicTime
+    ) -> ConnectionEvent? {
+        let key = Key(remote: remote, outcome: outcome)
+        guard self.runs[key] == nil else {
+            self.runs[key]?.count += 1
+            self.runs[key]?.party = party
+            return nil
+        }
+        guard self.runs.count < Self.limit else { return nil }
+        self.runs[key] = Run(reported: now, party: party)
+        return .failed(ConnectionEvent.Failure(remote, outcome, party: party, count: 1))
+    }
+
+    /// The events that are due.
+    package mutating func flush(at now: MonotonicTime) -> [ConnectionEvent] {
+        var events: [ConnectionEvent] = []
+        for (key, run) in self.runs where now - run.reported >= Self.interval {
+            guard run.count > 0 else {
+                self.runs[key] = nil
+                continue
+            }
+            events.append(
+                .failed(ConnectionEvent.Failure(key.remote, key.outcome, party: run.party, count: run.count)))
+            self.runs[key] = Run(reported: now, party: run.party)
+        }
+        return events
+    }
+}
+
+extension FailureEvidence {
+    /// What the end of a connection says, and what the kernel would do with a packet to its remote now; nil if it is no
+    /// failure.
+    package init?(_ outcome: ConnectionOutcome, by verdict: Verdict) {
+        guard outcome.isFailure else { return nil }
+        self.init(failure: .connectFailed, before: verdict, after: verdict)
+        self.isOfThisPath = true
+        switch outcome {
+        case .refused: self.socketError = .refused
+        case .reset: self.socketError = .reset
+        case .unreachable: self.socketError = .hostUnreachable
+        // The next hop was not found on its link, which this host says itself.
+        case .notSent where verdict.path != nil: self.refusal = ICMPError(offender: nil, type: 3, code: 1)
+        case .noAnswer, .lost: self.failure = .timedOut
+        case .notSent, .established, .abandoned, .closed, .aborted: break
+        }
     }
 }

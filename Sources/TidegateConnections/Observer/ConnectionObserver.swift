@@ -1,5 +1,5 @@
 internal import Synchronization
-package import TidegateCore
+public import TidegateCore
 internal import TidegateLoop
 package import TidegateNetwork
 
@@ -103,5 +103,96 @@ private final class ReplyAddress: Sendable {
     func send(_ command: ObservationThread.Command) {
         let thread = self.thread.withLock { $0.thread }
         thread?.send(command)
+    }
+}
+
+/// How the TCP connections of other programs are observed.
+public struct ConnectionsConfiguration: Sendable, Hashable {
+    /// Whether they are observed at all; if not, not even a socket is opened.
+    public var isEnabled = true
+    /// From one list of the connections that are being opened to the next; 100 ms at least.
+    public var connectingInterval = Duration.seconds(1)
+    /// From one list of all connections to the next; 1 s at least.
+    ///
+    /// It is stretched so that lists take at most 1 % of a processor.
+    public var establishedInterval = Duration.seconds(5)
+    /// Whether connections of this machine to itself count.
+    public var includesLoopback = false
+    /// Networks whose connections do not count.
+    public var excludedRemotes: [IPPrefix] = []
+    /// Ports, of this host or of the remote, whose connections do not count.
+    public var excludedPorts: Set<UInt16> = []
+    /// How many connections are kept in mind; those beyond are counted at their end only.
+    public var maxTracked = 50_000
+    /// The receive buffer to request for messages of the kernel, in bytes; without CAP_NET_ADMIN it is limited by
+    /// `net.core.rmem_max` (socket(7)).
+    public var receiveBufferBytes = 8 << 20
+
+    /// The defaults.
+    public init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
+
+    /// Checks every value.
+    ///
+    /// - Throws: ``ConfigurationValueError``, which names the first property that is outside its range.
+    public func validate() throws(ConfigurationValueError) {
+        guard self.connectingInterval >= .milliseconds(100) else {
+            throw ConfigurationValueError(property: "connectingInterval", problem: "it is less than 100 ms")
+        }
+        guard self.establishedInterval >= .seconds(1) else {
+            throw ConfigurationValueError(property: "establishedInterval", problem: "it is less than 1 s")
+        }
+        guard self.maxTracked >= 1 else {
+            throw ConfigurationValueError(property: "maxTracked", problem: "it is less than 1")
+        }
+        guard (4096...1 << 30).contains(self.receiveBufferBytes) else {
+            throw ConfigurationValueError(
+                property: "receiveBufferBytes", problem: "it is not between 4 KiB and 1 GiB")
+        }
+    }
+}
+
+extension ConnectionsReport {
+    /// What is known of the connections now.
+    init(_ state: ObservationState, _ mode: ObservationMode, _ reason: String?, at now: MonotonicTime) {
+        let remotes = state.remotes.entries.map { remote, entry in
+            var report = entry.report(of: remote, at: now)
+            report.target = state.targets.name(of: remote)
+            return report
+        }
+        let statistics = state.recorder.statistics
+        self.init()
+        (self.mode, self.reason) = (mode, reason)
+        self.remotes = remotes.sorted(by: Self.isBefore)
+        self.dropped = statistics.dropped
+        self.unexplained = statistics.unexplained.values.reduce(0, +)
+        self.listed = state.groups.lastList.map { now - $0 }
+    }
+
+    // Those that hang first, then those with the most connections; alike ones always in the same order.
+    private static func isBefore(_ left: RemoteReport, _ right: RemoteReport) -> Bool {
+        let (one, two) = ((left.stalledCount, left.connectionCount), (right.stalledCount, right.connectionCount))
+        guard one == two else { return one > two }
+        return "\(left.remote)" < "\(right.remote)"
+    }
+}
+
+extension RemoteEntry {
+    fileprivate func report(of remote: Remote, at now: MonotonicTime) -> RemoteReport {
+        var report = RemoteReport(remote)
+        report.connecting = self.counts[.connecting] ?? 0
+        report.established = self.counts[.established] ?? 0
+        report.closing = self.counts[.closing] ?? 0
+        report.stalled = self.stalled
+        report.party = self.isStalled ? self.party : nil
+        report.nextTry = self.isStalled ? self.nextTry.map { max(.zero, $0 - now) } : nil
+        report.shortestRoundTrip = self.shortestRoundTrip
+        report.sentSegments = self.sentSegments
+        report.retransmittedSegments = self.retransmittedSegments
+        report.answered = self.answered.map { now - $0 }
+        report.outcomes = self.outcomes.counts(at: now)
+        report.failures = self.outcomes.failures(at: now)
+        report.history = self.outcomes.history(at: now)
+        report.owners = self.owners.all
+        return report
     }
 }

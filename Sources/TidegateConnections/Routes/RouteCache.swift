@@ -1,4 +1,4 @@
-internal import TidegateCore
+package import TidegateCore
 
 /// What the kernel would do with packets to remotes, as the monitor's look-ups said a moment ago.
 struct RouteCache {
@@ -71,4 +71,12 @@ struct RouteCache {
     func nextHop(to address: IPAddress) -> NextHop? {
         self.route(to: address).map { NextHop(gateway: $0.verdict.path?.gateway, interface: $0.link) }
     }
+}
+
+/// The next hop of packets.
+package struct NextHop: Sendable, Hashable {
+    /// The gateway; nil for what is on this host's own link.
+    package var gateway: IPAddress?
+    /// The interface; nil if it is not known.
+    package var interface: String?
 }

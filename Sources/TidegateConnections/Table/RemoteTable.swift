@@ -147,3 +147,196 @@ struct RemoteEntry {
         self.shortestRoundTrip = min(self.shortestRoundTrip ?? roundTrip, roundTrip)
     }
 }
+
+/// Whose connections a remote has, as lists show them.
+struct RemoteOwners {
+    // People want to know who, not to read a list.
+    private static let limit = 8
+
+    // As of the last lists that were not refused, and what the present one has shown so far.
+    private var shown: [ConnectionStatistics.State: [RemoteReport.Owner]] = [:]
+    private var listing: [ConnectionStatistics.State: [RemoteReport.Owner]] = [:]
+    /// Whose they are, or whose the last ones were.
+    private(set) var all: [RemoteReport.Owner] = []
+
+    /// A list begins: what it shows starts again, and is known once it ends.
+    mutating func beginList(of states: Set<ConnectionStatistics.State>) {
+        self.listing = self.shown
+        for state in states { self.listing[state] = nil }
+    }
+
+    /// A list showed a connection.
+    mutating func add(_ owner: RemoteReport.Owner, of state: ConnectionStatistics.State) {
+        var owners = self.listing[state] ?? []
+        guard !owners.contains(owner), owners.count < Self.limit else { return }
+        owners.append(owner)
+        self.listing[state] = owners
+    }
+
+    /// A list has ended.
+    mutating func endList() {
+        guard self.shown != self.listing else { return }
+        self.shown = self.listing
+        // Who had the last connections is worth knowing once they have ended.
+        guard !self.shown.isEmpty else { return }
+        self.all = self.shown.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value).reduce(into: []) {
+            if !$0.contains($1), $0.count < Self.limit { $0.append($1) }
+        }
+    }
+}
+
+/// What became of connections that hung.
+enum StallEnd {
+    /// The remote has answered since.
+    case answered
+    /// They have ended, or were given up.
+    case gone
+}
+
+/// Since when connections to a remote hang, also while a program tries once more.
+struct StallTimes {
+    // What hangs began to at about its last answer; whatever answers after that does so later than it takes to hang.
+    private static let tolerance = Duration.seconds(1)
+    // A program that tries again and again does so within a minute.
+    private static let longestPause = Duration.seconds(60)
+
+    private var since: [ConnectionStall: MonotonicTime] = [:]
+    // When a list last showed one that hangs.
+    private var lastShown: MonotonicTime?
+
+    /// Since when nothing has come back; a program that does not read is no silence of its host.
+    var silentSince: MonotonicTime? { self.since.filter { $0.key != .window }.values.min() }
+
+    /// A list showed a connection that hangs.
+    mutating func add(_ stall: StallFinding, at now: MonotonicTime) {
+        let since = now - stall.age
+        self.since[stall.kind] = min(self.since[stall.kind] ?? since, since)
+    }
+
+    /// A list of the established connections, or of others, has ended: it showed so many, which hang in the `shown` ways.
+    ///
+    /// Says what became of those that hung before it; nil if they still do, or nobody knows yet.
+    mutating func endList(
+        isEstablished: Bool, count: Int, _ shown: Set<ConnectionStall>, answered: MonotonicTime?, at now: MonotonicTime
+    ) -> StallEnd? {
+        if !shown.isEmpty { self.lastShown = now }
+        guard !self.since.isEmpty else { return nil }
+        // A program that tries again and again hangs once: that it gave up in between is no recovery.
+        self.since = self.since.filter { kind, since in
+            shown.contains(kind) || !(answered.map { $0 - since > Self.tolerance } ?? false)
+        }
+        if self.since.isEmpty { return .answered }
+        guard isEstablished, shown.isEmpty, count == 0 || self.hasPaused(at: now) else { return nil }
+        self.since = [:]
+        return .gone
+    }
+
+    // The others are idle: what hung has ended unseen, and was not tried again.
+    private func hasPaused(at now: MonotonicTime) -> Bool {
+        self.lastShown.map { now - $0 >= Self.longestPause } ?? true
+    }
+}
+
+extension MonotonicTime {
+    /// The moment `duration` earlier.
+    static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime { time + (.zero - duration) }
+}
+
+/// How many connections of a remote ended how in the last five minutes, counted in intervals.
+///
+/// Thousands of remotes have one: only what happened takes memory, 8 bytes for each interval, outcome and party, and at
+/// most ``limit`` of them.
+struct OutcomeWindow {
+    /// What is older is forgotten.
+    static let length = RemoteReport.Interval.length * Int(intervals)
+    /// Four in each interval, twice what a busy remote that fails has; of more than that the oldest are forgotten.
+    static let limit = 4 * Int(intervals)
+
+    private static let intervals: UInt32 = 30
+
+    /// How often the same happened in one interval.
+    struct Tally {
+        /// The number of the interval since the clock's start.
+        let interval: UInt32
+        var count: UInt16
+        let outcome: ConnectionOutcome
+        /// Whose failure it was; nil if it is none, or if that is not decided.
+        let party: FaultParty?
+    }
+
+    /// The oldest interval first.
+    private(set) var tallies: [Tally] = []
+
+    /// A connection ended so.
+    mutating func add(_ outcome: ConnectionOutcome, at now: MonotonicTime) {
+        let interval = Self.interval(of: now)
+        if self.tallies.last?.interval != interval { self.tallies.removeAll { !Self.isRecent($0, interval) } }
+        self.count(outcome, nil, in: interval, at: self.tallies.endIndex)
+    }
+
+    /// It is decided whose failure an outcome of `moment` was; nothing, if that one is forgotten.
+    mutating func attribute(_ outcome: ConnectionOutcome, of moment: MonotonicTime, to party: FaultParty) {
+        let interval = Self.interval(of: moment)
+        let undecided = self.tallies.lastIndex {
+            $0.interval == interval && $0.outcome == outcome && $0.party == nil
+        }
+        guard let undecided else { return }
+        self.tallies[undecided].count -= 1
+        let isLast = self.tallies[undecided].count == 0
+        if isLast { self.tallies.remove(at: undecided) }
+        self.count(outcome, party, in: interval, at: isLast ? undecided : undecided + 1)
+    }
+
+    // Where there is none with room yet, a new one goes to the place given, which is one of the same interval.
+    private mutating func count(
+        _ outcome: ConnectionOutcome, _ party: FaultParty?, in interval: UInt32, at place: Int
+    ) {
+        let known = self.tallies.lastIndex {
+            $0.interval == interval && $0.outcome == outcome && $0.party == party && $0.count < .max
+        }
+        if let known {
+            self.tallies[known].count += 1
+            return
+        }
+        self.tallies.insert(Tally(interval: interval, count: 1, outcome: outcome, party: party), at: place)
+        if self.tallies.count > Self.limit { self.tallies.removeFirst() }
+    }
+
+    /// The counts of the last five minutes.
+    func counts(at now: MonotonicTime) -> [ConnectionOutcome: Int] {
+        self.recent(at: now).reduce(into: [:]) { $0[$1.outcome, default: 0] += Int($1.count) }
+    }
+
+    /// Whose failures those of the last five minutes were.
+    func failures(at now: MonotonicTime) -> [ConnectionOutcome: [FaultParty: Int]] {
+        self.recent(at: now).reduce(into: [:]) { sum, tally in
+            guard let party = tally.party else { return }
+            sum[tally.outcome, default: [:]][party, default: 0] += Int(tally.count)
+        }
+    }
+
+    /// The intervals of the last five minutes in which something was counted, the oldest first.
+    func history(at now: MonotonicTime) -> [RemoteReport.Interval] {
+        let latest = Self.interval(of: now)
+        var intervals: [RemoteReport.Interval] = []
+        for tally in self.recent(at: now) {
+            let age = RemoteReport.Interval.length * Int(latest - tally.interval)
+            if intervals.last?.age != age { intervals.append(RemoteReport.Interval(age: age)) }
+            intervals[intervals.endIndex - 1].add(tally.outcome, tally.party, Int(tally.count))
+        }
+        return intervals.filter { !$0.isEmpty }
+    }
+
+    private func recent(at now: MonotonicTime) -> [Tally] {
+        let latest = Self.interval(of: now)
+        return self.tallies.filter { Self.isRecent($0, latest) }
+    }
+
+    private static func isRecent(_ tally: Tally, _ latest: UInt32) -> Bool {
+        tally.interval <= latest && latest - tally.interval < Self.intervals
+    }
+
+    private static func interval(of moment: MonotonicTime) -> UInt32 {
+        UInt32(clamping: moment.nanoseconds / UInt64(RemoteReport.Interval.length.wholeNanoseconds))
+    }
+}
