@@ -1,4 +1,5 @@
 internal import CCurl
+internal import Glibc
 package import TidegateCore
 
 /// The kind of an attempt's failure, as far as trying again is concerned.
@@ -51,4 +52,56 @@ extension AttemptOutcome {
         return CURLcode(UInt32(bitPattern: self.curlCode))
             .meaning(errorNumber: self.osError, isOnWire: self.reachedWire).class
     }
+}
+
+extension CURLcode {
+    /// What a code means (libcurl-errors(3)): a task's failure, and its class.
+    ///
+    /// `errorNumber` is the connection's errno(3), 0 if it has none; `isOnWire` is true once the request was started.
+    func meaning(errorNumber: Int32, isOnWire: Bool) -> (failure: TaskFailure, class: FailureClass) {
+        switch self {
+        case CURLE_OK, CURLE_HTTP_RETURNED_ERROR: (.protocolError, .status)
+        case CURLE_URL_MALFORMAT, CURLE_UNKNOWN_OPTION: (.invalidRequest, .client)
+        case CURLE_BAD_FUNCTION_ARGUMENT: (.invalidRequest, .local)
+        // On the wire this is a response in HTTP/0.9.
+        case CURLE_UNSUPPORTED_PROTOCOL: (isOnWire ? .protocolError : .invalidRequest, .client)
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: (.resolveFailed, .dns)
+        case CURLE_COULDNT_CONNECT: (.connectFailed, errorNumber.isUnreachableFromHere ? .link : .connect)
+        case CURLE_INTERFACE_FAILED: (.connectFailed, .link)
+        case CURLE_PROXY, CURLE_QUIC_CONNECT_ERROR: (.connectFailed, .connect)
+        // A proxy that does not let us through; see OutcomeBuilder.
+        case CURLE_LOGIN_DENIED: (.connectFailed, .client)
+        // A timeout before the request is the connection's.
+        case CURLE_OPERATION_TIMEDOUT: (.timedOut, isOnWire ? .timeout : .connect)
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.tlsPinMismatch, .tls)
+        case CURLE_SSL_CONNECT_ERROR: (.tlsFailed, errorNumber.isLostConnection ? .tlsCutOff : .tls)
+        // Files of this host: authorities, its own certificate and key, revoked certificates.
+        case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE: (.fileError, .local)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+            CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_ISSUER_ERROR,
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED:
+            (.tlsFailed, .tls)
+        case CURLE_PARTIAL_FILE: (.truncated, .transport)
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND: (.reset, .transport)
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_WEIRD_SERVER_REPLY: (.protocolError, .transport)
+        case CURLE_BAD_CONTENT_ENCODING, CURLE_TOO_MANY_REDIRECTS: (.protocolError, .client)
+        case CURLE_FILESIZE_EXCEEDED: (.tooLarge, .client)
+        case CURLE_WRITE_ERROR, CURLE_READ_ERROR: (.fileError, .local)
+        // On the wire a field line of more than 100 KiB: that is all the memory that libcurl has for one.
+        case CURLE_OUT_OF_MEMORY: isOnWire ? (.protocolError, .client) : (.internal, .local)
+        case CURLE_FAILED_INIT, CURLE_FILE_COULDNT_READ_FILE, CURLE_ABORTED_BY_CALLBACK,
+            CURLE_UNRECOVERABLE_POLL:
+            (.internal, .local)
+        case CURLE_AGAIN, CURLE_NO_CONNECTION_AVAILABLE: (.internal, .transport)
+        default: (.internal, .client)
+        }
+    }
+}
+
+extension Int32 {
+    /// This host itself refused to send.
+    fileprivate var isUnreachableFromHere: Bool { [ENETDOWN, ENETUNREACH, EADDRNOTAVAIL].contains(self) }
+
+    /// The connection broke; 0 is an end without an error number.
+    fileprivate var isLostConnection: Bool { [0, EPIPE, ECONNRESET, ETIMEDOUT].contains(self) }
 }

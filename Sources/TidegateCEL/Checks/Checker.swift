@@ -182,3 +182,69 @@ struct Checker {
         return (.comprehension(checked), type)
     }
 }
+
+/// What the type variables of an overload stand for.
+struct TypeBindings {
+    private var types: [Character: ValueType] = [:]
+
+    /// No variable stands for anything.
+    init() {}
+
+    /// True if a value of `type` may be given where `pattern` is wanted; binds the pattern's variables.
+    mutating func accepts(_ type: ValueType, for pattern: ValueType) -> Bool {
+        switch (pattern, type) {
+        case (.variable(let name), _):
+            guard let bound = self.types[name], bound != .dynamic else {
+                self.types[name] = type
+                return true
+            }
+            return self.accepts(type, for: bound)
+        case (.dynamic, _), (_, .dynamic): return true
+        case (.list(let wanted), .list(let given)): return self.accepts(given, for: wanted)
+        case (.map(let wantedKey, let wantedValue), .map(let givenKey, let givenValue)):
+            return self.accepts(givenKey, for: wantedKey) && self.accepts(givenValue, for: wantedValue)
+        default: return pattern == type
+        }
+    }
+
+    /// A pattern with the types that its variables stand for.
+    func resolved(_ pattern: ValueType) -> ValueType {
+        switch pattern {
+        case .variable(let name): self.types[name] ?? .dynamic
+        case .list(let element): .list(self.resolved(element))
+        case .map(let key, let value): .map(key: self.resolved(key), value: self.resolved(value))
+        default: pattern
+        }
+    }
+}
+
+/// An expression whose names and functions are known, as it is evaluated.
+indirect enum CheckedExpression: Sendable {
+    case literal(Value)
+    /// The variable in this place of the evaluator's.
+    case variable(Int)
+    case select(CheckedExpression, field: [UInt8])
+    /// Whether there is such a field.
+    case has(CheckedExpression, field: [UInt8])
+    case call(Function, [CheckedExpression])
+    /// `matches()` with a pattern that was known before.
+    case matches(CheckedExpression, RegularExpression)
+    case list([CheckedExpression])
+    case map([(key: CheckedExpression, value: CheckedExpression)])
+    case every([CheckedExpression])
+    case any([CheckedExpression])
+    case conditional(CheckedExpression, CheckedExpression, CheckedExpression)
+    case comprehension(CheckedComprehension)
+}
+
+/// A macro over a list or a map.
+struct CheckedComprehension: Sendable {
+    let kind: SyntaxComprehension.Kind
+    let range: CheckedExpression
+    /// Where the element stands.
+    let variable: Int
+    /// The condition on an element; nil for a `map` of all.
+    let predicate: CheckedExpression?
+    /// What `map` makes of an element.
+    let transform: CheckedExpression?
+}

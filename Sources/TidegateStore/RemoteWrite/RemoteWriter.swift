@@ -88,3 +88,163 @@ private struct FailedAttemptObserver: EventSink {
             .attemptFailed(RemoteWriteFailure(failure, status: summary.status, party: attribution?.party)))
     }
 }
+
+/// Collects samples, stores them and sends them, on the writer's thread, which may wait for the disk.
+final class RemoteWriteWorker: LoopHandler {
+    enum Command: Sendable {
+        /// The way back to this thread, for completions that are called on others.
+        case start(reply: @Sendable (Command) -> Void)
+        case attemptFailed(RemoteWriteFailure)
+        case finished(SendOutcome)
+        /// Collects and stores samples once more, and sends nothing more.
+        case stop(completion: @Sendable () -> Void)
+    }
+
+    private enum Timer: UInt64 { case collection, pause }
+
+    private let loop: Loop
+    private let configuration: RemoteWriteConfiguration
+    private let session: Session
+    private let onEvent: @Sendable (RemoteWriteEvent) -> Void
+    private let file: SampleQueueFile
+    private var collector: SampleCollector
+    private var machine: RemoteWriteMachine
+    private var reply: @Sendable (Command) -> Void = { _ in }
+    private var nextSequence: Int64 = 1
+    private var nextCollection: MonotonicTime
+    private var isStopping = false
+
+    init(
+        loop: Loop, session: Session, configuration: RemoteWriteConfiguration, dependencies: RemoteWriter.Dependencies
+    ) {
+        self.loop = loop
+        self.configuration = configuration
+        self.session = session
+        self.onEvent = dependencies.onEvent
+        self.file = SampleQueueFile(directory: configuration.directory)
+        self.collector = SampleCollector(
+            labels: configuration.labels, time: dependencies.time, collect: dependencies.collect)
+        self.machine = RemoteWriteMachine(bound: configuration.bound)
+        self.nextCollection = loop.now
+    }
+
+    func receive(_ command: Command) {
+        switch command {
+        case .start(let reply):
+            self.reply = reply
+            self.start()
+        case .attemptFailed(let failure): self.feed(.attemptFailed(failure))
+        case .finished(let outcome): self.feed(.finished(outcome))
+        case .stop(let completion):
+            self.collect()
+            self.isStopping = true
+            self.feed(.stop)
+            completion()
+        }
+    }
+
+    func timerFired(_ token: UInt64) {
+        switch Timer(rawValue: token) {
+        case .collection:
+            // The session may take a while to stop: samples collected meanwhile would not be reported.
+            guard !self.isStopping else { return }
+            self.collect()
+            self.scheduleCollection()
+        case .pause: self.feed(.pauseEnded)
+        case nil: break
+        }
+    }
+
+    private func start() {
+        // If the file cannot be opened, the first batch reports why.
+        if (try? self.openFile()) == nil { self.feed(.found([])) }
+        // Now, so that the receiver sees a counter's first value.
+        self.collect()
+        self.scheduleCollection()
+    }
+
+    private func openFile() throws(TextError) {
+        guard !self.file.isOpen else { return }
+        let contents = try self.file.open()
+        self.nextSequence = max(self.nextSequence, (contents.batches.last?.sequence ?? 0) + 1)
+        if let discarded = contents.discarded {
+            self.feed(.discarded(samples: discarded.samples, detail: discarded.detail))
+        }
+        self.feed(.found(contents.batches))
+    }
+
+    // MARK: Samples
+
+    // At regular moments; those that passed while the machine slept are skipped.
+    private func scheduleCollection() {
+        let interval = self.configuration.interval
+        self.nextCollection = self.nextCollection + interval
+        if self.nextCollection <= self.loop.now { self.nextCollection = self.loop.now + interval }
+        _ = self.loop.schedule(at: self.nextCollection, token: Timer.collection.rawValue)
+    }
+
+    private func collect() {
+        for body in self.collector.bodies() { self.store(body) }
+    }
+
+    private func store(_ body: SampleCollector.Body) {
+        do {
+            try self.openFile()
+            let batch = self.makeBatch(body, location: .file)
+            try self.file.insert(body.bytes, as: batch)
+            self.feed(.stored(batch))
+        } catch {
+            self.feed(.notStored(self.makeBatch(body, location: .memory(body.bytes)), error.description))
+        }
+    }
+
+    private func makeBatch(_ body: SampleCollector.Body, location: SampleBatch.Location) -> SampleBatch {
+        defer { self.nextSequence += 1 }
+        return SampleBatch(
+            sequence: self.nextSequence, samples: body.samples, length: body.bytes.count, location: location)
+    }
+
+    // MARK: Effects
+
+    // An effect may lead to another input; a loop instead of recursion, because a whole queue may be damaged.
+    private func feed(_ input: RemoteWriteMachine.Input) {
+        var inputs = [input]
+        while let input = inputs.popLast() {
+            for effect in self.machine.handle(input) {
+                if let next = self.carryOut(effect) { inputs.append(next) }
+            }
+        }
+    }
+
+    private func carryOut(_ effect: RemoteWriteMachine.Effect) -> RemoteWriteMachine.Input? {
+        switch effect {
+        case .send(let batch): return self.send(batch)
+        case .remove(let batch): if batch.location == .file { self.file.remove(batch) }
+        case .pause:
+            _ = self.loop.schedule(after: self.configuration.pause, token: Timer.pause.rawValue)
+        case .report(let event): self.onEvent(event)
+        }
+        return nil
+    }
+
+    private func send(_ batch: SampleBatch) -> RemoteWriteMachine.Input? {
+        guard let body = self.body(of: batch) else { return .damaged }
+        do {
+            let request = try self.configuration.request(with: body)
+            let reply = self.reply
+            let task = self.session.makeTask(request) { _, result in reply(.finished(SendOutcome(result)))
+            }
+            task.resume()
+            return nil
+        } catch {
+            return .finished(.failed(RemoteWriteFailure(error.reason, explanation: error.underlying)))
+        }
+    }
+
+    private func body(of batch: SampleBatch) -> [UInt8]? {
+        switch batch.location {
+        case .memory(let body): body
+        case .file: self.file.body(of: batch)
+        }
+    }
+}

@@ -76,3 +76,82 @@ extension AttemptSource {
         return self.address.map { SocketName.bind(descriptor, to: $0) } ?? 0
     }
 }
+
+/// Watches idle connections, and ends them in a way that libcurl notices.
+enum IdleSocket {
+    /// Whether bytes, an error or the end of the stream wait on a connection, which has to be silent while it is idle.
+    static func hasInput(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) >= 0 || errno != EAGAIN
+    }
+
+    /// Closes the connection of a socket; from now on reading from its descriptor gives the end of the stream.
+    ///
+    /// Before libcurl uses an idle connection again it peeks: 0 bytes are a closed connection, anything else a usable
+    /// one, an error like ECONNRESET included. A socket that was only shut down gets that error when its peer sends
+    /// more, so another socket takes its place, one whose peer is gone. The number stays open and is libcurl's.
+    static func end(_ descriptor: Int32) {
+        // What comes from now on is reset, if there is no descriptor for the other socket.
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { return self.discardReceived(descriptor) }
+        close(ends[1])
+        // Of a failure nothing is left to do: the connection is shut down.
+        _ = dup3(ends[0], descriptor, O_CLOEXEC)
+        close(ends[0])
+    }
+
+    // With MSG_TRUNC TCP drops the bytes without copying them (tcp(7)); a receive buffer has fewer than this.
+    private static func discardReceived(_ descriptor: Int32) {
+        while recv(descriptor, nil, 64 << 20, Int32(MSG_TRUNC | MSG_DONTWAIT)) > 0 {}
+    }
+}
+
+/// The open sockets of a pool by their local ports: before a request, libcurl passes its local port, and its socket only
+/// afterwards.
+struct LocalPorts {
+    private var sockets: [(descriptor: Int32, port: UInt16)] = []
+    /// Those whose ports are known and no other socket's.
+    private var byPort = IntegerMap<Int32>()
+    private var hasUnnamed = false
+
+    /// A socket was opened.
+    mutating func opened(_ descriptor: Int32) {
+        // libcurl may have closed another one with this number without a callback.
+        self.closed(descriptor)
+        self.sockets.append((descriptor, 0))
+        self.hasUnnamed = true
+    }
+
+    /// A socket was closed.
+    mutating func closed(_ descriptor: Int32) {
+        guard let index = self.sockets.firstIndex(where: { $0.descriptor == descriptor }) else { return }
+        self.index(self.sockets.remove(at: index).port)
+    }
+
+    /// The socket with a local port; nil if it is not known, or several to different hosts share the port.
+    mutating func socket(at port: UInt16) -> Int32? {
+        if self.hasUnnamed { self.name() }
+        return self.byPort[UInt64(port)]
+    }
+
+    // A socket has no port before its connect, and then keeps the one it has.
+    private mutating func name() {
+        self.hasUnnamed = false
+        for index in self.sockets.indices where self.sockets[index].port == 0 {
+            guard let port = SocketName.localPort(of: self.sockets[index].descriptor), port != 0 else {
+                self.hasUnnamed = true
+                continue
+            }
+            self.sockets[index].port = port
+            self.index(port)
+        }
+    }
+
+    private mutating func index(_ port: UInt16) {
+        guard port != 0 else { return }
+        let equals = self.sockets.filter { $0.port == port }
+        self.byPort[UInt64(port)] = equals.count == 1 ? equals[0].descriptor : nil
+    }
+}

@@ -1,4 +1,6 @@
+internal import FoundationEssentials
 internal import Glibc
+package import TidegateCore
 
 /// Where a download's files are: NAME, and beside it `.NAME.tidegate` and `.NAME.tidegate.json`.
 package struct DownloadPaths: Sendable, Hashable {
@@ -38,6 +40,107 @@ package struct DownloadPaths: Sendable, Hashable {
         // Some file systems have no fsync for directories and say so.
         guard code == 0 || code == EINVAL else {
             throw FileError(operation: "fsync", path: self.directory.path, code: code)
+        }
+    }
+}
+
+extension DownloadPaths {
+    /// Checks before anything is written whether a download can end here: nil, or what is in the way in one clause.
+    package func obstacle() -> String? {
+        var status = stat()
+        if self.destination.status(&status) == 0 {
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: break
+            case S_IFDIR: return "\(self.destination) is a directory"
+            // A rename would put a file in the place of a device.
+            default: return "\(self.destination) is not a regular file"
+            }
+        }
+        let path = self.destination.path
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let directory = self.destination.sibling(
+            slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
+        guard path.utf8.last != UInt8(ascii: "/"), !path.isEmpty else { return "\"\(path)\" names no file" }
+        guard directory.status(&status) == 0 else {
+            return errno == ENOENT
+                ? "the directory \(directory) does not exist"
+                : "the directory \(directory): \(FileError.reason(errno))"
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return "\(directory) is not a directory" }
+        guard directory.isAccessible(W_OK | X_OK) else {
+            return "the directory \(directory) cannot be written: \(FileError.reason(errno))"
+        }
+        return self.lengthProblem(in: directory.path)
+    }
+
+    /// Makes the directories above the destination that are missing.
+    package func createDirectories() throws(FileError) {
+        let path = self.destination.path
+        for slash in path.utf8.indices.dropFirst() where path.utf8[slash] == UInt8(ascii: "/") {
+            let directory = self.destination.sibling(String(path[..<slash]))
+            guard directory.makeDirectory() == 0 || errno == EEXIST else {
+                throw FileError(operation: "mkdir", path: directory.path, code: errno)
+            }
+        }
+    }
+
+    // The longest name of all is that of the record while it is written; too late to find out after the transfer.
+    private func lengthProblem(in directory: String) -> String? {
+        let limit = pathconf(directory, Int32(_PC_NAME_MAX))
+        let needed = AtomicFile.fresh(self.record).path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
+        let excess = needed - (limit > 0 ? limit : 255)
+        return excess > 0 ? "the name of \(self.destination) is \(excess) bytes too long for a download" : nil
+    }
+}
+
+extension FileIdentity {
+    /// Looks at a file that is to be read.
+    package static func of(_ file: FileLocation) throws(FileError) -> FileIdentity {
+        var status = stat()
+        let path = file.path
+        guard file.status(&status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw FileError(operation: "is a directory", path: path, code: 0)
+        }
+        // What a device or a pipe gives has no length, and cannot be sent once more.
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileError(operation: "is not a regular file", path: path, code: 0)
+        }
+        guard file.isAccessible(R_OK) else { throw FileError(operation: "open", path: path, code: errno) }
+        return FileIdentity(status)
+    }
+
+    init(_ status: stat) {
+        self.init(
+            size: Int64(status.st_size), inode: UInt64(status.st_ino), modifiedSeconds: Int64(status.st_mtim.tv_sec),
+            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec))
+    }
+}
+
+// The record beside a destination, `.NAME.tidegate.json`: how another process continues the download.
+extension DownloadPaths {
+    /// The record; nil if there is none, or if it is damaged.
+    package func readRecord() throws(FileError) -> ResumeData? {
+        guard let bytes = try AtomicFile.read(self.record) else { return nil }
+        return try? JSONDecoder().decode(ResumeData.self, from: Data(bytes))
+    }
+
+    /// Writes the record so that a reader finds the old one or the new one, never a part.
+    ///
+    /// Blocks: for the disk thread.
+    package func writeRecord(url: String, _ point: ResumePoint) throws(FileError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let data = ResumeData(url: url, file: self.destination.path, point: point)
+        // Strings and numbers always encode; an empty record would only mean a start from 0.
+        let bytes = (try? encoder.encode(data)).map { [UInt8]($0) } ?? []
+        try AtomicFile.replace(self.record, with: bytes)
+    }
+
+    /// Removes the record, if there is one.
+    package func removeRecord() throws(FileError) {
+        guard self.record.unlink() == 0 || errno == ENOENT else {
+            throw FileError(operation: "unlink", path: self.record.path, code: errno)
         }
     }
 }

@@ -108,3 +108,83 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         return descriptor
     }
 }
+
+/// Files beside a destination: only a regular file of this user's with one name is believed, because others may write
+/// to its directory, too.
+enum OwnFile {
+    /// Opens a file that is there, without following a link or waiting for the other end of a pipe.
+    ///
+    /// - Returns: nil if there is no such file.
+    /// - Throws: ``FileError`` for a file that is not this user's own.
+    static func open(_ file: FileLocation, _ access: Int32) throws(FileError) -> Int32? {
+        let descriptor = file.open(access | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw FileError(operation: "open", path: file.path, code: errno) }
+            return nil
+        }
+        do throws(FileError) {
+            try self.check(descriptor, file.path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    /// Refuses a pipe, whose other end libcurl would wait for, and every transfer with it.
+    static func refusePipe(_ path: String) throws(FileError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
+        throw FileError(operation: "is a pipe; a regular file is needed", path: path, code: 0)
+    }
+
+    private static func check(_ descriptor: Int32, _ path: String) throws(FileError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileError(operation: "fstat", path: path, code: errno) }
+        let remedy = "; remove it to start anew"
+        let problem =
+            if status.st_mode & S_IFMT != S_IFREG {
+                "is not a regular file"
+            } else if status.st_uid != geteuid() {
+                "belongs to another user (uid \(status.st_uid))"
+            } else {
+                status.st_nlink > 1 ? "has \(status.st_nlink) hard links" : ""
+            }
+        guard problem.isEmpty else { throw FileError(operation: problem + remedy, path: path, code: 0) }
+    }
+}
+
+/// Reads and replaces files that fit in one piece of memory.
+enum AtomicFile {
+    private static let limit = 64 * 1024
+
+    /// The first 64 KiB of a file of this user's own; nil if there is no such file.
+    static func read(_ file: FileLocation) throws(FileError) -> [UInt8]? {
+        guard let descriptor = try OwnFile.open(file, O_RDONLY) else { return nil }
+        defer { close(descriptor) }
+        return try FileError.reading(self.limit, of: file.path, "read") { Glibc.read(descriptor, $0, self.limit) }
+    }
+
+    /// Where a new file is written before it takes the old one's place.
+    static func fresh(_ file: FileLocation) -> FileLocation { file.sibling("\(file.path).new") }
+
+    /// Writes a new file, for its owner only, and puts it in the old one's place; durably unless a later reader can tell
+    /// a damaged one.
+    static func replace(_ file: FileLocation, with bytes: [UInt8], isDurable: Bool = true) throws(FileError) {
+        let fresh = self.fresh(file)
+        // What a crash, or another program, left there is not written into.
+        _ = fresh.unlink()
+        let descriptor = fresh.open(O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh.path, code: errno) }
+        let count = write(descriptor, bytes, bytes.count)
+        let code = count == bytes.count && (!isDurable || fdatasync(descriptor) == 0) ? 0 : errno
+        close(descriptor)
+        guard code == 0, count == bytes.count else {
+            _ = fresh.unlink()
+            throw FileError(operation: "write", path: fresh.path, code: code == 0 ? ENOSPC : code)
+        }
+        guard fresh.rename(to: file) == 0 else {
+            throw FileError(operation: "rename", path: file.path, code: errno)
+        }
+    }
+}

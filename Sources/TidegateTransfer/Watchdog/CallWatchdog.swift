@@ -1,5 +1,8 @@
+internal import CCurl
 internal import CLinux
 internal import Glibc
+internal import Synchronization
+internal import TidegateCore
 internal import TidegateLoop
 
 /// Ends calls of libcurl that a server keeps going: one that sends for ever what libcurl reads in a single loop.
@@ -73,4 +76,129 @@ final class CallObserver: LoopHandler {
     }
 
     private func schedule() { _ = self.loop.schedule(after: CallObserver.interval, token: 0) }
+}
+
+/// What the watchdog saw when it looked last, and what follows from the next look.
+///
+/// Judged by the processor time of the thread: a process that was stopped has done nothing wrong.
+struct CallSample {
+    /// What is to be done.
+    enum Decision: Hashable {
+        case goOn
+        /// The call has used its time; `isLastResort` if it went on although its own socket was shut down.
+        case endCall(isLastResort: Bool)
+        /// There have been no calls for a while.
+        case sleep
+    }
+
+    /// The processor time that one call may use.
+    static let limit = Duration.seconds(2)
+    // Looks without a call before the watchdog sleeps.
+    private static let patience = 20
+
+    private var call: UInt64?
+    private var start = Duration.zero
+    private var quiet = 0
+
+    /// Looks at the call under way, nil for none, and at the processor time that the thread has used in all.
+    mutating func look(at call: UInt64?, processorTime: Duration) -> Decision {
+        guard let call else {
+            self.call = nil
+            self.quiet += 1
+            return self.quiet < CallSample.patience ? .goOn : .sleep
+        }
+        self.quiet = 0
+        guard call == self.call else {
+            self.call = call
+            self.start = processorTime
+            return .goOn
+        }
+        let used = processorTime - self.start
+        guard used >= CallSample.limit else { return .goOn }
+        return .endCall(isLastResort: used >= CallSample.limit + .seconds(1))
+    }
+}
+
+/// A thread's calls of libcurl as its watchdog sees them, and the sockets that they may use.
+final class CurlCallRecord: Sendable {
+    let sockets = OpenSockets()
+    /// Counts beginnings and ends of calls: odd inside of one.
+    private let count = Atomic<UInt64>(0)
+    /// The socket that the call is about; -1 for none.
+    private let descriptor = Atomic<Int32>(-1)
+    private let generation = Atomic<Int>(0)
+    private let endedCall = Atomic<UInt64>(0)
+    private let isIdle = Atomic<Bool>(true)
+
+    /// The call under way; nil for none.
+    var call: UInt64? {
+        let count = self.count.load(ordering: .acquiring)
+        return count % 2 == 1 ? count : nil
+    }
+
+    // MARK: The calling thread
+
+    /// A call begins; true if the watchdog is idle and has to be woken.
+    func begin(on descriptor: Int32?, generation: Int) -> Bool {
+        self.descriptor.store(descriptor ?? -1, ordering: .relaxed)
+        self.generation.store(generation, ordering: .relaxed)
+        self.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        return self.isIdle.load(ordering: .relaxed)
+            && self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// The call is over; true if the watchdog has ended it.
+    func end() -> Bool {
+        let call = self.count.wrappingAdd(1, ordering: .releasing).oldValue
+        return self.endedCall.load(ordering: .acquiring) == call
+    }
+
+    /// Whether the watchdog has ended the call under way.
+    var isCallEnded: Bool {
+        self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed)
+    }
+
+    // MARK: The watchdog
+
+    /// Ends the call under way: by the socket that it is about or, as the last resort, by all of its pool.
+    func endCall(isLastResort: Bool) {
+        guard let call = self.call else { return }
+        self.endedCall.store(call, ordering: .releasing)
+        let descriptor = self.descriptor.load(ordering: .relaxed)
+        self.sockets.shutDown(
+            isLastResort || descriptor < 0 ? nil : descriptor, generation: self.generation.load(ordering: .relaxed))
+    }
+
+    /// The watchdog sleeps from now on; false if a call began meanwhile that has not seen that.
+    func sleep() -> Bool {
+        self.isIdle.store(true, ordering: .sequentiallyConsistent)
+        guard self.call != nil else { return true }
+        // Whoever takes the flag back sees to the call.
+        return !self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
+    }
+}
+
+/// libcurl's sockets that are open, so that another thread can shut one down without meeting another file.
+final class OpenSockets: Sendable {
+    private let sockets = Mutex<[Int32: Int]>([:])
+
+    /// A socket of the pool with this generation was opened.
+    func opened(_ descriptor: Int32, generation: Int) { self.sockets.withLock { $0[descriptor] = generation } }
+
+    /// Closes a socket; its number is another file's only after it was forgotten here.
+    func close(_ descriptor: Int32) -> Int32 {
+        self.sockets.withLock { sockets in
+            sockets[descriptor] = nil
+            return Glibc.close(descriptor)
+        }
+    }
+
+    /// Shuts a socket down (shutdown(2)), or all of the pool with this generation: reads and writes end.
+    func shutDown(_ descriptor: Int32?, generation: Int) {
+        self.sockets.withLock { sockets in
+            for (open, owner) in sockets where owner == generation && open == descriptor ?? open {
+                shutdown(open, Int32(SHUT_RDWR))
+            }
+        }
+    }
 }

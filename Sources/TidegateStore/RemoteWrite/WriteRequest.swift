@@ -1,5 +1,68 @@
+internal import CSnappy
 internal import TidegateCore
 internal import TidegateMetrics
+
+/// The message of remote write 1.0: series with one sample each, all of one moment.
+struct WriteRequest {
+    /// Prometheus's stale marker: the last value of a series that has ended, a NaN with these bits.
+    static let stale = Double(bitPattern: 0x7ff0_0000_0000_0002)
+
+    /// The samples, with all their labels.
+    var samples: [MetricSample]
+    /// When they were collected.
+    var time: WallTime
+
+    /// The message in protobuf's wire format: `WriteRequest{1: TimeSeries{1: Label{1 2}, 2: Sample{1 2}}}`.
+    var encoded: [UInt8] {
+        let milliseconds = self.time.microseconds / 1000
+        var writer = ProtobufWriter()
+        for sample in self.samples {
+            writer.message(1) { writer in
+                for label in sample.writtenLabels {
+                    writer.message(1) {
+                        $0.string(1, label.name)
+                        $0.string(2, label.value)
+                    }
+                }
+                writer.message(2) {
+                    $0.double(1, sample.value)
+                    $0.plain(2, milliseconds)
+                }
+            }
+        }
+        return writer.bytes
+    }
+}
+
+extension MetricSample {
+    /// The labels with the metric's name among them, sorted by name; a label with an empty value counts as missing.
+    fileprivate var writtenLabels: [Label] {
+        let named = MetricSample(name: "", labels: [Label("__name__", self.name)] + self.labels, value: 0)
+        return named.labels.filter { !$0.value.isEmpty }
+    }
+}
+
+/// Snappy's block format, the only compression of remote write 1.0.
+enum Snappy {
+    /// The bytes as one block; nil if there are more than a block may hold (4 GiB).
+    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+        guard bytes.count <= UInt32.max else { return nil }
+        var status = SNAPPY_OK
+        let capacity = snappy_max_compressed_length(bytes.count)
+        let block = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            var length = capacity
+            status = bytes.withUnsafeBufferPointer { input in
+                input.withMemoryRebound(to: CChar.self) { input in
+                    buffer.withMemoryRebound(to: CChar.self) { output in
+                        snappy_compress(input.baseAddress, input.count, output.baseAddress, &length)
+                    }
+                }
+            }
+            count = status == SNAPPY_OK ? length : 0
+        }
+        return status == SNAPPY_OK ? block : nil
+    }
+}
 
 /// Collects samples and encodes them as request bodies.
 struct SampleCollector {
