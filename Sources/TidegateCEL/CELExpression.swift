@@ -2,7 +2,7 @@ package import TidegateCore
 
 /// An expression of the Common Expression Language over a JSON document: the standard definitions of cel-spec, without
 /// messages, extensions and the names of time zones.
-package struct CELExpression: Sendable {
+package struct CELExpression: Sendable, Hashable {
     /// The text that it was made from.
     package let text: String
     private let expression: CheckedExpression
@@ -42,9 +42,7 @@ package struct CELExpression: Sendable {
         var evaluator = Evaluator(Value(document), budget: Budget(isCancelled: isCancelled))
         return try evaluator.value(of: self.expression)
     }
-}
 
-extension CELExpression: Hashable {
     package static func == (left: CELExpression, right: CELExpression) -> Bool { left.text == right.text }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.text) }

@@ -4,7 +4,7 @@ package import TidegateCore
 
 /// A regular expression over bytes of UTF-8, as Go and Prometheus have them (RE2): a search takes time in proportion to
 /// the text, whatever the expression is.
-package final class RegularExpression: Sendable {
+package final class RegularExpression: Sendable, Hashable {
     /// The text that it was made from.
     package let pattern: String
     private let code: Mutex<CompiledExpression>
@@ -24,9 +24,7 @@ package final class RegularExpression: Sendable {
 
     /// True if `bytes` contain a match.
     package func matches(_ bytes: [UInt8]) -> Bool { self.code.withLock { $0.matches(bytes) } }
-}
 
-extension RegularExpression: Hashable {
     package static func == (left: RegularExpression, right: RegularExpression) -> Bool {
         left.pattern == right.pattern
     }

@@ -53,7 +53,7 @@ enum Value: Sendable {
 }
 
 /// A key of a map; numbers of different types are the same key if they are equal.
-enum MapKey: Sendable {
+enum MapKey: Sendable, Hashable {
     case bool(Bool)
     case int(Int64)
     case uint(UInt64)
@@ -86,9 +86,7 @@ enum MapKey: Sendable {
         case .string(let text): .string(text)
         }
     }
-}
 
-extension MapKey: Hashable {
     static func == (left: MapKey, right: MapKey) -> Bool {
         switch (left, right) {
         case (.bool(let one), .bool(let other)): one == other

@@ -153,10 +153,9 @@ enum TaskRow {
     static func value<Value: Decodable>(_ text: String) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     }
-}
 
-// The columns that lists are made from: of thousands of tasks no description is decoded.
-extension TaskRow {
+    // The columns that lists are made from: of thousands of tasks no description is decoded.
+
     // A held body's total is the only part of a JSON column that lists show.
     static let summaryColumns = """
         id, accepted, key, name, kind, method, url, file, outcome, failure, explanation, status, bytes, attempts, ended,

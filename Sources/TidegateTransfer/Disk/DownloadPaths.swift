@@ -42,9 +42,7 @@ package struct DownloadPaths: Sendable, Hashable {
             throw FileError(operation: "fsync", path: self.directory.path, code: code)
         }
     }
-}
 
-extension DownloadPaths {
     /// Checks before anything is written whether a download can end here: nil, or what is in the way in one clause.
     package func obstacle() -> String? {
         var status = stat()
@@ -91,34 +89,9 @@ extension DownloadPaths {
         let excess = needed - (limit > 0 ? limit : 255)
         return excess > 0 ? "the name of \(self.destination) is \(excess) bytes too long for a download" : nil
     }
-}
 
-extension FileIdentity {
-    /// Looks at a file that is to be read.
-    package static func of(_ file: FileLocation) throws(FileError) -> FileIdentity {
-        var status = stat()
-        let path = file.path
-        guard file.status(&status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
-        guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw FileError(operation: "is a directory", path: path, code: 0)
-        }
-        // What a device or a pipe gives has no length, and cannot be sent once more.
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileError(operation: "is not a regular file", path: path, code: 0)
-        }
-        guard file.isAccessible(R_OK) else { throw FileError(operation: "open", path: path, code: errno) }
-        return FileIdentity(status)
-    }
+    // The record beside a destination, `.NAME.tidegate.json`: how another process continues the download.
 
-    init(_ status: stat) {
-        self.init(
-            size: Int64(status.st_size), inode: UInt64(status.st_ino), modifiedSeconds: Int64(status.st_mtim.tv_sec),
-            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec))
-    }
-}
-
-// The record beside a destination, `.NAME.tidegate.json`: how another process continues the download.
-extension DownloadPaths {
     /// The record; nil if there is none, or if it is damaged.
     package func readRecord() throws(FileError) -> ResumeData? {
         guard let bytes = try AtomicFile.read(self.record) else { return nil }
@@ -142,5 +115,29 @@ extension DownloadPaths {
         guard self.record.unlink() == 0 || errno == ENOENT else {
             throw FileError(operation: "unlink", path: self.record.path, code: errno)
         }
+    }
+}
+
+extension FileIdentity {
+    /// Looks at a file that is to be read.
+    package static func of(_ file: FileLocation) throws(FileError) -> FileIdentity {
+        var status = stat()
+        let path = file.path
+        guard file.status(&status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw FileError(operation: "is a directory", path: path, code: 0)
+        }
+        // What a device or a pipe gives has no length, and cannot be sent once more.
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FileError(operation: "is not a regular file", path: path, code: 0)
+        }
+        guard file.isAccessible(R_OK) else { throw FileError(operation: "open", path: path, code: errno) }
+        return FileIdentity(status)
+    }
+
+    init(_ status: stat) {
+        self.init(
+            size: Int64(status.st_size), inode: UInt64(status.st_ino), modifiedSeconds: Int64(status.st_mtim.tv_sec),
+            modifiedNanoseconds: Int64(status.st_mtim.tv_nsec))
     }
 }

@@ -132,10 +132,9 @@ package final class TransferEngine {
 
     /// Cancels a timer.
     package func cancel(_ timer: TimerID) { self.loop.cancelOnTimeSource(timer) }
-}
 
-// Connection pools: the current one, and older ones for as long as an attempt uses them.
-extension TransferEngine {
+    // Connection pools: the current one, and older ones for as long as an attempt uses them.
+
     func currentPool() throws(CurlError) -> ConnectionPool {
         if let last = self.connectionPools.last, last.generation == self.poolGeneration { return last }
         let pool = try ConnectionPool(
@@ -211,10 +210,9 @@ extension TransferEngine {
             if pool.generation == self.poolGeneration { self.poolGeneration += 1 }
         }
     }
-}
 
-// The loop's side: libcurl acts on what is ready, and afterwards the client is informed of the results.
-extension TransferEngine {
+    // The loop's side: libcurl acts on what is ready, and afterwards the client is informed of the results.
+
     // Progress is reported when bytes move, and no more than ten times a second. What could not be reported for that
     // reason is reported when it may be, so that the client needs no timer to see the end of a burst.
     private static let progressInterval = Duration.milliseconds(100)

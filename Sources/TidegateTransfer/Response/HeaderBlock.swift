@@ -95,21 +95,9 @@ package struct HeaderBlock: Sendable {
         while end > start, isSpace(self.bytes[end - 1]) { end -= 1 }
         return start..<end
     }
-}
 
-extension [UInt8] {
-    // Every head is searched; the C library does that sixteen bytes at a time.
-    fileprivate func firstLineEnd(from start: Int) -> Int? {
-        self.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress, start < bytes.count else { return nil }
-            return memchr(base + start, 0x0A, bytes.count - start).map { UnsafeRawPointer($0) - base }
-        }
-    }
-}
+    // MARK: - Fields with a meaning here
 
-// MARK: - Fields with a meaning here
-
-extension HeaderBlock {
     /// The Content-Length; nil if it is absent, no number, or given twice with different values (RFC 9112 6.3).
     package var contentLength: Int64? {
         var length: Int64?
@@ -151,6 +139,16 @@ extension HeaderBlock {
             number = sum.partialValue
         }
         return digits.isEmpty ? nil : number
+    }
+}
+
+extension [UInt8] {
+    // Every head is searched; the C library does that sixteen bytes at a time.
+    fileprivate func firstLineEnd(from start: Int) -> Int? {
+        self.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, start < bytes.count else { return nil }
+            return memchr(base + start, 0x0A, bytes.count - start).map { UnsafeRawPointer($0) - base }
+        }
     }
 }
 

@@ -174,9 +174,7 @@ package enum RangeOutcome: Sendable, Hashable {
     /// `rangeMismatch`: what is held cannot be continued, request it once more from 0; `httpStatus`: the status
     /// decides; `protocolError`: the response is malformed.
     case reject(TaskFailure)
-}
 
-extension RangeOutcome {
     /// Evaluates a response by its status and fields, before the first byte of its body is used.
     ///
     /// `resume` is what was requested with Range and If-Range; nil if the whole body was, or, if `requestsPart`, a part
