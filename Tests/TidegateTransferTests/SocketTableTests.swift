@@ -11,8 +11,8 @@ struct SocketTableTests {
         let loop = try Loop()
         let actions = SocketActions()
         let (old, new) = (
-            CurlCallbackContext(generation: 1, actions: actions, record: CurlCallRecord()),
-            CurlCallbackContext(generation: 2, actions: actions, record: CurlCallRecord())
+            try ConnectionPool(generation: 1, actions: actions, record: CurlCallRecord()),
+            try ConnectionPool(generation: 2, actions: actions, record: CurlCallRecord())
         )
         var table = SocketTable()
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

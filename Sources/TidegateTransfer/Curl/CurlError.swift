@@ -48,3 +48,24 @@ enum CurlLibrary {
     /// Prepares libcurl; to be called before the first thread that uses it.
     static func prepare() throws(CurlError) { try CurlError.check(self.status, "curl_global_init") }
 }
+
+/// Numbers that libcurl is given.
+enum CurlLimits {
+    /// Connections kept open for reuse.
+    static let idleConnections = 256
+    /// Receive buffer in bytes; more gains little, less costs system calls.
+    ///
+    /// libcurl frees it after every transfer, and from 64 KiB on that makes the C library tidy its whole heap.
+    static let receiveBuffer = 60 * 1024
+    /// The same for bodies that stay in memory: they are small, and so is the cost of this one.
+    static let smallReceiveBuffer = 16 * 1024
+    static let sendBuffer = 64 * 1024
+    /// A body larger than this many bytes waits for a go-ahead (Expect: 100-continue).
+    static let expectContinue: Int64 = 1024 * 1024
+    /// Seconds after which an idle connection is not trusted any more.
+    static let connectionAge = 60
+    static let keepAliveIdle = 30
+    static let keepAliveInterval = 10
+    /// Milliseconds until unacknowledged bytes end a connection (TCP_USER_TIMEOUT, tcp(7)).
+    static let userTimeout: Int32 = 10_000
+}

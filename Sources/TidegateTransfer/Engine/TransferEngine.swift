@@ -148,7 +148,7 @@ package final class TransferEngine {
         let pool = transfer.pool
         if let pool {
             self.guarding(pool) { () throws(CurlError) in try pool.remove(transfer) }
-            for descriptor in pool.callbacks.sockets.forget(transfer) { pool.callbacks.abandoned(descriptor) }
+            for descriptor in pool.sockets.forget(transfer) { pool.abandoned(descriptor) }
         }
         if case .descriptor(let descriptor)? = transfer.request?.value.sink, transfer.pause.contains(.sink) {
             self.blocked.drop(transfer.number, from: descriptor, on: self.loop)
@@ -237,7 +237,7 @@ package final class TransferEngine {
             pool = wanted
         }
         // Before libcurl writes the first byte.
-        if events == .write { pool.callbacks.sockets.connected(descriptor) }
+        if events == .write { pool.sockets.connected(descriptor) }
         self.guarding(pool, on: descriptor) { () throws(CurlError) in try pool.act(on: descriptor, events.selected) }
     }
 
@@ -300,7 +300,7 @@ package final class TransferEngine {
         for pool in self.connectionPools {
             pool.takeTimer(at: self.loop.now)
             guard let deadline = pool.deadline, deadline <= self.loop.now else { continue }
-            pool.callbacks.sockets.saveExpiring(at: self.loop.now)
+            pool.sockets.saveExpiring(at: self.loop.now)
             self.guarding(pool) { () throws(CurlError) in try pool.timeOut() }
         }
     }

@@ -7,6 +7,17 @@ internal import TidegateLoop
 // Everything here is called by libcurl while the engine is inside one of its functions: it appends to the transfer, and
 // nothing else. The transfer is unretained; the engine's pool keeps it alive for longer than libcurl refers to it.
 
+/// Calls `body` with the object that a callback's pointer means; without a pointer the result is `fallback`.
+@inline(__always)
+func withObject<Object: AnyObject, Result>(
+    _ type: Object.Type, at pointer: UnsafeMutableRawPointer?, else fallback: @autoclosure () -> Result,
+    _ body: (Object) -> Result
+) -> Result {
+    guard let pointer else { return fallback() }
+    // Without retain and release: libcurl calls this for every socket change.
+    return Unmanaged<Object>.fromOpaque(pointer)._withUnsafeGuaranteedRef { body($0) }
+}
+
 func receiveHeader(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -83,7 +94,7 @@ private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? 
 
 // Connections outlive the attempt that opened them, so the context is the pool's and not a transfer.
 func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
-    withObject(CurlCallbackContext.self, at: context, else: close(descriptor)) { $0.close(descriptor) }
+    withObject(ConnectionPool.self, at: context, else: close(descriptor)) { $0.close(descriptor) }
 }
 
 extension CurlTransfer {
@@ -127,7 +138,7 @@ extension CurlTransfer {
     fileprivate func writeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let request = self.request, self.response.head.isComplete else { return 0 }
         // Without a socket: libcurl makes gigabytes of a few kilobytes of Brotli in a single call.
-        if self.pool?.callbacks.isCallEnded == true { return 0 }
+        if self.pool?.isCallEnded == true { return 0 }
         if self.pause.contains(.disposition) { return Int(CURL_WRITEFUNC_PAUSE) }
         if request.value.bytesPerSecondLimit != nil, self.throttle(at: self.timestamps.clock.monotonic()) != nil {
             self.pause.insert(.rate)
@@ -194,7 +205,7 @@ extension CurlTransfer {
         guard !self.connection.hasOpened, !request.usesTLS, request.value.proxy?.scheme != .https,
             let pool = self.pool
         else { return true }
-        guard let descriptor = pool.callbacks.ports.socket(at: UInt16(truncatingIfNeeded: localPort)) else {
+        guard let descriptor = pool.ports.socket(at: UInt16(truncatingIfNeeded: localPort)) else {
             return false
         }
         return !IdleSocket.hasInput(descriptor)
@@ -222,12 +233,12 @@ extension CurlTransfer {
         }
         self.connection.noteOpened()
         if self.timestamps.socketOpened == nil { self.timestamps.socketOpened = self.timestamps.clock.monotonic() }
-        guard let callbacks = self.pool?.callbacks, let request = self.request else { return descriptor }
-        callbacks.opened(descriptor)
-        callbacks.sockets.opened(
+        guard let pool = self.pool, let request = self.request else { return descriptor }
+        pool.opened(descriptor)
+        pool.sockets.opened(
             descriptor,
             ConnectAttempt(
-                observer: self, attempt: request.value.id, address: peer,
+                transfer: self, attempt: request.value.id, address: peer,
                 deadline: self.timestamps.started + request.value.connectTimeout, cookie: tg_socket_cookie(descriptor),
                 hasShare: share != nil))
         return descriptor

@@ -103,20 +103,17 @@ final class CurlTransfer {
             sent: isOnWire ? min(self.easy.offset(CURLINFO_SIZE_UPLOAD_T), self.upload.position) : 0,
             lastActivity: isOurPause ? self.timestamps.clock.monotonic() : self.timestamps.lastActivity)
     }
-}
 
-// MARK: - Connecting
-
-extension CurlTransfer: ConnectObserver {
-    var attempt: AttemptID? { self.request?.value.id }
-
+    /// libcurl's error number of the last try to connect (errno(3)).
     var errorNumber: Int32 { Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO)) }
 
+    /// A try to connect became a connection.
     func didConnect(to address: IPAddress?) {
         self.connection.noteConnected(to: address)
         self.timestamps.connected = self.timestamps.clock.monotonic()
     }
 
+    /// A try to connect did not become a connection.
     func connectFailed(_ failure: FailedConnect) {
         self.connection.noteFailure(failure)
         self.note(.tryFailed)
@@ -124,40 +121,10 @@ extension CurlTransfer: ConnectObserver {
 
     /// The failed try to connect that came furthest so far.
     func furthestFailedConnect() -> FailedConnect? {
-        self.pool?.callbacks.sockets.reportUnfinished(of: self)
+        self.pool?.sockets.reportUnfinished(of: self)
         return self.connection.bestFailure
     }
-}
 
-/// Why a transfer was ended by us and not by libcurl.
-struct AbortReason {
-    let failure: TaskFailure
-    let text: String
-}
-
-/// Why nothing moves.
-struct PauseState: OptionSet {
-    let rawValue: UInt8
-    /// The client paused the attempt.
-    static let client = PauseState(rawValue: 1)
-    /// The sink is full.
-    static let sink = PauseState(rawValue: 2)
-    /// The rate limit, or the end of a turn.
-    static let rate = PauseState(rawValue: 4)
-    /// The client has to decide where the body goes.
-    static let disposition = PauseState(rawValue: 8)
-    /// The request's body is not there yet.
-    static let source = PauseState(rawValue: 16)
-
-    /// What stops reading.
-    static let receiving: PauseState = [.client, .sink, .rate, .disposition]
-    /// What stops sending.
-    static let sending: PauseState = [.client, .source]
-    /// What keeps the server from doing its part.
-    static let ours: PauseState = [.sink, .rate, .disposition, .source]
-}
-
-extension CurlTransfer {
     /// Stops reading and writing; false if the transfer has no connection to keep, or libcurl refuses.
     func pauseByClient() -> Bool {
         guard self.connection.starts > 0, self.easy.long(CURLINFO_HTTP_VERSION) != Int(CURL_HTTP_VERSION_2_0)
@@ -221,6 +188,34 @@ extension CurlTransfer {
         if !self.pause.isDisjoint(with: .sending) { mask |= CURLPAUSE_SEND }
         return curl_easy_pause(self.easy.raw, mask) == CURLE_OK
     }
+}
+
+/// Why a transfer was ended by us and not by libcurl.
+struct AbortReason {
+    let failure: TaskFailure
+    let text: String
+}
+
+/// Why nothing moves.
+struct PauseState: OptionSet {
+    let rawValue: UInt8
+    /// The client paused the attempt.
+    static let client = PauseState(rawValue: 1)
+    /// The sink is full.
+    static let sink = PauseState(rawValue: 2)
+    /// The rate limit, or the end of a turn.
+    static let rate = PauseState(rawValue: 4)
+    /// The client has to decide where the body goes.
+    static let disposition = PauseState(rawValue: 8)
+    /// The request's body is not there yet.
+    static let source = PauseState(rawValue: 16)
+
+    /// What stops reading.
+    static let receiving: PauseState = [.client, .sink, .rate, .disposition]
+    /// What stops sending.
+    static let sending: PauseState = [.client, .source]
+    /// What keeps the server from doing its part.
+    static let ours: PauseState = [.sink, .rate, .disposition, .source]
 }
 
 /// What there is to report about a transfer, and what progress was reported last.

@@ -72,7 +72,7 @@ struct TransferOptions: ~Copyable {
         transfer.easy.reset()
         let context = Unmanaged.passUnretained(transfer).toOpaque()
         try transfer.easy.setCallbacks(
-            context: context, poolContext: Unmanaged.passUnretained(pool.callbacks).toOpaque(), number: transfer.number)
+            context: context, poolContext: Unmanaged.passUnretained(pool).toOpaque(), number: transfer.number)
         try transfer.easy.setConnection(request)
         try transfer.easy.setTLS(request.value.tls, context: context)
         try transfer.easy.setRequest(request, context: context)

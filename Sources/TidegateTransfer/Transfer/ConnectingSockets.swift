@@ -3,22 +3,9 @@ internal import CLinux
 internal import Glibc
 internal import TidegateCore
 
-/// Is informed of an attempt's tries to connect.
-protocol ConnectObserver: AnyObject {
-    /// The attempt it runs now; nil for none.
-    var attempt: AttemptID? { get }
-    /// libcurl's error number of the last try (errno(3)).
-    var errorNumber: Int32 { get }
-
-    /// A try became a connection.
-    func didConnect(to address: IPAddress?)
-    /// A try did not become a connection.
-    func connectFailed(_ failure: FailedConnect)
-}
-
 /// A socket of libcurl's that is being connected.
 struct ConnectAttempt {
-    let observer: any ConnectObserver
+    let transfer: CurlTransfer
     let attempt: AttemptID
     let address: IPAddress?
     /// When libcurl gives it up.
@@ -32,8 +19,8 @@ struct ConnectAttempt {
     /// Its state shortly before its end.
     var lastState: FailedConnect?
 
-    /// Whether its attempt is still the observer's.
-    var isWanted: Bool { self.observer.attempt == self.attempt }
+    /// Whether its attempt is still the transfer's.
+    var isWanted: Bool { self.transfer.request?.value.id == self.attempt }
 
     /// Whether a descriptor is still this socket.
     func isOpen(_ descriptor: Int32) -> Bool { self.cookie != 0 && tg_socket_cookie(descriptor) == self.cookie }
@@ -72,14 +59,14 @@ struct ConnectingSockets {
             var timeout = CurlLimits.userTimeout
             _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
         }
-        if attempt.isWanted { attempt.observer.didConnect(to: attempt.address) }
+        if attempt.isWanted { attempt.transfer.didConnect(to: attempt.address) }
     }
 
-    /// The socket is about to be closed; if it never was connected, its observer is given the reason.
+    /// The socket is about to be closed; if it never was connected, its transfer is given the reason.
     mutating func closing(_ descriptor: Int32) {
         guard !self.attempts.isEmpty, let attempt = self.attempts.removeValue(forKey: descriptor), attempt.isWanted
         else { return }
-        attempt.observer.connectFailed(ConnectingSockets.failure(of: descriptor, attempt))
+        attempt.transfer.connectFailed(ConnectingSockets.failure(of: descriptor, attempt))
     }
 
     /// Keeps the state of sockets that libcurl is about to give up because their time is over.
@@ -92,19 +79,19 @@ struct ConnectingSockets {
         }
     }
 
-    /// Reports those of an observer's tries that are still waiting, or were given up without a callback.
-    func reportUnfinished(of observer: any ConnectObserver) {
-        for (descriptor, attempt) in self.attempts where attempt.observer === observer && attempt.isWanted {
+    /// Reports those of a transfer's tries that are still waiting, or were given up without a callback.
+    func reportUnfinished(of transfer: CurlTransfer) {
+        for (descriptor, attempt) in self.attempts where attempt.transfer === transfer && attempt.isWanted {
             let failure =
                 attempt.isOpen(descriptor) ? ConnectingSockets.failure(of: descriptor, attempt) : attempt.lastState
-            observer.connectFailed(failure ?? FailedConnect(address: attempt.address))
+            transfer.connectFailed(failure ?? FailedConnect(address: attempt.address))
         }
     }
 
-    /// Forgets an observer's tries once libcurl has; returns the sockets that were closed without a callback.
-    mutating func forget(_ observer: any ConnectObserver) -> [Int32] {
+    /// Forgets a transfer's tries once libcurl has; returns the sockets that were closed without a callback.
+    mutating func forget(_ transfer: CurlTransfer) -> [Int32] {
         guard !self.attempts.isEmpty else { return [] }
-        let over = self.attempts.filter { $0.value.observer === observer }.map(\.key)
+        let over = self.attempts.filter { $0.value.transfer === transfer }.map(\.key)
         for descriptor in over { self.attempts[descriptor] = nil }
         return over
     }
@@ -128,7 +115,7 @@ struct ConnectingSockets {
             failure.errorNumber = message.errorNumber
         } else if !isKnown || info.0 != self.synSent {
             // While it waits, libcurl's error number is that of another try.
-            failure.errorNumber = attempt.observer.errorNumber
+            failure.errorNumber = attempt.transfer.errorNumber
         }
         return failure
     }
