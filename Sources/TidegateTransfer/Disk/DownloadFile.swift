@@ -55,13 +55,13 @@ package final class DownloadFile: Sendable {
     static func opened(_ paths: DownloadPaths, _ permissions: UInt16?) throws(FileError) -> DownloadFile {
         let mode = permissions.map(self.mode) ?? 0o666
         for _ in 0..<8 {
-            if let descriptor = try OwnFile.open(paths.temporary, O_RDWR) {
+            if let descriptor = try paths.temporary.openOwn(O_RDWR) {
                 return DownloadFile(paths: paths, descriptor: descriptor)
             }
             // A file just created is trusted, even if the file system reports another owner, as NFS may.
-            let descriptor = paths.temporary.open(O_RDWR | O_CREAT | O_EXCL, mode)
+            let descriptor = try FileError.check(
+                paths.temporary.open(O_RDWR | O_CREAT | O_EXCL, mode), "open", paths.temporary.path, allowing: EEXIST)
             if descriptor >= 0 { return DownloadFile(paths: paths, descriptor: descriptor) }
-            guard errno == EEXIST else { throw FileError(operation: "open", path: paths.temporary.path, code: errno) }
         }
         throw FileError(operation: "open", path: paths.temporary.path, code: EEXIST)
     }
@@ -196,9 +196,8 @@ package final class DownloadFile: Sendable {
             guard isThere != false else {
                 throw FileError(operation: "rename", path: self.paths.temporary.path, code: ESTALE)
             }
-            guard self.paths.temporary.rename(to: self.paths.destination) == 0 else {
-                throw FileError(operation: "rename", path: self.paths.destination.path, code: errno)
-            }
+            try FileError.check(
+                self.paths.temporary.rename(to: self.paths.destination), "rename", self.paths.destination.path)
         }
         self.wasMoved.store(true, ordering: .relaxed)
     }
@@ -208,9 +207,7 @@ package final class DownloadFile: Sendable {
     /// Blocks: for the disk thread.
     package func discard() throws(FileError) {
         guard self.isOpenFile(self.paths.temporary) != false else { return }
-        guard self.paths.temporary.unlink() == 0 || errno == ENOENT else {
-            throw FileError(operation: "unlink", path: self.paths.temporary.path, code: errno)
-        }
+        try FileError.check(self.paths.temporary.unlink(), "unlink", self.paths.temporary.path, allowing: ENOENT)
         try self.paths.removeRecord()
     }
 
@@ -230,7 +227,7 @@ package final class DownloadFile: Sendable {
     }
 
     private func check(_ result: Int32, _ operation: String) throws(FileError) {
-        guard result == 0 else { throw FileError(operation: operation, path: self.paths.temporary.path, code: errno) }
+        try FileError.check(result, operation, self.paths.temporary.path)
     }
 
     private func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }

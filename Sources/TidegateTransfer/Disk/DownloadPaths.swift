@@ -33,8 +33,8 @@ package struct DownloadPaths: Sendable, Hashable {
 
     // A rename is durable only when its directory is.
     func synchronizeDirectory() throws(FileError) {
-        let descriptor = self.directory.open(O_RDONLY | O_DIRECTORY)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: self.directory.path, code: errno) }
+        let descriptor = try FileError.check(
+            self.directory.open(O_RDONLY | O_DIRECTORY), "open", self.directory.path)
         let code = fsync(descriptor) == 0 ? 0 : errno
         close(descriptor)
         // Some file systems have no fsync for directories and say so.
@@ -76,16 +76,14 @@ package struct DownloadPaths: Sendable, Hashable {
         let path = self.destination.path
         for slash in path.utf8.indices.dropFirst() where path.utf8[slash] == UInt8(ascii: "/") {
             let directory = self.destination.sibling(String(path[..<slash]))
-            guard directory.makeDirectory() == 0 || errno == EEXIST else {
-                throw FileError(operation: "mkdir", path: directory.path, code: errno)
-            }
+            try FileError.check(directory.makeDirectory(), "mkdir", directory.path, allowing: EEXIST)
         }
     }
 
     // The longest name of all is that of the record while it is written; too late to find out after the transfer.
     private func lengthProblem(in directory: String) -> String? {
         let limit = pathconf(directory, Int32(_PC_NAME_MAX))
-        let needed = AtomicFile.fresh(self.record).path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
+        let needed = self.record.fresh.path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
         let excess = needed - (limit > 0 ? limit : 255)
         return excess > 0 ? "the name of \(self.destination) is \(excess) bytes too long for a download" : nil
     }
@@ -94,7 +92,7 @@ package struct DownloadPaths: Sendable, Hashable {
 
     /// The record; nil if there is none, or if it is damaged.
     package func readRecord() throws(FileError) -> ResumeData? {
-        guard let bytes = try AtomicFile.read(self.record) else { return nil }
+        guard let bytes = try self.record.read() else { return nil }
         return try? JSONDecoder().decode(ResumeData.self, from: Data(bytes))
     }
 
@@ -107,14 +105,12 @@ package struct DownloadPaths: Sendable, Hashable {
         let data = ResumeData(url: url, file: self.destination.path, point: point)
         // Strings and numbers always encode; an empty record would only mean a start from 0.
         let bytes = (try? encoder.encode(data)).map { [UInt8]($0) } ?? []
-        try AtomicFile.replace(self.record, with: bytes)
+        try self.record.replace(with: bytes)
     }
 
     /// Removes the record, if there is one.
     package func removeRecord() throws(FileError) {
-        guard self.record.unlink() == 0 || errno == ENOENT else {
-            throw FileError(operation: "unlink", path: self.record.path, code: errno)
-        }
+        try FileError.check(self.record.unlink(), "unlink", self.record.path, allowing: ENOENT)
     }
 }
 
@@ -123,13 +119,11 @@ extension FileIdentity {
     package static func of(_ file: FileLocation) throws(FileError) -> FileIdentity {
         var status = stat()
         let path = file.path
-        guard file.status(&status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
-        guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw FileError(operation: "is a directory", path: path, code: 0)
-        }
+        try FileError.check(file.status(&status), "stat", path)
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw FileError(operation: "is a directory", path: path) }
         // What a device or a pipe gives has no length, and cannot be sent once more.
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileError(operation: "is not a regular file", path: path, code: 0)
+            throw FileError(operation: "is not a regular file", path: path)
         }
         guard file.isAccessible(R_OK) else { throw FileError(operation: "open", path: path, code: errno) }
         return FileIdentity(status)

@@ -10,7 +10,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The error number (errno(3)); 0 if the operation says everything.
     package let code: Int32
 
-    package init(operation: String, path: String, code: Int32) {
+    package init(operation: String, path: String, code: Int32 = 0) {
         self.operation = operation
         self.path = path
         self.code = code
@@ -25,6 +25,15 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     package var description: String {
         guard self.code != 0 else { return "\(self.path) \(self.operation)" }
         return "\(self.path): \(self.operation): \(FileError.reason(self.code))"
+    }
+
+    /// What a system call returned; throws if that is negative, unless the reason is the one that is allowed.
+    @discardableResult
+    static func check(
+        _ result: Int32, _ operation: String, _ path: String, allowing code: Int32 = 0
+    ) throws(FileError) -> Int32 {
+        guard result < 0, errno != code else { return result }
+        throw FileError(operation: operation, path: path, code: errno)
     }
 
     /// The bytes that a call puts into a buffer of `count` bytes; it returns how many, or a negative number.

@@ -89,42 +89,16 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     func unlink() -> Int32 { self.call { unlinkat($0, $1, 0) } }
 
     /// Moves the file to another name in its directory.
-    func rename(to other: FileLocation) -> Int32 {
-        self.call { renameat($0, $1, $0, other.name) }
-    }
+    func rename(to other: FileLocation) -> Int32 { self.call { renameat($0, $1, $0, other.name) } }
 
     /// Opens a file that is to be read, without waiting for the other end of a pipe.
     ///
     /// A hard link in a confined directory could be to a file of the rest of the file system.
     func openForReading() throws(FileError) -> Int32 {
-        let descriptor = self.open(O_RDONLY | O_NONBLOCK)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: self.path, code: errno) }
+        let descriptor = try FileError.check(self.open(O_RDONLY | O_NONBLOCK), "open", self.path)
         var status = stat()
         guard fstat(descriptor, &status) == 0, !self.isConfined || status.st_nlink == 1 else {
-            let error = FileError(operation: "has \(status.st_nlink) hard links", path: self.path, code: 0)
-            close(descriptor)
-            throw error
-        }
-        return descriptor
-    }
-}
-
-/// Files beside a destination: only a regular file of this user's with one name is believed, because others may write
-/// to its directory, too.
-enum OwnFile {
-    /// Opens a file that is there, without following a link or waiting for the other end of a pipe.
-    ///
-    /// - Returns: nil if there is no such file.
-    /// - Throws: ``FileError`` for a file that is not this user's own.
-    static func open(_ file: FileLocation, _ access: Int32) throws(FileError) -> Int32? {
-        let descriptor = file.open(access | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw FileError(operation: "open", path: file.path, code: errno) }
-            return nil
-        }
-        do throws(FileError) {
-            try self.check(descriptor, file.path)
-        } catch {
+            let error = FileError(operation: "has \(status.st_nlink) hard links", path: self.path)
             close(descriptor)
             throw error
         }
@@ -135,12 +109,32 @@ enum OwnFile {
     static func refusePipe(_ path: String) throws(FileError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
-        throw FileError(operation: "is a pipe; a regular file is needed", path: path, code: 0)
+        throw FileError(operation: "is a pipe; a regular file is needed", path: path)
     }
 
-    private static func check(_ descriptor: Int32, _ path: String) throws(FileError) {
+    // MARK: - Files of this user's own, which fit in one piece of memory
+
+    /// Opens a file beside a destination, if there is one, without following a link or waiting for the other end of a pipe.
+    ///
+    /// Only a regular file of this user's with one name is believed, because others may write to its directory, too.
+    /// - Returns: nil if there is no such file.
+    /// - Throws: ``FileError`` for a file that is not this user's own.
+    func openOwn(_ access: Int32) throws(FileError) -> Int32? {
+        let descriptor = try FileError.check(
+            self.open(access | O_NOFOLLOW | O_NONBLOCK), "open", self.path, allowing: ENOENT)
+        guard descriptor >= 0 else { return nil }
+        do throws(FileError) {
+            try self.checkOwn(descriptor)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    private func checkOwn(_ descriptor: Int32) throws(FileError) {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileError(operation: "fstat", path: path, code: errno) }
+        try FileError.check(fstat(descriptor, &status), "fstat", self.path)
         let remedy = "; remove it to start anew"
         let problem =
             if status.st_mode & S_IFMT != S_IFREG {
@@ -150,32 +144,27 @@ enum OwnFile {
             } else {
                 status.st_nlink > 1 ? "has \(status.st_nlink) hard links" : ""
             }
-        guard problem.isEmpty else { throw FileError(operation: problem + remedy, path: path, code: 0) }
+        guard problem.isEmpty else { throw FileError(operation: problem + remedy, path: self.path) }
     }
-}
-
-/// Reads and replaces files that fit in one piece of memory.
-enum AtomicFile {
-    private static let limit = 64 * 1024
 
     /// The first 64 KiB of a file of this user's own; nil if there is no such file.
-    static func read(_ file: FileLocation) throws(FileError) -> [UInt8]? {
-        guard let descriptor = try OwnFile.open(file, O_RDONLY) else { return nil }
+    func read() throws(FileError) -> [UInt8]? {
+        guard let descriptor = try self.openOwn(O_RDONLY) else { return nil }
         defer { close(descriptor) }
-        return try FileError.reading(self.limit, of: file.path, "read") { Glibc.read(descriptor, $0, self.limit) }
+        let limit = 64 * 1024
+        return try FileError.reading(limit, of: self.path, "read") { Glibc.read(descriptor, $0, limit) }
     }
 
-    /// Where a new file is written before it takes the old one's place.
-    static func fresh(_ file: FileLocation) -> FileLocation { file.sibling("\(file.path).new") }
+    /// Where a new file is written before it takes this one's place.
+    var fresh: FileLocation { self.sibling("\(self.path).new") }
 
-    /// Writes a new file, for its owner only, and puts it in the old one's place; durably unless a later reader can tell
-    /// a damaged one.
-    static func replace(_ file: FileLocation, with bytes: [UInt8], isDurable: Bool = true) throws(FileError) {
-        let fresh = self.fresh(file)
+    /// Writes a new file, for its owner only, and puts it in this one's place; durably unless a later reader can tell a
+    /// damaged one.
+    func replace(with bytes: [UInt8], isDurable: Bool = true) throws(FileError) {
+        let fresh = self.fresh
         // What a crash, or another program, left there is not written into.
         _ = fresh.unlink()
-        let descriptor = fresh.open(O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: fresh.path, code: errno) }
+        let descriptor = try FileError.check(fresh.open(O_WRONLY | O_CREAT | O_EXCL, 0o600), "open", fresh.path)
         let count = write(descriptor, bytes, bytes.count)
         let code = count == bytes.count && (!isDurable || fdatasync(descriptor) == 0) ? 0 : errno
         close(descriptor)
@@ -183,8 +172,6 @@ enum AtomicFile {
             _ = fresh.unlink()
             throw FileError(operation: "write", path: fresh.path, code: code == 0 ? ENOSPC : code)
         }
-        guard fresh.rename(to: file) == 0 else {
-            throw FileError(operation: "rename", path: file.path, code: errno)
-        }
+        try FileError.check(fresh.rename(to: self), "rename", self.path)
     }
 }

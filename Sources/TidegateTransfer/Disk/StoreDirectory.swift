@@ -23,18 +23,16 @@ package final class StoreDirectory: Sendable {
     ///
     /// - Throws: ``FileError``: `is in use` if there is another owner, in this process or in another one.
     package init(_ path: String) throws(FileError) {
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw FileError(operation: "mkdir", path: path, code: errno)
-        }
+        try FileError.check(mkdir(path, 0o700), "mkdir", path, allowing: EEXIST)
         try StoreDirectory.check(path)
         let file = "\(path)/\(StoreDirectory.lockName)"
-        let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw FileError(operation: "open", path: file, code: errno) }
+        let descriptor = try FileError.check(
+            open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600), "open", file)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             close(descriptor)
             guard code == EWOULDBLOCK else { throw FileError(operation: "flock", path: file, code: code) }
-            throw FileError(operation: "is in use; give each process a directory of its own", path: path, code: 0)
+            throw FileError(operation: "is in use; give each process a directory of its own", path: path)
         }
         self.path = path
         self.lock = descriptor
@@ -45,15 +43,13 @@ package final class StoreDirectory: Sendable {
     // What others may write there could be handed out as a server's answer.
     private static func check(_ path: String) throws(FileError) {
         var status = stat()
-        guard stat(path, &status) == 0 else { throw FileError(operation: "stat", path: path, code: errno) }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw FileError(operation: "is not a directory", path: path, code: 0)
-        }
+        try FileError.check(stat(path, &status), "stat", path)
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw FileError(operation: "is not a directory", path: path) }
         guard status.st_uid == geteuid() else {
-            throw FileError(operation: "belongs to another user (uid \(status.st_uid))", path: path, code: 0)
+            throw FileError(operation: "belongs to another user (uid \(status.st_uid))", path: path)
         }
         guard status.st_mode & 0o022 == 0 else {
-            throw FileError(operation: "can be written by others; chmod go-w it", path: path, code: 0)
+            throw FileError(operation: "can be written by others; chmod go-w it", path: path)
         }
     }
 
@@ -83,12 +79,12 @@ package final class StoreDirectory: Sendable {
     /// - Throws: ``FileError``, also for one with more than `limit` bytes.
     package func read(_ name: String, atMost limit: Int) throws(FileError) -> [UInt8]? {
         let path = self.file(name)
-        guard let descriptor = try OwnFile.open(FileLocation(path), O_RDONLY) else { return nil }
+        guard let descriptor = try FileLocation(path).openOwn(O_RDONLY) else { return nil }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileError(operation: "fstat", path: path, code: errno) }
+        try FileError.check(fstat(descriptor, &status), "fstat", path)
         guard status.st_size <= limit else {
-            throw FileError(operation: "has \(status.st_size) bytes; \(limit) were expected", path: path, code: 0)
+            throw FileError(operation: "has \(status.st_size) bytes; \(limit) were expected", path: path)
         }
         var (done, code): (Int, Int32) = (0, 0)
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(status.st_size)) { buffer, initialized in
@@ -107,14 +103,12 @@ package final class StoreDirectory: Sendable {
 
     /// Writes a file (0600) that appears only when it is whole.
     package func replace(_ name: String, with bytes: [UInt8]) throws(FileError) {
-        try AtomicFile.replace(FileLocation(self.file(name)), with: bytes, isDurable: false)
+        try FileLocation(self.file(name)).replace(with: bytes, isDurable: false)
     }
 
     /// Removes a file; does nothing if there is none.
     package func remove(_ name: String) throws(FileError) {
-        guard unlink(self.file(name)) == 0 || errno == ENOENT else {
-            throw FileError(operation: "unlink", path: self.file(name), code: errno)
-        }
+        try FileError.check(unlink(self.file(name)), "unlink", self.file(name), allowing: ENOENT)
     }
 
     /// Whether there is a file of this name.

@@ -77,7 +77,7 @@ final class CurlTransfer {
                 for file in [
                     request.value.tls.caFile, request.value.tls.clientCertificate, request.value.tls.clientKey,
                 ] {
-                    if let file { try OwnFile.refusePipe(file) }
+                    if let file { try FileLocation.refusePipe(file) }
                 }
             }
             try self.upload.open(request.value.body)
