@@ -1,5 +1,6 @@
+internal import Synchronization
 package import TidegateCore
-internal import TidegateNetwork
+package import TidegateNetwork
 
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
@@ -121,5 +122,111 @@ package final class PathDiagnostics: Sendable {
         }
         if findings.passive?.internet != nil { return InternetRung.report(nil, passive: findings.passive) }
         return InternetRung.report(await diagnosis.internet(family))
+    }
+}
+
+extension PathDiagnostics {
+    /// What a diagnosis sends packets with; a test puts it into its namespace.
+    package struct Dependencies: Sendable {
+        private let probe: LazyThread<UDPProbe>
+        private let hopWalk: LazyThread<HopWalk>
+        let resolvers: ResolverClient
+        let settings: @Sendable () -> ResolverSettings
+        let hosts: @Sendable () -> HostsFile
+        /// Knows the connections of other programs; nil if they are not observed.
+        let connections: (any ConnectionObservation)?
+
+        /// Dependencies with threads of their own; `onThreadStart` runs first on each of them.
+        ///
+        /// Connections are noted in `own`.
+        package init(
+            time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {},
+            settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system,
+            hosts: @escaping @Sendable () -> HostsFile = HostsFile.system, dnsPort: UInt16 = 53,
+            connections: (any ConnectionObservation)? = nil, own: OwnSockets? = nil
+        ) {
+            self.probe = LazyThread { try? UDPProbe(onThreadStart: onThreadStart) }
+            self.hopWalk = LazyThread { try? HopWalk(own: own, onThreadStart: onThreadStart) }
+            self.resolvers = ResolverClient(
+                client: DNSClient(time: time, own: own, onThreadStart: onThreadStart), port: dnsPort)
+            self.settings = settings
+            self.hosts = hosts
+            self.connections = connections
+        }
+
+        /// Sends a UDP probe to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
+        func udpProbe(_ address: IPAddress, within limit: Duration) async -> UDPProbe.Result? {
+            guard let probe = self.probe.thread else { return nil }
+            let promise = Promise<UDPProbe.Result>()
+            probe.probe(address, within: limit) { promise.fulfil($0) }
+            return await promise.value()
+        }
+
+        /// Walks to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
+        func walk(to address: IPAddress, port: UInt16, within limit: Duration) async -> HopWalkResult? {
+            guard let walk = self.hopWalk.thread else { return nil }
+            let promise = Promise<HopWalkResult>()
+            walk.walk(to: address, port: port, within: limit) { promise.fulfil($0) }
+            return await promise.value()
+        }
+    }
+}
+
+/// Asks resolvers one by one.
+struct ResolverClient: Sendable {
+    let client: DNSClient
+    /// The port of all of them.
+    let port: UInt16
+
+    /// What is asked of the kernel about the path to a resolver.
+    func question(_ server: IPAddress) -> RouteQuestion {
+        RouteQuestion(server, port: self.port, ipProtocol: RouteQuestion.udp)
+    }
+
+    /// Sends one query to one resolver.
+    func query(_ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration) async
+        -> DNSOutcome
+    {
+        let question = DNSQuestion(name: name, type: type, server: server, port: self.port, limit: limit)
+        return await withCheckedContinuation { waiter in
+            self.client.ask(question) { waiter.resume(returning: $0) }
+        }
+    }
+}
+
+/// A value that arrives once, from a callback; the first one counts, and one task may wait for it.
+final class Promise<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var isOver = false
+        var waiter: CheckedContinuation<Value?, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Sets the value, unless there is one or the wait for it is over.
+    func fulfil(_ value: Value) { self.end(value) }
+
+    private func end(_ value: Value?) {
+        let waiter = self.state.withLock { state in
+            if !state.isOver { (state.value, state.isOver) = (value, true) }
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: value)
+    }
+
+    /// The value once it is there; nil if the Swift task is cancelled or `timer` calls back first.
+    func value(orAfter timer: (@escaping @Sendable () -> Void) -> Void = { _ in }) async -> Value? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let (isOver, value) = self.state.withLock { state in
+                    if !state.isOver { state.waiter = waiter }
+                    return (state.isOver, state.value)
+                }
+                if isOver { waiter.resume(returning: value) } else { timer { self.end(nil) } }
+            }
+        } onCancel: {
+            self.end(nil)
+        }
     }
 }

@@ -260,3 +260,89 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.timers.arm(.targets, at: self.targets.checks?.deadline)
     }
 }
+
+extension ReachabilityEngine {
+    /// What the engine is given once.
+    struct Dependencies: Sendable {
+        var configuration: ReachabilityConfiguration
+        var bus: EventBus
+        var resolver: any NameResolver
+        var time: any TimeSource
+        /// The addresses of the host's resolvers.
+        var systemResolvers: @Sendable () -> [IPAddress]
+        var evidence: PassiveEvidence
+        /// Requests the URLs of internet checks; nil if there are none.
+        var web: (any HTTPChecker)?
+
+        /// Checks the configured targets; nil if none is checked.
+        var targetChecker: (any TargetChecker)?
+
+        /// True if internet checks are made without a request for them.
+        var checksInternet: Bool { self.configuration.internetCheck.isEnabled && self.web != nil }
+    }
+
+    /// What other threads send to the engine.
+    enum Command: Sendable {
+        case watch(Target, id: UInt64, handler: TargetTable.Handler)
+        case unwatch(UInt64)
+        case resolved(String, Result<[IPAddress], ResolveFailure>)
+        case timeToLive(String, Duration)
+        case resolversChanged
+        case waitForStatus(within: Duration, DelayedCalls.Call)
+        case evaluate(CheckedContinuation<Duration, Never>)
+        case lookUp(IPAddress, CheckedContinuation<AddressRoute, Never>)
+        case report(RouteQuery, CheckedContinuation<RouteReport, Never>)
+        case call(after: Duration, DelayedCalls.Call)
+        case internetCheckFinished(AddressFamily, round: Int, Connectivity)
+        case targetChecked(Int, round: Int, TargetCheck.Outcome)
+        case requestFailed
+    }
+}
+
+extension InternetCheck {
+    /// The checks that are made without a request for them; nil if there are none.
+    convenience init?(_ dependencies: ReachabilityEngine.Dependencies) {
+        guard dependencies.checksInternet, let web = dependencies.web else { return nil }
+        self.init(
+            dependencies.configuration.internetCheck, web: web, resolver: dependencies.resolver,
+            evidence: dependencies.evidence, time: dependencies.time)
+    }
+}
+
+extension NetlinkClient {
+    // Not every change is reported by an event; the others are found by evaluating periodically.
+    private static let periodicInterval = Duration.seconds(12)
+    private static let stormInterval = Duration.milliseconds(500)
+
+    /// True while the kernel can be read.
+    var isConnected: Bool { if case .connected = self.state { true } else { false } }
+
+    /// True while route messages are left out because there are too many.
+    var isStorm: Bool { self.state == .connected(.storm) }
+
+    /// Why the kernel cannot be read.
+    var unavailableReason: String {
+        if case .unavailable(let text) = self.state { text } else { "the kernel has not been read yet" }
+    }
+
+    /// When to evaluate again without an event; nil if there will be a reason before, or none at all.
+    var nextPeriodicEvaluation: MonotonicTime? {
+        switch self.state {
+        case .connected(.once), .unavailable, .starting: nil
+        case .connected(.storm): self.now + NetlinkClient.stormInterval
+        case .connected(.event), .connected(.poll): self.now + NetlinkClient.periodicInterval
+        }
+    }
+}
+
+extension NetlinkEvent {
+    /// True if everything was dumped because the machine has slept.
+    var isResumption: Bool { if case .resynced(.resume, _) = self { true } else { false } }
+
+    var changesHealth: Bool {
+        switch self {
+        case .overrun, .dumpInterrupted, .resynced, .receiveBuffer: true
+        case .received, .malformed, .lookedUp, .modeChanged, .lost: false
+        }
+    }
+}

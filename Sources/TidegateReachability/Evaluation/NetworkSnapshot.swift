@@ -111,3 +111,121 @@ extension Link {
         self.alternativeNames = link.alternativeNames
     }
 }
+
+/// Evaluates whether links can carry traffic.
+enum LinkEvaluator {
+    /// The first reason why a link cannot carry traffic; nil when it can.
+    ///
+    /// IFF_LOWER_UP falls at once and operstate follows later, so that both have to agree before a link counts as up.
+    static func reason(_ link: KernelLink, hasLivePort: Bool) -> UnreachableReason? {
+        guard link.isAdminUp else { return .adminDown }
+        guard let reason = self.operational(link) else {
+            // A bridge without ports shows every sign of being up.
+            return self.needsPort(link) && !hasLivePort ? .noCarrier : nil
+        }
+        return reason
+    }
+
+    /// True for masters that carry traffic only through their ports.
+    static func needsPort(_ link: KernelLink) -> Bool { link.kind == .bridge || link.kind == .bond }
+
+    /// True when a port can carry its master's traffic.
+    static func isLivePort(_ link: KernelLink) -> Bool { link.isAdminUp && self.operational(link) == nil }
+
+    private static func operational(_ link: KernelLink) -> UnreachableReason? {
+        switch link.operState {
+        case .lowerLayerDown: .lowerLayerDown
+        case .notPresent: .noInterface
+        case .down: .noCarrier
+        case .dormant, .testing: link.hasCarrier ? .dormant : .noCarrier
+        case .unknown, .up: link.hasCarrier ? nil : .noCarrier
+        }
+    }
+
+    /// How close a failing link is to carrying traffic: the higher, the closer.
+    static func rung(of reason: UnreachableReason) -> Int {
+        switch reason {
+        case .noInterface: 0
+        case .adminDown: 1
+        case .noCarrier: 2
+        case .lowerLayerDown: 3
+        case .dormant, .flapping: 4
+        case .noAddress, .linkLocalOnly, .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed,
+            .noSourceAddress, .noSuchInterface, .notAHost, .gatewayUnresolved, .gatewaySilent, .resolverNoRoute,
+            .resolverTimeout, .resolverFailed, .nameNotFound, .portal, .limited, .refused, .hostUnreachable, .timeout,
+            .tlsFailed, .httpError, .monitorDown:
+            5
+        }
+    }
+}
+
+/// Evaluates whether addresses can be the source of traffic to other hosts.
+enum AddressEvaluator {
+    /// Why an address does not count; nil when it does.
+    ///
+    /// Loopback addresses count as none at all.
+    static func reason(_ address: KernelAddress) -> UnreachableReason? {
+        if address.address.isLoopback { return .noAddress }
+        // By prefix: the kernel gives 169.254/16 the scope it was configured with.
+        if address.address.isLinkLocal { return .linkLocalOnly }
+        if address.flags & KernelAddress.flagDadFailed != 0 { return .dadFailed }
+        let isTentative = address.flags & KernelAddress.flagTentative != 0
+        let isOptimistic = address.flags & KernelAddress.flagOptimistic != 0
+        return isTentative && !isOptimistic ? .tentative : nil
+    }
+
+    /// The reason of the address that comes closest to counting.
+    static func closest(_ reasons: some Sequence<UnreachableReason>) -> UnreachableReason {
+        let order: [UnreachableReason] = [.noAddress, .linkLocalOnly, .dadFailed, .tentative]
+        return reasons.max { (order.firstIndex(of: $0) ?? 0) < (order.firstIndex(of: $1) ?? 0) } ?? .noAddress
+    }
+}
+
+/// Guesses whether traffic over links costs money.
+struct MeteredEvaluator {
+    // Bounds cycles: links are not stacked higher on purpose.
+    private static let depthLimit = 8
+
+    private let snapshot: NetworkSnapshot
+    private let configured: Set<UInt32>
+
+    /// An evaluator by this snapshot; `configured` are the links that the configuration says cost money.
+    init(_ snapshot: NetworkSnapshot, configured: Set<UInt32>) {
+        self.snapshot = snapshot
+        self.configured = configured
+    }
+
+    /// Whether traffic over a link costs money.
+    func metered(_ link: Link) -> Metered { self.metered(link, depth: 0) }
+
+    private func metered(_ link: Link, depth: Int) -> Metered {
+        if self.configured.contains(link.index) { return .yes }
+        if self.costs(link) { return .guessYes }
+        switch link.kind {
+        case .tunnel:
+            // A tunnel costs what it runs over; if that is not known, the worst that it can run over.
+            let isCostly = self.below(link, depth)?.isCostly ?? self.isAnyUplinkCostly
+            return isCostly ? .guessYes : .guessNo
+        case .virtual: return self.below(link, depth)?.isCostly ?? false ? .guessYes : .guessNo
+        case .cellular, .ethernet, .wifi, .bridge, .bond, .loopback, .other: return .guessNo
+        }
+    }
+
+    private func costs(_ link: Link) -> Bool {
+        link.kind == .cellular || self.snapshot.tethers.contains(link.index)
+    }
+
+    private func below(_ link: Link, _ depth: Int) -> Metered? {
+        guard depth < MeteredEvaluator.depthLimit, let index = self.snapshot.underlays[link.index] else {
+            return nil
+        }
+        return self.snapshot.links[index].map { self.metered($0, depth: depth + 1) }
+    }
+
+    private var isAnyUplinkCostly: Bool {
+        self.snapshot.links.values.contains { link in
+            link.isUsable && link.kind != .tunnel && !link.usableFamilies.isEmpty
+                && (self.configured.contains(link.index) || self.costs(link))
+        }
+    }
+}

@@ -147,3 +147,93 @@ final class RouteEvaluator {
         return result
     }
 }
+
+/// The mark and the user of the sockets that lookups are made for: rules may give each another route.
+struct LookupContext: Hashable {
+    var mark: UInt32?
+    /// Nil for this process's own user.
+    var uid: UInt32?
+
+    /// The lookup for such a socket's packets to an address.
+    func question(_ destination: IPAddress, port: UInt16? = nil, link: UInt32? = nil) -> RouteQuestion {
+        RouteQuestion(destination, port: port, link: link, mark: self.mark, uid: self.uid)
+    }
+}
+
+/// The kernel's tables and route lookups, which verdicts are computed from.
+protocol RouteSource: AnyObject {
+    /// Links and addresses as last read.
+    var tables: KernelTables { get }
+
+    /// Looks up routes, and calls `body` with the index and the answer of each question, in order.
+    ///
+    /// False if the kernel cannot be queried; answers may be missing then.
+    func lookUp(_ questions: ArraySlice<RouteQuestion>, _ body: (Int, RouteLookup) -> Void) -> Bool
+}
+
+extension NetlinkClient: RouteSource {}
+
+/// What one evaluation found out apart from targets.
+struct FamilyEvaluation {
+    /// IPv4, then IPv6; from routes alone, without internet checks.
+    var families: [ReachabilityStatus.Family]
+    /// The best verdict over the configured resolvers.
+    var resolvers: Verdict
+    /// How many routes were looked up.
+    var lookups: Int
+}
+
+/// Decides when to evaluate because a route expires, which the kernel may not report.
+struct RouteExpiry {
+    /// The time left of the matched route that expires first; nil if none expires.
+    private(set) var soonest: Duration?
+    // The kernel reports a rest shorter than its clock's tick as 0, which otherwise means never.
+    private var isUncertain = false
+
+    /// Begins a new evaluation.
+    mutating func reset() { self.soonest = nil }
+
+    /// Records the time left of a matched route.
+    mutating func note(_ expiry: Duration) { self.soonest = min(self.soonest ?? expiry, expiry) }
+
+    /// When to evaluate next; nil if no route expires.
+    ///
+    /// A little later than the expiry, because the kernel rounds to hundredths of a second; and never in a tight loop.
+    func deadline(from now: MonotonicTime) -> MonotonicTime? {
+        self.soonest.map { now + max($0 + .milliseconds(20), .milliseconds(200)) }
+    }
+
+    /// When to evaluate once more after an evaluation at an expiry; nil if ``deadline(from:)`` says it all.
+    mutating func confirmation(from now: MonotonicTime) -> MonotonicTime? {
+        self.isUncertain = !self.isUncertain && self.soonest == nil
+        return self.isUncertain ? now + .milliseconds(100) : nil
+    }
+}
+
+/// Anchored regular expressions over interface names, with a cache of their results.
+struct NamePatterns {
+    private let patterns: [Regex<AnyRegexOutput>]
+    private var known: [String: Bool] = [:]
+
+    /// Patterns that a configuration has already accepted.
+    init(_ patterns: [String]) {
+        self.patterns = patterns.compactMap { try? Regex($0) }
+    }
+
+    /// True when one of the patterns matches a link's name, or one of its alternative names.
+    mutating func match(_ name: String, or others: [String]) -> Bool {
+        if self.match(name) { return true }
+        for other in others where self.match(other) { return true }
+        return false
+    }
+
+    /// True when one of the patterns matches the whole name.
+    mutating func match(_ name: String) -> Bool {
+        if let answer = self.known[name] { return answer }
+        // Names of container links never repeat, so the cache would grow without end.
+        if self.known.count > 4096 { self.known = [:] }
+        let answer = self.patterns.contains { (try? $0.wholeMatch(in: name)) ?? nil != nil }
+        self.known[name] = answer
+        return answer
+    }
+}

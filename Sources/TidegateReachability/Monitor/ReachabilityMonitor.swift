@@ -1,5 +1,5 @@
 internal import Synchronization
-package import TidegateCore
+public import TidegateCore
 package import TidegateNetwork
 
 /// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
@@ -182,5 +182,30 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     package func isInterface(_ name: String, of path: NetworkPath) -> Bool {
         path.interface == name
             || self.store.read { $0.status.links.contains { $0.index == path.index && $0.isNamed(name) } }
+    }
+}
+
+/// The present path to a target, then every change of it; never ends by itself.
+///
+/// Of several changes that a consumer has not taken yet, only the newest is kept.
+public struct PathUpdates: AsyncSequence, Sendable {
+    let source: any PathSource
+    let target: Target
+
+    /// Starts a watch, which ends with the iterator or with its task.
+    public func makeAsyncIterator() -> Iterator {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: TargetVerdict.self, bufferingPolicy: .bufferingNewest(1))
+        let watch = self.source.watch(self.target) { continuation.yield($0) }
+        continuation.onTermination = { _ in watch.cancel() }
+        return Iterator(stream: stream.makeAsyncIterator())
+    }
+
+    /// Iterates over the path's changes.
+    public struct Iterator: AsyncIteratorProtocol {
+        var stream: AsyncStream<TargetVerdict>.Iterator
+
+        /// The present path at first, then the next change; nil once the task is cancelled.
+        public mutating func next() async -> TargetVerdict? { await self.stream.next() }
     }
 }

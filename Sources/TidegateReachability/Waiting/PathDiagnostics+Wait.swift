@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import TidegateCore
 
 extension PathDiagnostics {
@@ -131,4 +132,83 @@ extension PathDiagnostics {
                 return await group.reduce(into: []) { $0.append($1) }
             })
     }
+}
+
+/// Wakes a wait when the status may have changed: at every change of a link or path, and four times a second.
+///
+/// One wake may stand for several changes. The stream ends if the monitor is stopped.
+final class WakeSource: Sendable {
+    // Checks are due by their own intervals, and a stable time ends without an event.
+    private static let interval = Duration.milliseconds(250)
+
+    let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+    private let monitor: ReachabilityMonitor
+    private let watches: [PathWatch]
+    private let events: Task<Void, Never>
+    private let isStopped = Atomic<Bool>(false)
+
+    /// The watches keep verdicts on targets up to date that are not configured.
+    init(_ monitor: ReachabilityMonitor, targets: Set<Target>) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.stream = stream
+        self.continuation = continuation
+        self.monitor = monitor
+        self.watches = targets.map { monitor.watch($0) { _ in continuation.yield() } }
+        let changes = monitor.bus.subscribe(.library) { event in
+            switch event.payload {
+            case .path, .link: true
+            case .targetCheck, .netlink, .task, .session, .probe, .connection, .daemon: false
+            }
+        }
+        self.events = Task { for await _ in changes { continuation.yield() } }
+    }
+
+    /// Wakes now and then four times a second.
+    func tick() {
+        guard !self.isStopped.load(ordering: .acquiring) else { return }
+        self.continuation.yield()
+        guard !self.monitor.call(after: WakeSource.interval, { self.tick() }) else { return }
+        self.continuation.finish()
+    }
+
+    func wake() { self.continuation.yield() }
+
+    func stop() {
+        self.isStopped.store(true, ordering: .releasing)
+        self.events.cancel()
+        for watch in self.watches { watch.cancel() }
+    }
+}
+
+/// Decides when something has held long enough without a break.
+struct StableWait: Sendable {
+    /// The state after an observation.
+    enum State: Sendable, Hashable {
+        /// It has held for the required time.
+        case done
+        /// It holds; it must be observed again by then.
+        case holdingUntil(MonotonicTime)
+        /// It does not hold.
+        case unmet
+    }
+
+    private let required: Duration
+    private var since: MonotonicTime?
+
+    init(required: Duration) { self.required = required }
+
+    /// Records whether it holds at `now`.
+    mutating func observe(_ holds: Bool, at now: MonotonicTime) -> State {
+        guard holds else {
+            self.since = nil
+            return .unmet
+        }
+        let start = self.since ?? now
+        self.since = start
+        return now - start >= self.required ? .done : .holdingUntil(start + self.required)
+    }
+
+    /// How long it has held without a break; zero if it does not hold.
+    func held(at now: MonotonicTime) -> Duration { self.since.map { now - $0 } ?? .zero }
 }
