@@ -6,13 +6,11 @@ final class ReachabilityEngine: NetlinkDelegate {
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
     private let publisher: VerdictPublisher
-    private let families: FamilyEvaluator
     private let targets: TargetEvaluator
     private let internet: InternetCheck?
     private let reporter: RouteReporter
     private var throttle = EvaluationThrottle()
     private var timers: EngineTimers
-    private var calls: DelayedCalls
 
     init(kernel: NetlinkClient, _ dependencies: Dependencies, store: ReachabilityStore) {
         self.kernel = kernel
@@ -20,12 +18,9 @@ final class ReachabilityEngine: NetlinkDelegate {
             kernel, dependencies.configuration, systemResolvers: dependencies.systemResolvers)
         self.publisher = VerdictPublisher(bus: dependencies.bus, store: store, time: dependencies.time)
         self.internet = InternetCheck(dependencies)
-        self.families = FamilyEvaluator(
-            evaluator: self.evaluator, publisher: self.publisher, internet: self.internet)
         self.targets = TargetEvaluator(dependencies, evaluator: self.evaluator, publisher: self.publisher)
         self.reporter = RouteReporter(kernel: kernel, evaluator: self.evaluator)
         self.timers = EngineTimers(kernel)
-        self.calls = DelayedCalls(kernel)
     }
 
     func started(send: @escaping @Sendable (Command) -> Bool) {
@@ -35,7 +30,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.targets.checks?.completion = { _ = send(.targetChecked($0, round: $1, $2)) }
     }
 
-    func stopping() { self.calls.releaseAll() }
+    func stopping() { self.timers.releaseAll() }
 
     func kernelChanged(_ news: NetlinkChanges) {
         defer { self.armTimers() }
@@ -72,14 +67,14 @@ final class ReachabilityEngine: NetlinkDelegate {
             self.evaluate(receivedAt: nil)
             self.targets.resolveAgain()
         case .waitForStatus(let limit, let call):
-            if self.isComplete { call() } else { self.calls.add(after: limit, isWaiting: true, call) }
+            if self.isComplete { call() } else { self.timers.call(after: limit, isWaiting: true, call) }
         case .evaluate(let waiter):
             let start = self.kernel.moment
             self.evaluatePeriodically()
             waiter.resume(returning: self.kernel.moment - start)
         case .lookUp(let address, let waiter): waiter.resume(returning: self.route(to: address))
         case .report(let query, let waiter): waiter.resume(returning: self.report(query))
-        case .call(let delay, let call): self.calls.add(after: delay, isWaiting: false, call)
+        case .call(let delay, let call): self.timers.call(after: delay, isWaiting: false, call)
         case .internetCheckFinished(let family, let round, let found):
             let isChanged = self.internet?.didFinish(family, round: round, found, at: self.kernel.now) ?? false
             if isChanged { self.evaluate(receivedAt: nil) }
@@ -103,7 +98,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         case .hostnames: self.targets.refreshExpiredHostnames(at: self.kernel.now)
         case .internet: self.checkInternet()
         case .targets: self.targets.checks?.run(at: self.kernel.now)
-        case nil: self.calls.fired(token)
+        case nil: break
         }
     }
 
@@ -129,12 +124,25 @@ final class ReachabilityEngine: NetlinkDelegate {
         }
         guard let evaluation = self.evaluator.evaluateFamilies() else { return self.didLoseNetlink() }
         if self.targets.setResolverVerdict(evaluation.resolvers) { self.targets.resolve(.all) }
-        let result = self.families.update(evaluation.families, detection: detection(), at: now)
+        let result = self.update(evaluation.families, detection: detection(), at: now)
         // Close gates before publishing the change, so that no attempt starts on a dead path.
         let isAnswered = self.targets.evaluateAll(detection: detection, at: now)
         self.publish(result)
         guard isAnswered, self.kernel.isConnected else { return self.didLoseNetlink() }
         self.didEvaluate(lookups: evaluation.lookups + self.targets.table.questionCount)
+    }
+
+    private var links: [Link] { self.evaluator.reducer.snapshot.sortedLinks }
+
+    /// Records the families' verdicts, raised by what internet checks found.
+    private func update(
+        _ families: [ReachabilityStatus.Family], detection: Duration?, at now: MonotonicTime
+    ) -> VerdictPublisher.Update {
+        let families = self.internet?.applyInternetLevel(to: families, at: now) ?? families
+        return self.publisher.update(links: self.links) {
+            $0.update(
+                families, times: { self.evaluator.debounceTimes(for: $0, at: now) }, detection: detection, at: now)
+        }
     }
 
     private func didEvaluate(lookups: Int) {
@@ -164,8 +172,9 @@ final class ReachabilityEngine: NetlinkDelegate {
 
     /// Lets pending gains that are stable take effect.
     private func debounce() {
-        let result = self.families.tick(at: self.kernel.now)
-        self.targets.tick(at: self.kernel.now)
+        let now = self.kernel.now
+        let result = self.publisher.update(links: self.links) { $0.tick(at: now) }
+        self.targets.tick(at: now)
         self.publish(result)
     }
 
@@ -191,7 +200,8 @@ final class ReachabilityEngine: NetlinkDelegate {
     private func didDisconnect() {
         guard self.kernel.state != .starting else { return }
         self.updateHealth()
-        let result = self.families.open(at: self.kernel.now)
+        let families = AddressFamily.allCases.map { ReachabilityStatus.Family(family: $0, verdict: .unknown) }
+        let result = self.update(families, detection: nil, at: self.kernel.now)
         self.targets.openAll(at: self.kernel.now)
         self.publish(result)
         self.setReady()
@@ -220,7 +230,7 @@ final class ReachabilityEngine: NetlinkDelegate {
 
     private func setReady() {
         self.publisher.setReady()
-        if self.isComplete { self.calls.releaseWaiting() }
+        if self.isComplete { self.timers.releaseWaiting() }
         self.targets.resolve(.new)
     }
 
@@ -245,7 +255,7 @@ final class ReachabilityEngine: NetlinkDelegate {
             self.evaluateTarget(at: position)
         }
         self.targets.resolve(.new)
-        if self.isComplete { self.calls.releaseWaiting() }
+        if self.isComplete { self.timers.releaseWaiting() }
     }
 
     private func checkInternet() {
@@ -288,24 +298,14 @@ extension ReachabilityEngine {
         case resolved(String, Result<[IPAddress], ResolveFailure>)
         case timeToLive(String, Duration)
         case resolversChanged
-        case waitForStatus(within: Duration, DelayedCalls.Call)
+        case waitForStatus(within: Duration, EngineTimers.Call)
         case evaluate(CheckedContinuation<Duration, Never>)
         case lookUp(IPAddress, CheckedContinuation<AddressRoute, Never>)
         case report(RouteQuery, CheckedContinuation<RouteReport, Never>)
-        case call(after: Duration, DelayedCalls.Call)
+        case call(after: Duration, EngineTimers.Call)
         case internetCheckFinished(AddressFamily, round: Int, Connectivity)
         case targetChecked(Int, round: Int, TargetCheck.Outcome)
         case requestFailed
-    }
-}
-
-extension InternetCheck {
-    /// The checks that are made without a request for them; nil if there are none.
-    convenience init?(_ dependencies: ReachabilityEngine.Dependencies) {
-        guard dependencies.checksInternet, let web = dependencies.web else { return nil }
-        self.init(
-            dependencies.configuration.internetCheck, web: web, resolver: dependencies.resolver,
-            evidence: dependencies.evidence, time: dependencies.time)
     }
 }
 

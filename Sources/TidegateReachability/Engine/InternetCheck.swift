@@ -13,15 +13,15 @@ final class InternetCheck {
     /// Called after every round of checks.
     var completion: Completion = { _, _, _ in }
 
-    init(
-        _ policy: InternetCheckPolicy, web: any HTTPChecker, resolver: any NameResolver, evidence: PassiveEvidence,
-        time: any TimeSource
-    ) {
+    /// The checks that are made without a request for them; nil if there are none.
+    init?(_ dependencies: ReachabilityEngine.Dependencies) {
+        guard dependencies.checksInternet, let web = dependencies.web else { return nil }
+        let policy = dependencies.configuration.internetCheck
         self.machine = InternetMachine(interval: policy.interval)
         self.checker = ConnectivityChecker(urls: policy.urls, web: web, limit: .seconds(10))
-        self.resolver = resolver
-        self.evidence = evidence
-        self.time = time
+        self.resolver = dependencies.resolver
+        self.evidence = dependencies.evidence
+        self.time = dependencies.time
     }
 
     /// When the next check is due; nil while none is.
