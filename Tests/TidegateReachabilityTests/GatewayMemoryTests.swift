@@ -11,8 +11,8 @@ import TidegateCore
     private static let silence = [Witness(.hopWalk, .nothing)]
     private static let answering = GatewayFindings(firstHop: .milliseconds(1))
 
-    private static func at(_ link: String, _ index: UInt32) -> GatewayMemory.Place? {
-        GatewayMemory.Place(NetworkPath(interface: link, index: index, gateway: self.gateway, source: nil))
+    private static func at(_ link: String, _ index: UInt32) -> NeighbourKey? {
+        NetworkPath(interface: link, index: index, gateway: self.gateway, source: nil).gatewayKey
     }
 
     private func at(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: (100 + seconds) * 1_000_000_000) }

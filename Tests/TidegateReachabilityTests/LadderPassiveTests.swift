@@ -35,7 +35,7 @@ struct LadderPassiveTests {
         try self.succeeded("10.0.0.2", "198.51.100.2")
         self.time.advance(by: .seconds(4))
         let trace = self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic())
-        #expect(trace.map { PassiveFindings($0, at: self.time.monotonic()).answered } == .seconds(4))
+        #expect(trace?.answered == .seconds(4))
         #expect(self.evidence.fresh(from: try address("10.0.0.3"), at: self.time.monotonic()) == nil)
         #expect(self.evidence.fresh(from: nil, at: self.time.monotonic()) == nil)
         self.time.advance(by: .seconds(27))
@@ -47,15 +47,15 @@ struct LadderPassiveTests {
         let own = try address("10.0.0.2")
         try self.succeeded("10.0.0.2", "192.168.1.1", tls: true)
         try self.succeeded("10.0.0.2", "8.8.8.8")
-        #expect(self.evidence.fresh(from: own, at: self.time.monotonic())?.internetAt == nil)
+        #expect(self.evidence.fresh(from: own, at: self.time.monotonic())?.internet == nil)
         try self.succeeded("10.0.0.2", "8.8.8.8", tls: true, resolved: true)
         let trace = self.evidence.fresh(from: own, at: self.time.monotonic())
-        #expect(trace?.internetAt != nil)
+        #expect(trace?.internet != nil)
         self.time.advance(by: .seconds(20))
         try self.succeeded("10.0.0.2", "8.8.8.8")
         self.time.advance(by: .seconds(20))
         let later = self.evidence.fresh(from: own, at: self.time.monotonic())
-        #expect(later != nil && later?.internetAt == nil, "the answer is fresh, the handshake is not")
+        #expect(later != nil && later?.internet == nil, "the answer is fresh, the handshake is not")
     }
 
     @Test("A silent failure ends what was known of its version of IP; an answer does not")
@@ -136,7 +136,7 @@ struct LadderPassiveTests {
                 sequence: 1, time: self.time.wall(), moment: self.time.monotonic(),
                 payload: .probe(ProbeEvent(probe: "api", .finished(outcome)))))
         let record = try #require(self.evidence.fresh(from: own, at: self.time.monotonic()))
-        #expect(record.remote == connection.remote && record.internetAt != nil)
+        #expect(record.remote == connection.remote && record.internet != nil)
     }
 
     private final class Counter: Sendable {

@@ -105,8 +105,7 @@ struct LinkEvaluatorTests {
     ) throws -> Metered {
         let addresses = others.map { KernelAddress.make("10.0.\($0.index).2/24", on: $0.index) }
         let snapshot = NetworkSnapshot.of([link] + others, addresses)
-        return MeteredEvaluator(snapshot, configured: configured).metered(
-            try #require(snapshot.links[link.index]))
+        return snapshot.metered(try #require(snapshot.links[link.index]), configured: configured)
     }
 
     private func link(

@@ -29,7 +29,7 @@ struct TargetTableTests {
             _ = table.watch(target, id: UInt64(number), known: nil) { _ in }
         }
         #expect(table.entries.count == 10_001)
-        #expect(table.takeNames(.new).count == 5001)
+        #expect(table.hostnames.take(.new).count == 5001)
         for number in stride(from: 0, to: 10_000, by: 2) { #expect(table.unwatch(UInt64(number)) != nil) }
         for number in stride(from: 9_999, to: 0, by: -2) { #expect(table.unwatch(UInt64(number)) != nil) }
         #expect(table.unwatch(0) == nil)
@@ -46,7 +46,7 @@ struct TargetTableTests {
         _ = table.unwatch(0)
         let positions = table.positions(of: "a.test")
         #expect(positions.map { table.entries[$0].target.port }.sorted { $0 ?? 0 < $1 ?? 0 } == [80, 443])
-        _ = table.takeNames(.new)
+        _ = table.hostnames.take(.new)
         let changed = table.record(.success([IPAddress(ipv4: 7), IPAddress(ipv4: 8)]), for: "a.test", at: self.at(0))
         #expect(changed.sorted() == positions.sorted())
         #expect(table.questions().map(\.port).filter { $0 != nil }.count == 4)

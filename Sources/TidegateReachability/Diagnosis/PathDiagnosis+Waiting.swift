@@ -155,7 +155,9 @@ extension PathDiagnosis {
         var later = report.unavailableReason == nil ? report.gateway(address) : path.gateway
         later.udpProbe = probe
         later.probedAgo = self.now - start
-        later.answeredAgo = self.diagnostics.answeredAgo(path)
+        later.answeredAgo = path.verdict.path?.gatewayKey.flatMap {
+            self.diagnostics.gateways.answeredAgo($0, at: self.now)
+        }
         return later
     }
 }

@@ -161,7 +161,7 @@ struct PathDiagnosis: Sendable {
             if findings.leadsToGateway || gateway == path.verdict.path?.gateway { findings.sentinel = sentinel }
         }
         findings.gateway = report.gateway(subject.address)
-        findings.passive = self.diagnostics.monitor.passive(from: path.verdict.path?.source, at: self.now)
+        findings.passive = self.diagnostics.monitor.evidence.fresh(from: path.verdict.path?.source, at: self.now)
         return findings
     }
 

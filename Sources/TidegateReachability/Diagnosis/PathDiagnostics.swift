@@ -60,17 +60,12 @@ package final class PathDiagnostics: Sendable {
         return found.findings
     }
 
-    /// How long ago the gateway of a path answered in the outage that lasts; nil if it did not.
-    func answeredAgo(_ path: PathFindings) -> Duration? {
-        GatewayMemory.Place(path.verdict.path).flatMap { self.gateways.answeredAgo($0, at: self.time.monotonic()) }
-    }
-
     /// What other traffic shows.
     var traffic: TrafficEvidence { TrafficEvidence(diagnostics: self) }
 
     private func remember(_ findings: LadderFindings) {
         for path in findings.paths.values {
-            guard let gateway = GatewayMemory.Place(path.verdict.path) else { continue }
+            guard let gateway = path.verdict.path?.gatewayKey else { continue }
             let witnesses = CauseFinder(findings: findings, path: path).witnesses
             self.gateways.record(gateway, path.gateway, witnesses, at: self.time.monotonic())
         }

@@ -78,10 +78,9 @@ final class InternetCheck {
 
     // When a request over the family's path last showed that the internet is there.
     private func lastSuccess(_ family: AddressFamily, at now: MonotonicTime) -> MonotonicTime? {
-        let busNow = self.time.monotonic()
-        let record = self.evidence.fresh(from: self.machine.path(family)?.source, at: busNow)
         // Events are stamped by the bus's clock, which may not be the netlink thread's.
-        return record?.internetAt.map { now + ($0 - busNow) }
+        let found = self.evidence.fresh(from: self.machine.path(family)?.source, at: self.time.monotonic())
+        return found?.internet.map { now + (.zero - $0) }
     }
 
     private func perform(_ effects: [InternetMachine.Effect]) -> Bool {

@@ -61,7 +61,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         case .unwatch(let id): self.targets.unwatch(id)
         case .resolved(let name, let result): self.didResolve(name, result)
         case .timeToLive(let name, let timeToLive):
-            self.targets.recordTTL(timeToLive, of: name, at: self.kernel.now)
+            self.targets.table.hostnames.recordTTL(timeToLive, of: name, at: self.kernel.now)
         case .resolversChanged:
             self.evaluator.readResolvers()
             self.evaluate(receivedAt: nil)
@@ -95,7 +95,7 @@ final class ReachabilityEngine: NetlinkDelegate {
             if let moment = self.evaluator.expiry.confirmation(from: self.kernel.moment) {
                 self.timers.arm(.expiry, at: moment)
             }
-        case .hostnames: self.targets.refreshExpiredHostnames(at: self.kernel.now)
+        case .hostnames: self.targets.resolve(.due(self.kernel.now))
         case .internet: self.checkInternet()
         case .targets: self.targets.checks?.run(at: self.kernel.now)
         case nil: break
@@ -179,7 +179,7 @@ final class ReachabilityEngine: NetlinkDelegate {
     }
 
     private func publish(_ result: VerdictPublisher.Update) {
-        if result.hasNewLevel { self.targets.publishInternetLevels() }
+        if result.hasNewLevel { self.publisher.publishInternetLevels(in: &self.targets.table) }
         guard self.publisher.publish(result.changes) else { return }
         // On another network names may have other addresses.
         self.evaluator.readResolvers()

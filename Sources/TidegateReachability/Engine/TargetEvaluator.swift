@@ -15,7 +15,7 @@ final class TargetEvaluator {
     var didResolve: @Sendable (String, Result<[IPAddress], ResolveFailure>) -> Void = { _, _ in }
     /// Receives how long the last answer about a name is valid; on any thread.
     var didFindTTL: @Sendable (String, Duration) -> Void = { _, _ in }
-    private(set) var table: TargetTable
+    var table: TargetTable
 
     init(_ dependencies: ReachabilityEngine.Dependencies, evaluator: RouteEvaluator, publisher: VerdictPublisher) {
         let configuration = dependencies.configuration
@@ -109,9 +109,6 @@ final class TargetEvaluator {
     /// Lets pending gains that are stable take effect.
     func tick(at now: MonotonicTime) { self.publish(self.table.tick(at: now)) }
 
-    /// Calls the watches of the targets whose family has another level now.
-    func publishInternetLevels() { self.publisher.publishInternetLevels(in: &self.table) }
-
     private func update(
         _ position: Int, _ addresses: [AddressVerdict], detection: Detection, at now: MonotonicTime
     ) {
@@ -151,7 +148,7 @@ final class TargetEvaluator {
     /// Even if no resolver has a route: /etc/hosts needs none, and a failure comes at once.
     func resolve(_ choice: HostnameTable.Choice) {
         guard self.publisher.isReady else { return }
-        for name in self.table.takeNames(choice) {
+        for name in self.table.hostnames.take(choice) {
             self.resolver.resolve(name) { [didResolve] in didResolve(name, $0) }
         }
     }
@@ -160,14 +157,6 @@ final class TargetEvaluator {
     func resolveAgain() {
         self.resolver.invalidate()
         self.resolve(.all)
-    }
-
-    /// Resolves the names whose answers have expired.
-    func refreshExpiredHostnames(at now: MonotonicTime) { self.resolve(.due(now)) }
-
-    /// Records how long the last answer about a name is valid.
-    func recordTTL(_ timeToLive: Duration, of name: String, at now: MonotonicTime) {
-        self.table.recordTTL(timeToLive, of: name, at: now)
     }
 
     /// Records an answer; returns the targets to evaluate because of it.

@@ -144,18 +144,8 @@ enum LinkEvaluator {
 
     /// How close a failing link is to carrying traffic: the higher, the closer.
     static func rung(of reason: UnreachableReason) -> Int {
-        switch reason {
-        case .noInterface: 0
-        case .adminDown: 1
-        case .noCarrier: 2
-        case .lowerLayerDown: 3
-        case .dormant, .flapping: 4
-        case .noAddress, .linkLocalOnly, .tentative, .dadFailed, .noRoute, .routeUnreachable, .prohibited, .blackholed,
-            .noSourceAddress, .noSuchInterface, .notAHost, .gatewayUnresolved, .gatewaySilent, .resolverNoRoute,
-            .resolverTimeout, .resolverFailed, .nameNotFound, .portal, .limited, .refused, .hostUnreachable, .timeout,
-            .tlsFailed, .httpError, .monitorDown:
-            5
-        }
+        let order: [UnreachableReason] = [.noInterface, .adminDown, .noCarrier, .lowerLayerDown, .dormant]
+        return order.firstIndex(of: reason == .flapping ? .dormant : reason) ?? order.count
     }
 }
 
@@ -181,51 +171,30 @@ enum AddressEvaluator {
     }
 }
 
-/// Guesses whether traffic over links costs money.
-struct MeteredEvaluator {
+// Guesses whether traffic over links costs money.
+extension NetworkSnapshot {
     // Bounds cycles: links are not stacked higher on purpose.
     private static let depthLimit = 8
 
-    private let snapshot: NetworkSnapshot
-    private let configured: Set<UInt32>
-
-    /// An evaluator by this snapshot; `configured` are the links that the configuration says cost money.
-    init(_ snapshot: NetworkSnapshot, configured: Set<UInt32>) {
-        self.snapshot = snapshot
-        self.configured = configured
-    }
-
-    /// Whether traffic over a link costs money.
-    func metered(_ link: Link) -> Metered { self.metered(link, depth: 0) }
-
-    private func metered(_ link: Link, depth: Int) -> Metered {
-        if self.configured.contains(link.index) { return .yes }
+    /// Whether traffic over a link costs money; `configured` are the links of which the configuration says so.
+    func metered(_ link: Link, configured: Set<UInt32>, depth: Int = 0) -> Metered {
+        if configured.contains(link.index) { return .yes }
         if self.costs(link) { return .guessYes }
-        switch link.kind {
-        case .tunnel:
-            // A tunnel costs what it runs over; if that is not known, the worst that it can run over.
-            let isCostly = self.below(link, depth)?.isCostly ?? self.isAnyUplinkCostly
-            return isCostly ? .guessYes : .guessNo
-        case .virtual: return self.below(link, depth)?.isCostly ?? false ? .guessYes : .guessNo
-        case .cellular, .ethernet, .wifi, .bridge, .bond, .loopback, .other: return .guessNo
-        }
+        guard link.kind == .tunnel || link.kind == .virtual else { return .guessNo }
+        let underlay = depth < Self.depthLimit ? self.underlays[link.index].flatMap { self.links[$0] } : nil
+        // A tunnel costs what it runs over; if that is not known, the worst that it can run over.
+        let isCostly =
+            underlay.map { self.metered($0, configured: configured, depth: depth + 1).isCostly }
+            ?? (link.kind == .tunnel && self.isAnyUplinkCostly(configured))
+        return isCostly ? .guessYes : .guessNo
     }
 
-    private func costs(_ link: Link) -> Bool {
-        link.kind == .cellular || self.snapshot.tethers.contains(link.index)
-    }
+    private func costs(_ link: Link) -> Bool { link.kind == .cellular || self.tethers.contains(link.index) }
 
-    private func below(_ link: Link, _ depth: Int) -> Metered? {
-        guard depth < MeteredEvaluator.depthLimit, let index = self.snapshot.underlays[link.index] else {
-            return nil
-        }
-        return self.snapshot.links[index].map { self.metered($0, depth: depth + 1) }
-    }
-
-    private var isAnyUplinkCostly: Bool {
-        self.snapshot.links.values.contains { link in
+    private func isAnyUplinkCostly(_ configured: Set<UInt32>) -> Bool {
+        self.links.values.contains { link in
             link.isUsable && link.kind != .tunnel && !link.usableFamilies.isEmpty
-                && (self.configured.contains(link.index) || self.costs(link))
+                && (configured.contains(link.index) || self.costs(link))
         }
     }
 }

@@ -67,8 +67,9 @@ final class RouteEvaluator {
 
     // MARK: Families and resolvers
 
-    /// Evaluates families and resolvers; nil if the kernel cannot be queried.
-    func evaluateFamilies() -> FamilyEvaluation? {
+    /// Evaluates families, IPv4 first, by routes alone; also gives the best verdict over the resolvers and how many routes
+    /// were looked up. Nil if the kernel cannot be queried.
+    func evaluateFamilies() -> (families: [ReachabilityStatus.Family], resolvers: Verdict, lookups: Int)? {
         if self.resolvers.isEmpty { self.readResolvers() }
         // The resolvers' routes decide about targets whose name has no address yet. Names are resolved by this
         // process, whichever user or mark the sockets of tasks have.
@@ -84,9 +85,7 @@ final class RouteEvaluator {
         let verdicts = zip(self.resolvers, results.suffix(self.resolvers.count)).map {
             AddressVerdict(address: $0, verdict: self.reducer.address($0, $1))
         }
-        return FamilyEvaluation(
-            families: self.families(results), resolvers: VerdictReducer.best(verdicts) ?? .unknown,
-            lookups: questions.count)
+        return (self.families(results), VerdictReducer.best(verdicts) ?? .unknown, questions.count)
     }
 
     private func families(_ results: [LookupResult]) -> [ReachabilityStatus.Family] {
@@ -172,16 +171,6 @@ protocol RouteSource: AnyObject {
 }
 
 extension NetlinkClient: RouteSource {}
-
-/// What one evaluation found out apart from targets.
-struct FamilyEvaluation {
-    /// IPv4, then IPv6; from routes alone, without internet checks.
-    var families: [ReachabilityStatus.Family]
-    /// The best verdict over the configured resolvers.
-    var resolvers: Verdict
-    /// How many routes were looked up.
-    var lookups: Int
-}
 
 /// Decides when to evaluate because a route expires, which the kernel may not report.
 struct RouteExpiry {

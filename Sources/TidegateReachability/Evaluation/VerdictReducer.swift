@@ -26,12 +26,11 @@ struct VerdictReducer {
     init(_ snapshot: NetworkSnapshot, meteredLinks: Set<UInt32> = []) {
         self.snapshot = snapshot
         self.loopback = snapshot.links.values.first { $0.kind == .loopback }
-        let evaluator = MeteredEvaluator(snapshot, configured: meteredLinks)
         self.paths = snapshot.links.mapValues { link in
             LinkPath(
                 path: NetworkPath(
                     interface: link.name, index: link.index, generation: link.generation,
-                    metered: evaluator.metered(link)),
+                    metered: snapshot.metered(link, configured: meteredLinks)),
                 isUsable: snapshot.isUsable(link.index), isTunnel: link.kind == .tunnel)
         }
     }

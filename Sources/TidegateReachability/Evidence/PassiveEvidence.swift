@@ -7,7 +7,7 @@ internal import TidegateCore
 /// It receives every event of a busy bus, so it only updates a record in place under a short lock.
 final class PassiveEvidence: EventSink {
     /// What succeeded from one source address, and when it last did.
-    struct SuccessRecord: Sendable, Hashable {
+    private struct SuccessRecord {
         /// The source address of the requests, which identifies the path.
         var source: IPAddress
         /// A response came, which proves the gateway.
@@ -47,7 +47,15 @@ final class PassiveEvidence: EventSink {
     private func record(_ source: IPAddress, _ remote: IPAddress, isEncrypted: Bool, at now: MonotonicTime) {
         let isInternet = isEncrypted && remote.isGlobal
         self.records.withLock { records in
-            let position = PassiveEvidence.position(of: source, in: &records, remote, now)
+            guard let position = records.firstIndex(where: { $0.source == source }) else {
+                // A new address replaces the one whose last success is oldest.
+                let isFull = records.count == PassiveEvidence.capacity
+                let oldest = isFull ? records.indices.min { records[$0].answeredAt < records[$1].answeredAt } : nil
+                if let oldest { records.remove(at: oldest) }
+                let internetAt = isInternet ? now : nil
+                return records.append(
+                    SuccessRecord(source: source, answeredAt: now, remote: remote, internetAt: internetAt))
+            }
             records[position].answeredAt = now
             records[position].remote = remote
             if isInternet { records[position].internetAt = now }
@@ -59,39 +67,16 @@ final class PassiveEvidence: EventSink {
         self.records.withLock { $0.removeAll { family == nil || $0.source.family == family } }
     }
 
-    // A new address replaces the one whose last success is oldest.
-    private static func position(
-        of source: IPAddress, in records: inout [SuccessRecord], _ remote: IPAddress, _ now: MonotonicTime
-    ) -> Int {
-        var oldest = 0
-        for position in records.indices {
-            if records[position].source == source { return position }
-            if records[position].answeredAt < records[oldest].answeredAt { oldest = position }
-        }
-        let fresh = SuccessRecord(source: source, answeredAt: now, remote: remote)
-        guard records.count == self.capacity else {
-            records.append(fresh)
-            return records.count - 1
-        }
-        records[oldest] = fresh
-        return oldest
-    }
-
     /// What succeeded from `source` within the last 30 seconds; nil if nothing did.
-    func fresh(from source: IPAddress?, at now: MonotonicTime) -> SuccessRecord? {
-        guard let source = source?.withoutZone else { return nil }
-        let found = self.records.withLock { records in records.first { $0.source == source } }
-        guard var record = found, now - record.answeredAt <= Thresholds.evidenceAge else { return nil }
-        if let moment = record.internetAt, now - moment > Thresholds.evidenceAge { record.internetAt = nil }
-        return record
-    }
-}
-
-extension PassiveFindings {
-    /// A record, by how long ago things happened.
-    init(_ record: PassiveEvidence.SuccessRecord, at now: MonotonicTime) {
-        self.init(
-            answered: now - record.answeredAt, remote: record.remote, internet: record.internetAt.map { now - $0 })
+    func fresh(from source: IPAddress?, at now: MonotonicTime) -> PassiveFindings? {
+        guard let source = source?.withoutZone,
+            let record = self.records.withLock({ records in records.first { $0.source == source } }),
+            now - record.answeredAt <= Thresholds.evidenceAge
+        else { return nil }
+        let internet = record.internetAt.map { now - $0 }
+        return PassiveFindings(
+            answered: now - record.answeredAt, remote: record.remote,
+            internet: internet.flatMap { $0 <= Thresholds.evidenceAge ? $0 : nil })
     }
 }
 

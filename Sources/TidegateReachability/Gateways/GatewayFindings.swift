@@ -94,29 +94,17 @@ struct GatewayFindings: Sendable {
 /// Routers limit how often they answer for themselves (RFC 1812, 4.3.2.8; `icmp_ratelimit` of ip-sysctl): one that
 /// answered a diagnosis and is silent to the next one has not died in between, as long as it is found on its link.
 final class GatewayMemory: Sendable {
-    /// A gateway, and the link that it is on: many links have one of the same address.
-    struct Place: Hashable, Sendable {
-        var address: IPAddress
-        var link: UInt32
-
-        /// The gateway of a path; nil if it has none.
-        init?(_ path: NetworkPath?) {
-            guard let path, let gateway = path.gateway else { return nil }
-            (self.address, self.link) = (gateway, path.index)
-        }
-    }
-
-    private let answers = Mutex<[Place: MonotonicTime]>([:])
+    private let answers = Mutex<[NeighbourKey: MonotonicTime]>([:])
 
     /// How long ago a gateway answered in the outage that lasts; nil if it did not.
-    func answeredAgo(_ gateway: Place, at now: MonotonicTime) -> Duration? {
+    func answeredAgo(_ gateway: NeighbourKey, at now: MonotonicTime) -> Duration? {
         self.answers.withLock { $0[gateway] }.map { now - $0 }.flatMap { $0 <= Thresholds.evidenceAge ? $0 : nil }
     }
 
     /// Records what a diagnosis that ends now found about a gateway and about what lies beyond it.
     ///
     /// One that asked nobody beyond it changes nothing.
-    func record(_ gateway: Place, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
+    func record(_ gateway: NeighbourKey, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
         let hasAnswered = findings.hasAnswered || witnesses.contains { $0.reach == .gateway }
         self.answers.withLock { answers in
             answers = answers.filter { now - $0.value <= Thresholds.evidenceAge }
@@ -127,4 +115,9 @@ final class GatewayMemory: Sendable {
             }
         }
     }
+}
+
+extension NetworkPath {
+    /// The gateway and the link that it is on, because many links have one of the same address; nil without a gateway.
+    var gatewayKey: NeighbourKey? { self.gateway.map { NeighbourKey($0, on: self.index) } }
 }

@@ -12,7 +12,8 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     private let store: ReachabilityStore
     private let thread: NetlinkThread<ReachabilityEngine>?
     private let lastWatch = Atomic<UInt64>(0)
-    private let evidence = PassiveEvidence()
+    /// What requests that succeeded lately showed.
+    let evidence = PassiveEvidence()
     private let resolverWatch: ResolverWatch?
     /// What lookups for sentinels and targets are made for.
     let lookupContext: LookupContext
@@ -129,11 +130,6 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         await withCheckedContinuation { waiter in
             if !(self.thread?.send(command(waiter)) ?? false) { waiter.resume(returning: fallback) }
         }
-    }
-
-    /// What requests from `source` showed within the last 30 seconds; nil if none succeeded.
-    func passive(from source: IPAddress?, at now: MonotonicTime) -> PassiveFindings? {
-        self.evidence.fresh(from: source, at: now).map { PassiveFindings($0, at: now) }
     }
 
     /// Calls `body` once, after `delay` or when the monitor stops; false if there is no thread to do it.

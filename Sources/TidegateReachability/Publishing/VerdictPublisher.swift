@@ -4,13 +4,9 @@ internal import TidegateNetwork
 
 /// Writes the state that other threads read, publishes events, and calls the watches of targets.
 final class VerdictPublisher {
-    /// What followed from new verdicts of the families.
-    struct Update {
-        /// To be published once gates are closed.
-        let changes: [PathEvent]
-        /// True if a level has changed that gates go by.
-        let hasNewLevel: Bool
-    }
+    /// What followed from new verdicts of the families: the changes to publish once gates are closed, and whether a
+    /// level has changed that gates go by.
+    typealias Update = (changes: [PathEvent], hasNewLevel: Bool)
 
     private let bus: EventBus
     private let store: ReachabilityStore
@@ -73,7 +69,7 @@ final class VerdictPublisher {
             content.status.families = families
             content.gatingFamilies = gating
         }
-        return Update(changes: changes, hasNewLevel: levels != self.scopes.gatingLevels)
+        return (changes, levels != self.scopes.gatingLevels)
     }
 
     /// Publishes changes; true if they mean that the host is on another network now.

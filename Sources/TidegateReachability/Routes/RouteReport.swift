@@ -38,18 +38,8 @@ struct RouteReport: Sendable {
         guard let route = self.routes[address] else { return findings }
         findings.neighbour = route.explanation?.neighbour
         findings.resolvesNeighbours = route.resolvesNeighbours
-        if let key = route.gatewayKey { self.neighbours.recall(key, into: &findings) }
+        if let key = route.verdict.path?.gatewayKey { self.neighbours.recall(key, into: &findings) }
         return findings
-    }
-
-    /// The gateways of all routes.
-    var gatewayKeys: [NeighbourKey] { self.routes.values.compactMap(\.gatewayKey) }
-}
-
-extension RouteReport.Route {
-    fileprivate var gatewayKey: NeighbourKey? {
-        guard let path = self.verdict.path, let gateway = path.gateway else { return nil }
-        return NeighbourKey(gateway, on: path.index)
     }
 }
 
@@ -71,8 +61,6 @@ struct NeighbourHistory: Sendable {
     }
 
     private var records: [NeighbourKey: Record] = [:]
-
-    init() {}
 
     /// Records a neighbour's state: FAILED counts until it is REACHABLE.
     mutating func record(_ neighbour: KernelNeighbour) {

@@ -5,7 +5,13 @@ internal import TidegateNetwork
 final class RouteReporter {
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
-    private var gateways = GatewayWatch()
+    // The gateways that are watched in the neighbour table, until when, and what was seen of them.
+    private var watched: Set<NeighbourKey> = []
+    private var watchEnd: MonotonicTime?
+    private var neighbours = NeighbourHistory()
+
+    // Long enough for the checks of one explanation or one wait.
+    private static let watchDuration = Duration.seconds(60)
 
     init(kernel: NetlinkClient, evaluator: RouteEvaluator) {
         self.kernel = kernel
@@ -13,10 +19,14 @@ final class RouteReporter {
     }
 
     /// Records neighbours whose entries have changed.
-    func record(_ neighbours: [KernelNeighbour]) { neighbours.forEach { self.gateways.record($0) } }
+    func record(_ neighbours: [KernelNeighbour]) { neighbours.forEach { self.neighbours.record($0) } }
 
     /// Ends the watch on gateways that no query has covered for a while.
-    func expireWatch() { if self.gateways.expire(at: self.kernel.now) { self.kernel.watchNeighbours([]) } }
+    func expireWatch() {
+        guard let end = self.watchEnd, end <= self.kernel.now else { return }
+        (self.watched, self.watchEnd, self.neighbours) = ([], nil, NeighbourHistory())
+        self.kernel.watchNeighbours([])
+    }
 
     /// A report by the evaluator's present snapshot; nil if the kernel cannot be queried.
     func report(_ query: RouteQuery) -> RouteReport? {
@@ -32,13 +42,14 @@ final class RouteReporter {
         for question in questions {
             guard let route = self.route(question) else { return nil }
             report.routes[question.destination] = route
-            route.explanation?.neighbour.map { self.gateways.record($0) }
+            route.explanation?.neighbour.map { self.neighbours.record($0) }
         }
         if query.watchesGateways {
-            self.gateways.add(report.gatewayKeys, at: self.kernel.now)
-            self.kernel.watchNeighbours(self.gateways.keys)
+            self.watchEnd = self.kernel.now + RouteReporter.watchDuration
+            self.watched.formUnion(report.routes.values.compactMap(\.verdict.path?.gatewayKey))
+            self.kernel.watchNeighbours(self.watched)
         }
-        report.neighbours = self.gateways.history
+        report.neighbours = self.neighbours
         // An explanation may be complete although the socket died with its last part.
         return self.kernel.isConnected ? report : nil
     }
@@ -54,31 +65,5 @@ final class RouteReporter {
             route.resolvesNeighbours = link.hasNeighbours
         }
         return route
-    }
-}
-
-/// Which gateways are watched in the neighbour table, until when, and what was seen of them.
-struct GatewayWatch {
-    // Long enough for the checks of one explanation or one wait.
-    private static let duration = Duration.seconds(60)
-
-    private(set) var keys: Set<NeighbourKey> = []
-    private(set) var history = NeighbourHistory()
-    private var deadline: MonotonicTime?
-
-    /// Records a neighbour's state.
-    mutating func record(_ neighbour: KernelNeighbour) { self.history.record(neighbour) }
-
-    /// Watches these gateways, too, for a while from now.
-    mutating func add(_ keys: [NeighbourKey], at now: MonotonicTime) {
-        self.deadline = now + GatewayWatch.duration
-        self.keys.formUnion(keys)
-    }
-
-    /// Ends the watch if it is over; true if that changed something.
-    mutating func expire(at now: MonotonicTime) -> Bool {
-        guard let deadline = self.deadline, deadline <= now else { return false }
-        self = GatewayWatch()
-        return true
     }
 }

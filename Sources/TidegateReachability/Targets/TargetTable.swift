@@ -9,7 +9,7 @@ struct TargetTable {
     private let context: LookupContext
     private(set) var entries: [TargetEntry] = []
     /// The targets' names.
-    private(set) var hostnames = HostnameTable()
+    var hostnames = HostnameTable()
     /// The best verdict over the resolvers, which stands for targets whose name has no address.
     var resolverVerdict = Verdict.unknown
     private var positions: [Target: Int] = [:]
@@ -148,9 +148,6 @@ struct TargetTable {
 
     // MARK: Names
 
-    /// The names to resolve now.
-    mutating func takeNames(_ choice: HostnameTable.Choice) -> [String] { self.hostnames.take(choice) }
-
     /// Records an answer; returns the targets to evaluate because of it.
     mutating func record(
         _ result: Result<[IPAddress], ResolveFailure>, for name: String, at now: MonotonicTime
@@ -165,11 +162,6 @@ struct TargetTable {
         // Until now the verdict was about the resolvers.
         if isFirst { for position in positions { self.entries[position].debouncer.reset() } }
         return positions
-    }
-
-    /// Records how long the last answer about a name is valid.
-    mutating func recordTTL(_ timeToLive: Duration, of name: String, at now: MonotonicTime) {
-        self.hostnames.recordTTL(timeToLive, of: name, at: now)
     }
 
     /// The position of a configured target.
