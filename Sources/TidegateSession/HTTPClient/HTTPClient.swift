@@ -1,6 +1,7 @@
+public import FoundationEssentials
 public import HTTPTypes
 public import TidegateCore
-internal import TidegateSerialization
+public import TidegateSerialization
 
 /// Makes requests to one server over a session: parameters in, values out.
 ///
@@ -103,11 +104,7 @@ public final class HTTPClient: Sendable {
         let task = self.session.makeTask(
             request, options: options,
             completion: .on { task, result in
-                do throws(HTTPClientError) {
-                    completion(.success(try self.result(of: task, result)))
-                } catch {
-                    completion(.failure(error))
-                }
+                completion(Result { () throws(HTTPClientError) in try self.result(of: task, result) })
             })
         task.resume()
         return task
@@ -118,12 +115,10 @@ public final class HTTPClient: Sendable {
             throw .task(
                 result.error ?? TaskError(reason: .internal, underlying: "the task succeeded without a response"))
         }
-        let answer = HTTPResult(task, response, self.configuration)
-        do throws(ResponseSerializationError) {
-            try answer.received.validate(self.configuration.rules)
-        } catch {
-            throw .response(error)
-        }
+        let answer = HTTPResult(
+            task: task, response: response, body: task.body(), configuration: self.configuration)
+        try Result { () throws(ResponseSerializationError) in try answer.received.validate(self.configuration.rules) }
+            .mapError(HTTPClientError.response).get()
         return answer
     }
 
@@ -193,6 +188,100 @@ public final class HTTPClient: Sendable {
             guard !url.path.hasSuffix("/") else { return url }
             let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
             return try HTTPURL("\(text[..<end])/\(text[end...])")
+        }
+    }
+}
+
+/// How a client writes requests and reads responses.
+public struct HTTPClientConfiguration: Sendable {
+    /// Writes what is given as `parameters`: by default into the query of GET, HEAD and DELETE, into a form for all
+    /// others.
+    public var requestSerializer: any RequestSerializer = FormRequestSerializer()
+    /// Writes what is given as `json`.
+    public var jsonSerializer = JSONRequestSerializer()
+    /// What a response has to fulfil, by default a status from 200 to 299.
+    ///
+    /// Of a response with another status that is accepted here, the first 64 KiB of the body are kept.
+    public var rules = [ResponseRule.success]
+    /// Reads the values of typed calls.
+    public var decoder = JSONDecoder()
+    /// True leaves out members and elements of JSON that are `null` before a value is read.
+    public var removesNulls = false
+    /// True compresses bodies with gzip, which not every server takes (RFC 7694).
+    public var compressesBodies = false
+    /// How many bytes a response may have; a longer one fails as `tooLarge`.
+    public var bodyLimit = 16 << 20
+    /// Changes every request before its task is made: its timeouts, its gate, how it is retried.
+    public var prepare: (@Sendable (inout TaskRequest) -> Void)?
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What a request carries.
+public enum HTTPContent: Sendable {
+    /// Nothing, not even an empty form.
+    case none
+    /// Parameters, written by the client's request serializer; nil is what that makes of none.
+    case parameters((any Encodable & Sendable)?)
+    /// A value as JSON.
+    case json(any Encodable & Sendable)
+    /// A multipart form, read while it is sent.
+    case multipart(MultipartForm)
+}
+
+/// A response that fulfils its client's rules, with its body and its task.
+public struct HTTPResult: Sendable {
+    /// The task, which is over.
+    public let task: TransferTask
+    /// The head of the response.
+    public let response: TaskResponse
+    /// The body.
+    public let body: [UInt8]
+
+    fileprivate let configuration: HTTPClientConfiguration
+
+    /// The response as serializers and rules see it.
+    public var received: ReceivedResponse {
+        ReceivedResponse(
+            method: self.task.request.method, status: self.response.status, fields: self.response.fields,
+            body: self.body)
+    }
+
+    /// What a serializer makes of the response; any number of them may be asked.
+    public func value<Value>(
+        from serializer: some ResponseSerializer<Value>
+    ) throws(ResponseSerializationError) -> Value { try serializer.value(of: self.received) }
+
+    /// The body, JSON, as a value; nil for an empty one if the type is an `Optional`.
+    ///
+    /// The status was checked already, and the content type has to be one of JSON.
+    public func decoded<Value: Decodable & Sendable>(
+        as type: Value.Type = Value.self
+    ) throws(ResponseSerializationError) -> Value {
+        var serializer = JSONResponseSerializer(type)
+        serializer.rules.removeFirst()
+        serializer.decoder = self.configuration.decoder
+        serializer.removesNulls = self.configuration.removesNulls
+        return try self.value(from: serializer)
+    }
+}
+
+/// Why a call of a client failed.
+public enum HTTPClientError: Error, Sendable, CustomStringConvertible {
+    /// The parameters cannot be sent; no task was made.
+    case request(RequestSerializationError)
+    /// The request could not be made (`invalidRequest`, `fileError`; no task was made then), or no response came.
+    case task(TaskError)
+    /// The response breaks a rule or is not what was expected; it is in the error, with its body.
+    case response(ResponseSerializationError)
+
+    /// One clause without a final full stop.
+    public var description: String {
+        switch self {
+        case .request(let error): error.description
+        case .task(let error): error.description
+        case .response(let error): error.description
         }
     }
 }
