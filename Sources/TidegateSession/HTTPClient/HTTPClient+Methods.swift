@@ -33,14 +33,6 @@ extension HTTPClient {
         try await self.send("DELETE", path, .parameters(parameters), headers: headers, progress: progress)
     }
 
-    /// As ``delete(_:parameters:headers:progress:)``, with the value of the JSON that came.
-    public func delete<Value: Decodable & Sendable>(
-        _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
-        as type: Value.Type, progress: ProgressHandler? = nil
-    ) async throws(HTTPClientError) -> Value {
-        try self.decode(type, try await self.delete(path, parameters: parameters, headers: headers, progress: progress))
-    }
-
     /// HEAD, with the parameters in the query; the result has no body.
     @discardableResult
     public func head(
@@ -56,14 +48,6 @@ extension HTTPClient {
         progress: ProgressHandler? = nil
     ) async throws(HTTPClientError) -> HTTPResult {
         try await self.send("POST", path, .parameters(parameters), headers: headers, progress: progress)
-    }
-
-    /// As ``post(_:parameters:headers:progress:)``, with the value of the JSON that came.
-    public func post<Value: Decodable & Sendable>(
-        _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
-        as type: Value.Type, progress: ProgressHandler? = nil
-    ) async throws(HTTPClientError) -> Value {
-        try self.decode(type, try await self.post(path, parameters: parameters, headers: headers, progress: progress))
     }
 
     /// POST with a value as JSON.
@@ -91,14 +75,6 @@ extension HTTPClient {
         try await self.send("PUT", path, .parameters(parameters), headers: headers, progress: progress)
     }
 
-    /// As ``put(_:parameters:headers:progress:)``, with the value of the JSON that came.
-    public func put<Value: Decodable & Sendable>(
-        _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
-        as type: Value.Type, progress: ProgressHandler? = nil
-    ) async throws(HTTPClientError) -> Value {
-        try self.decode(type, try await self.put(path, parameters: parameters, headers: headers, progress: progress))
-    }
-
     /// PUT with a value as JSON.
     @discardableResult
     public func put(
@@ -124,14 +100,6 @@ extension HTTPClient {
         try await self.send("PATCH", path, .parameters(parameters), headers: headers, progress: progress)
     }
 
-    /// As ``patch(_:parameters:headers:progress:)``, with the value of the JSON that came.
-    public func patch<Value: Decodable & Sendable>(
-        _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
-        as type: Value.Type, progress: ProgressHandler? = nil
-    ) async throws(HTTPClientError) -> Value {
-        try self.decode(type, try await self.patch(path, parameters: parameters, headers: headers, progress: progress))
-    }
-
     /// PATCH with a value as JSON.
     @discardableResult
     public func patch(
@@ -140,28 +108,12 @@ extension HTTPClient {
         try await self.send("PATCH", path, .json(json), headers: headers, progress: progress)
     }
 
-    /// As ``patch(_:json:headers:progress:)``, with the value of the JSON that came.
-    public func patch<Value: Decodable & Sendable>(
-        _ path: String, json: any Encodable & Sendable, headers: [HTTPField] = [],
-        as type: Value.Type, progress: ProgressHandler? = nil
-    ) async throws(HTTPClientError) -> Value {
-        try self.decode(type, try await self.patch(path, json: json, headers: headers, progress: progress))
-    }
-
     /// POST with a multipart form.
     @discardableResult
     public func post(
         _ path: String, multipart: MultipartForm, headers: [HTTPField] = [], progress: ProgressHandler? = nil
     ) async throws(HTTPClientError) -> HTTPResult {
         try await self.send("POST", path, .multipart(multipart), headers: headers, progress: progress)
-    }
-
-    /// As ``post(_:multipart:headers:progress:)``, with the value of the JSON that came.
-    public func post<Value: Decodable & Sendable>(
-        _ path: String, multipart: MultipartForm, headers: [HTTPField] = [],
-        as type: Value.Type, progress: ProgressHandler? = nil
-    ) async throws(HTTPClientError) -> Value {
-        try self.decode(type, try await self.post(path, multipart: multipart, headers: headers, progress: progress))
     }
 
     // MARK: - For callers that are not asynchronous
