@@ -1,4 +1,6 @@
+internal import Synchronization
 internal import TidegateCore
+internal import TidegateLoop
 internal import TidegateTransfer
 
 /// The session on its thread: every input changes the state, and then what follows from that is done.
@@ -53,4 +55,61 @@ final class SessionLoop: TransferClient {
                 idleConnections: self.engine.connections.idle,
                 retryTokens: self.state.origins.controller.tokens(at: self.engine.now)))
     }
+}
+
+/// What the session's thread is asked for, and what other threads report to it.
+enum SessionCommand: Sendable {
+    /// The user of a task asks for something; for a task that was only made this starts it.
+    case task(TransferTask, TaskCommand)
+    /// Takes over a task that has to be watched before it is resumed: one that expires or was accepted.
+    case adopt(TransferTask)
+    /// Changes how many suspensions a task has; `done` is called when that is applied, and durable if it has to be.
+    case setSuspensions(TransferTask, @Sendable (Int) -> Int, done: @Sendable (JournalError?) -> Void)
+    case stream(UInt64, TaskBodies.StreamEvent)
+    indirect case delegate(UInt64, DelegateDispatcher.Event)
+    case journal(UInt64, JournalWriter.Event)
+    indirect case gate(target: UInt64, PathGate.Event)
+    case disk(UInt64, DiskEvent)
+    /// Counts what only the session's thread can count.
+    case count
+    /// Starts no attempt any more: holds what would start one.
+    case holdAll
+    /// Forgets what was learned from servers; `done` is called when the files are gone.
+    case reset(done: @Sendable () -> Void)
+    case drain(cancellingTasks: Bool, done: @Sendable () -> Void)
+}
+
+/// The way to the session's thread, as long as there is one.
+final class Mailbox: TaskController {
+    /// Where the session's own events go besides the bus.
+    let events: SessionEvents
+
+    private struct Connection {
+        let thread: TransferThread<SessionLoop>
+        let inbox: Inbox<SessionCommand>
+    }
+
+    private let connection = Mutex<Connection?>(nil)
+
+    init(events: SessionEvents) { self.events = events }
+
+    func connect(_ thread: TransferThread<SessionLoop>) {
+        self.connection.withLock { $0 = Connection(thread: thread, inbox: thread.inbox) }
+    }
+
+    /// Whether the thread has been in one turn for longer than 10 s.
+    var isStalled: Bool { self.connection.withLock { $0?.thread.isStalled ?? false } }
+
+    /// False once the thread is gone, and then nothing happens.
+    @discardableResult
+    func send(_ command: SessionCommand) -> Bool {
+        let inbox = self.connection.withLock { $0?.inbox }
+        return inbox?.put(command) ?? false
+    }
+
+    @discardableResult
+    func send(_ command: TaskCommand, to task: TransferTask) -> Bool { self.send(.task(task, command)) }
+
+    /// Hangs up and gives the thread to the caller, who ends it.
+    func disconnect() -> TransferThread<SessionLoop>? { self.connection.withLock { $0.take()?.thread } }
 }

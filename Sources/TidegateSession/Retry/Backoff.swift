@@ -22,3 +22,37 @@ enum Backoff {
         return .nanoseconds(Int64.random(in: 0...nanoseconds, using: &generator))
     }
 }
+
+/// What a server says about when to come again (RFC 9110 10.2.3).
+enum RetryAfter: Sendable, Hashable {
+    /// Not before this time has passed.
+    case wait(Duration)
+    /// Not at all.
+    case never
+
+    /// The longest wait that is believed.
+    static let longest = Duration.seconds(86_400)
+
+    /// Reads a `Retry-After` field; a date counts from the answer's own `Date`, so that our clock does not matter.
+    ///
+    /// Nil if the field says nothing that can be understood.
+    static func parse(_ field: String, date: String?, now: WallTime) -> RetryAfter? {
+        let text = field.drop { $0 == " " }
+        if text.hasPrefix("-"), Int64(text) != nil { return .never }
+        if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
+            let seconds = Int64(text) ?? .max
+            return .wait(.seconds(min(seconds, 86_400)))
+        }
+        let local = now.microseconds / 1_000_000
+        let year = 1970 + Int(local / 31_556_952)
+        guard let moment = HTTPDate.parse(String(text), year: year) else { return nil }
+        let reference = date.flatMap { HTTPDate.parse($0, year: year) } ?? local
+        return .wait(.seconds(min(max(0, moment - reference), 86_400)))
+    }
+
+    /// The wait with a little more at random, so that not all clients come at the same moment; never less than asked.
+    static func spread(_ wait: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
+        let room = min(Duration.seconds(30), wait / 10)
+        return wait + Backoff.random(upTo: room, using: &generator)
+    }
+}

@@ -1,3 +1,5 @@
+internal import HTTPTypes
+internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -108,5 +110,95 @@ struct DelegateDispatcher {
     func didComplete(_ task: TransferTask, _ result: TaskResult) {
         self.sessionObserver?.completion?(task, result)
         task.handlers?.observer.completion?(task, result)
+    }
+}
+
+/// What is kept of a task with hooks, observers or something else that few have.
+final class DelegateState {
+    /// What a hook is asked, and what depends on its answer.
+    enum Question {
+        /// Whether a redirect is followed; the response that redirects, and where it leads.
+        case redirect(TaskResponse, Hop)
+        /// Which credentials are sent; the challenge, and the status of the response that had it.
+        case authentication(AuthenticationChallenge, status: Int)
+        /// Whether a server is trusted.
+        case serverTrust(ServerTrust)
+        /// What becomes of a response; its attempt, and the attempt's end if that has come already.
+        case disposition(AttemptID, end: Indirect<AttemptOutcome>?)
+        /// Which fields are sent this time; the attempt and its addresses.
+        case headers(AttemptID, [IPAddress])
+        /// What is sent this time; the attempt and its addresses.
+        case newBody(AttemptID, [IPAddress])
+    }
+
+    /// What observers get of the current attempt's body.
+    struct ObservedBody {
+        var observer: BodyObserver?
+        /// Where in the body the next bytes begin.
+        var offset: Int64 = 0
+    }
+
+    /// The question that is open.
+    var question: Question?
+    /// Counts questions, so that an answer to an older one is recognised.
+    var questions = 0
+    var observed = ObservedBody()
+    /// Where the body goes instead of where the request says.
+    var destination: Destination?
+    /// The stream that takes the place of the request's own.
+    var bodyStream: UploadStream?
+    /// True once a hook has said where the body goes.
+    var isDispositionKnown = false
+    /// True if an unfinished download is kept although its task was cancelled.
+    var keepsPartial = false
+    /// Sums up a body that is gone once it is delivered.
+    var digest: BodyDigest?
+    /// True once the completion handler on another executor has returned, or is not waited for any more.
+    var didFinishHandler = false
+}
+
+/// What a hook answered.
+enum HookAnswer: Sendable {
+    case redirect(RedirectDecision)
+    case authentication(AuthenticationAnswer)
+    case serverTrust(ServerTrustVerdict)
+    case disposition(ResponseDisposition)
+    case headers([HTTPField])
+    case newBody(UploadStream?)
+}
+
+/// Keeps the bytes of a body until its task's observers get them, at the end of the same batch.
+///
+/// No code of an app's may run inside a callback of libcurl's.
+final class BodyObserver: ChunkSink {
+    private let chunks = Mutex<[[UInt8]]>([])
+    private let digest: BodyDigest?
+    private let notify: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - digest: sums up the same bytes.
+    ///   - notify: called when there are bytes to pass on.
+    init(digest: BodyDigest?, notify: @escaping @Sendable () -> Void) {
+        self.digest = digest
+        self.notify = notify
+    }
+
+    func hasRoom() -> Bool { true }
+
+    func write(_ chunk: [UInt8]) {
+        self.digest?.write(chunk)
+        let isFirst = self.chunks.withLock { chunks in
+            chunks.append(chunk)
+            return chunks.count == 1
+        }
+        if isFirst { self.notify() }
+    }
+
+    /// The bytes that have come since the last time, in order.
+    func takeAll() -> [[UInt8]] {
+        self.chunks.withLock { chunks in
+            defer { chunks = [] }
+            return chunks
+        }
     }
 }

@@ -212,4 +212,63 @@ final class PathGate {
         case .canary: break
         }
     }
+
+    /// How long an answer is kept for other tasks: the resolver knows how long names are good for.
+    private static let lookupTime = Duration.seconds(5)
+
+    /// The addresses that an attempt goes to; nil while the resolver has to be asked.
+    func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {
+        if let literal = state.name.literal { return literal }
+        if !state.name.isVerdictOutdated {
+            // The verdict was about these; another answer could lead where no path was found.
+            let reachable = self.paths.current(state.target).addresses.filter { $0.verdict.level >= .routed }
+            if !reachable.isEmpty { return state.name.silentLast(reachable.map(\.address), at: now) }
+        }
+        return state.name.addresses(at: now).map { state.name.silentLast($0, at: now) }
+    }
+
+    /// The task waits for the addresses of its target's name; gives the question if it was not asked yet.
+    func awaitAddresses(_ task: UInt64, _ gate: inout GateState, of state: TargetState) -> SessionEffect? {
+        gate.isListed = true
+        return state.name.wait(task) ? self.lookUp(state) : nil
+    }
+
+    func stopAwaitingAddresses(_ task: UInt64, _ gate: GateState) {
+        if gate.isListed { gate.target?.name.stopWaiting(task) }
+    }
+
+    /// An answer of the resolver's; gives the tasks that waited for it.
+    func resolved(
+        _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, of state: TargetState, at now: MonotonicTime
+    ) -> [UInt64] {
+        state.name.resolved(result, lookup: lookup, until: now + PathGate.lookupTime)
+    }
+
+    private func lookUp(_ state: TargetState) -> SessionEffect {
+        .resolve(state.target.host, target: state.number, lookup: state.name.begin())
+    }
+
+    /// A new connection pool begins: addresses and paths of the old network do not count any more.
+    func networkChanged() -> [SessionEffect] {
+        var effects = [SessionEffect.forgetNames]
+        for state in self.all {
+            state.pooled.forget()
+            if state.name.networkChanged() { effects.append(self.lookUp(state)) }
+        }
+        return effects
+    }
+}
+
+/// What the path gate keeps in each task's record.
+struct GateState {
+    /// The target of the current hop; nil before the first attempt.
+    var target: TargetState?
+    /// True once the task was in one of the target's lists.
+    var isListed = false
+    /// When the task began to wait for its path; nil while it does not.
+    var waitBegan: MonotonicTime?
+    /// True once it was published how the task left its gate, for this attempt.
+    var wasReported = false
+    /// Why the gate is shut; nil while it is open.
+    var shut: GateEvaluator.Shut?
 }

@@ -77,3 +77,177 @@ extension Verdict {
         return verdict
     }
 }
+
+/// The addresses of one target's name, as the session's own resolver gives them, and the tasks that wait for them.
+struct NameLookup {
+    private enum Addresses {
+        case unknown
+        case inProgress
+        case known([IPAddress], until: MonotonicTime)
+    }
+
+    /// The address that is the target's name; nil for one that has to be looked up.
+    let literal: [IPAddress]?
+    /// True from a network change until the next verdict: the last one's addresses may be another network's.
+    private(set) var isVerdictOutdated = false
+    private var addresses = Addresses.unknown
+    /// Counts lookups, so that an answer from before a network change is not taken for a new one.
+    private var number = 0
+    private var waiting = WaitingTasks()
+    /// The addresses that did not answer lately, and until when they come last.
+    private var silent: [IPAddress: MonotonicTime] = [:]
+
+    /// How long an address that did not answer comes last.
+    private static let rest = Duration.seconds(30)
+
+    init(literal: IPAddress?) { self.literal = literal.map { [$0] } }
+
+    /// An attempt found out which addresses answer.
+    mutating func tried(silent: [IPAddress], answered: IPAddress?, at now: MonotonicTime) {
+        if !self.silent.isEmpty {
+            self.silent = self.silent.filter { $0.value > now }
+            if let answered { self.silent[answered] = nil }
+        }
+        for address in silent { self.silent[address] = now + NameLookup.rest }
+    }
+
+    /// The addresses in their order, those that did not answer lately behind the others.
+    func silentLast(_ addresses: [IPAddress], at now: MonotonicTime) -> [IPAddress] {
+        guard !self.silent.isEmpty else { return addresses }
+        func isSilent(_ address: IPAddress) -> Bool { self.silent[address].map { $0 > now } ?? false }
+        return addresses.filter { !isSilent($0) } + addresses.filter(isSilent)
+    }
+
+    mutating func verdictArrived() { self.isVerdictOutdated = false }
+
+    /// What an earlier lookup found, as long as that is fresh.
+    func addresses(at now: MonotonicTime) -> [IPAddress]? {
+        if case .known(let addresses, let until) = self.addresses, until > now { addresses } else { nil }
+    }
+
+    /// The task waits for the answer; true if a lookup has to begin.
+    mutating func wait(_ task: UInt64) -> Bool {
+        self.waiting.append(task)
+        if case .inProgress = self.addresses { return false }
+        return true
+    }
+
+    mutating func stopWaiting(_ task: UInt64) { self.waiting.remove(task) }
+
+    /// A lookup begins; gives its number.
+    mutating func begin() -> Int {
+        self.addresses = .inProgress
+        self.number += 1
+        return self.number
+    }
+
+    /// An answer is here; gives the tasks that waited for it, and none if it is to an older question.
+    mutating func resolved(
+        _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, until end: MonotonicTime
+    ) -> [UInt64] {
+        guard self.number == lookup else { return [] }
+        switch result {
+        case .success(let addresses): self.addresses = .known(addresses, until: end)
+        case .failure: self.addresses = .unknown
+        }
+        return self.waiting.removeAll()
+    }
+
+    /// Addresses of the old network do not count; true if tasks wait, so that a new lookup has to begin.
+    mutating func networkChanged() -> Bool {
+        // What is being looked up over the old network may never be answered, or be answered for the wrong one.
+        if case .inProgress = self.addresses { self.number += 1 }
+        self.addresses = .unknown
+        self.silent = [:]
+        self.isVerdictOutdated = true
+        return !self.waiting.isEmpty
+    }
+}
+
+/// The path on which the pool's connections to a target were made, and since when it is lost.
+struct PooledPath {
+    /// What was known of the target when the last attempt was launched.
+    private var known: KnownVerdict?
+    /// The connection pool's generation then.
+    private var generation = 0
+    /// Since when no path leads to the target; nil while one does.
+    private var lostSince: MonotonicTime?
+
+    /// An attempt of this pool's was launched.
+    mutating func launched(knowing known: KnownVerdict?, generation: Int) {
+        self.known = known
+        self.generation = generation
+    }
+
+    /// A new pool began, which has no connections.
+    mutating func forget() { self.known = nil }
+
+    /// True if the pool's idle connections are lost with their path; notes when the path is lost and back.
+    mutating func isStale(by newest: KnownVerdict, generation: Int, grace: Duration, at now: MonotonicTime) -> Bool {
+        let verdict = newest.ownVerdict
+        guard verdict.level != .unknown else { return false }
+        guard verdict.level >= .routed else {
+            if self.lostSince == nil { self.lostSince = now }
+            return false
+        }
+        let outage = self.lostSince.map { now - $0 } ?? .zero
+        self.lostSince = nil
+        guard let known = self.known, self.generation == generation else { return false }
+        if let used = known.ownVerdict.path, let path = verdict.path {
+            return !used.isSamePath(as: path) || outage > grace
+        }
+        self.known = newest
+        return outage > grace
+    }
+}
+
+/// The order in which tasks go after an outage: one goes first, and the others follow once it has a connection.
+struct CanaryRelease: Sendable {
+    /// The task that goes first; nil if none is under way.
+    private(set) var leader: UInt64?
+    /// The tasks that wait for the first one.
+    private(set) var followers = WaitingTasks()
+    /// True while the next canary waits for its moment.
+    private(set) var isBetweenLeaders = false
+    /// How many canaries in a row had no connection.
+    private var failures = 0
+
+    /// Tasks may go, in this order; gives those that follow later.
+    mutating func release(_ tasks: [UInt64]) -> ArraySlice<UInt64> {
+        let hasLeader = self.leader != nil || self.isBetweenLeaders
+        if !hasLeader { self.leader = tasks.first }
+        return tasks.dropFirst(hasLeader ? 0 : 1)
+    }
+
+    /// The task waits until the first one has a connection.
+    mutating func follow(_ task: UInt64) { self.followers.append(task) }
+
+    /// True if something follows; else there is no canary either.
+    mutating func isWaitedFor() -> Bool {
+        if self.followers.isEmpty { self.leader = nil }
+        return !self.followers.isEmpty
+    }
+
+    /// The outage is over: gives all that followed.
+    mutating func finish() -> [UInt64] {
+        defer { self = CanaryRelease() }
+        return self.followers.all
+    }
+
+    /// The canary had no connection; gives the longest time until the next one goes.
+    mutating func leaderFailed() -> Duration {
+        self.leader = nil
+        self.isBetweenLeaders = true
+        self.failures += 1
+        return min(.seconds(8), .milliseconds(250) * (1 << min(5, self.failures - 1)))
+    }
+
+    /// The next task in line, which does not wait any more; nil after the last one.
+    mutating func nextFollower() -> UInt64? {
+        self.isBetweenLeaders = false
+        return self.followers.popFirst()
+    }
+
+    /// The task goes first now.
+    mutating func lead(_ task: UInt64) { self.leader = task }
+}

@@ -184,3 +184,78 @@ final class TaskRecord {
         }
     }
 }
+
+/// The policies of a request, completed by its session's: made once, and read by every task of that request.
+///
+/// Kept in each task they would be a fifth of it.
+final class ResolvedPolicies: Sendable {
+    let gate: GatePolicy
+    let retry: RetryPolicy
+    let redirects: RedirectPolicy
+    let tls: ServerTrustPolicy
+    let proxy: ProxyPolicy
+    let limits: Indirect<TaskClocks.Limits>
+    /// True if tasks wait rather than fail when something of this host's is used up.
+    let waitsOut: Bool
+
+    init(_ request: TaskRequest, _ configuration: SessionConfiguration) {
+        self.gate = request.options.gate ?? configuration.gate
+        self.retry = request.options.retry ?? configuration.retry
+        self.redirects = request.options.redirects ?? configuration.redirects
+        self.tls = request.options.tls ?? configuration.tls
+        self.proxy = request.options.proxy ?? configuration.proxy
+        self.waitsOut = configuration.waitsOut
+        self.limits = Indirect(
+            TaskClocks.Limits(
+                idle: request.options.idleTimeout, attempt: request.options.attemptTimeout,
+                deadline: request.options.deadline, patience: self.gate.patience))
+    }
+}
+
+/// What a task's result will say.
+struct ResultState {
+    var started: WallTime?
+    var firstResumed: MonotonicTime?
+    var status: Int?
+    var wireBytes: Int64 = 0
+    var sentBytes: Int64 = 0
+    var delivered: Int64 = 0
+    var refetched: Int64 = 0
+    var phases = PhaseDurations()
+    var failure: TaskFailure?
+    var attribution: Attribution?
+    /// Why the task failed; nil before that is known.
+    var sentence: FailureSentence?
+    var requireUnmet: Requirement?
+    var movedTo: String?
+    var sha256: String?
+    /// The head of the last answer.
+    var head: ResponseHead?
+    /// True if the server has confirmed a stored response, which is the task's.
+    var isRevalidated = false
+    /// True once the end was published; nothing follows it.
+    var isPublished = false
+}
+
+/// What is kept up to date after each input.
+struct TaskUpkeep {
+    var timer = TaskTimer.off
+    /// True while the clocks, and what is shown of the task, have still to follow.
+    var isDue = false
+}
+
+/// The one timer that serves all clocks of a task.
+enum TaskTimer {
+    case off
+    /// Far enough away to be set together with others.
+    case pending(due: MonotonicTime)
+    case set(TransferTimer, due: MonotonicTime)
+
+    /// When it will fire; nil if it is off.
+    var due: MonotonicTime? {
+        switch self {
+        case .off: nil
+        case .pending(let due), .set(_, let due): due
+        }
+    }
+}
