@@ -54,11 +54,17 @@ struct TaskBodies {
         return other.map { TaskProblem(.invalidRequest, "the stream for the \($0)'s body is another task's") }
     }
 
+    /// Goes on with what an earlier download left, if that can be found.
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
         guard record.keepsBytes, let paths = record.paths, let point = try self.earlierPoint(record, paths) else {
             return
         }
-        try record.download.adoptPartial(at: paths, permissions: record.destination.permissions, point)
+        // Open, and so locked, from now on: nothing else may change the file while the task waits.
+        let file = try DownloadFile.open(paths, keeping: point.offset, permissions: record.destination.permissions)
+        record.download.file = file
+        record.download.hasTemporary = true
+        let held = min(point.offset, try file.size())
+        if held > 0 { record.download.partial.adopt(point, held: held) }
     }
 
     private func earlierPoint(_ record: TaskRecord, _ paths: DownloadPaths) throws(FileError) -> ResumePoint? {
@@ -78,8 +84,13 @@ struct TaskBodies {
 
     // MARK: - Attempts
 
+    /// Makes sure that the file that is sent is the one with which the task began.
     func checkUpload(_ record: TaskRecord) throws(FileError) {
-        if let file = record.request.bodyFile { try record.download.checkUpload(at: file) }
+        guard let file = record.request.bodyFile, let identity = record.download.uploadIdentity else { return }
+        guard try FileIdentity.of(file) == identity else {
+            // ESTALE: the file is another one than when the task began.
+            throw FileError(operation: "the file changed under the task", path: file.path, code: 116)
+        }
     }
 
     func upload(of record: TaskRecord) -> AttemptBody {
@@ -111,9 +122,27 @@ struct TaskBodies {
         }
     }
 
+    /// Opens the file for the next attempt, cut to what is continued.
     func fileSink(of record: TaskRecord) throws(FileError) -> BodySink {
         guard let paths = record.paths else { return .discard }
-        return try record.download.openSink(at: paths, permissions: record.destination.permissions)
+        let kept = record.download.partial.resumePoint?.offset
+        // Not `??`, which forgets what its right side throws.
+        let open = record.download.file
+        let file =
+            if let open { open } else {
+                try DownloadFile.open(paths, keeping: kept, permissions: record.destination.permissions)
+            }
+        record.download.hasTemporary = true
+        record.download.file = file
+        let size = try file.size()
+        // What is not held is not continued either: a hole would be filled with zeros.
+        if let kept, kept <= size {
+            if size > kept { try file.truncate(to: kept) }
+        } else {
+            record.download.partial.startOver()
+            if size > 0 { try file.truncate(to: 0) }
+        }
+        return .file(file)
     }
 
     /// Makes a download of a task whose body was to go into memory or nowhere; gives what prevents it.
@@ -129,9 +158,17 @@ struct TaskBodies {
 
     // MARK: - While bytes come
 
+    /// Lets the disk begin with what has come, because what is written at a download's end is waited for.
     func beginWriteBack(_ record: TaskRecord, _ tasks: inout SessionTasks) {
-        guard let progress = record.live?.progress else { return }
-        if let job = record.download.writeBack(upTo: progress.offset + progress.received) { tasks.add(.disk(job)) }
+        guard let progress = record.live?.progress, let file = record.download.file,
+            let range = file.takeWriteBack(upTo: progress.offset + progress.received)
+        else { return }
+        tasks.add(
+            .disk(
+                DiskJob {
+                    file.beginWriteBack(range)
+                    return nil
+                }))
     }
 
     /// Writes down, now and then, how far a download is that another process may continue.
@@ -195,22 +232,38 @@ struct TaskBodies {
 
     // MARK: - Ends
 
-    /// Begins to commit or to sum up a body that is whole.
+    /// Begins to commit a finished download (digest, permissions, fsync(2), rename(2)), or to sum up a body in memory:
+    /// both take long.
     func commit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
-        let digest = record.request.options.sha256
-        let job =
-            if let file = record.download.file {
-                record.download.commit(
-                    file, of: record.number, permissions: record.destination.permissions, digest: digest)
-            } else {
-                record.download.sumUp(of: record.number, expecting: digest)
-            }
-        tasks.add(.disk(job))
+        let (digest, permissions) = (record.request.options.sha256, record.destination.permissions)
+        let (file, body, commit) = (record.download.file, record.download.body, FileCommit())
+        record.download.commit = commit
+        tasks.add(
+            .disk(
+                DiskJob(committing: record.number) { () throws(FileError) in
+                    guard let file else {
+                        commit.digest = ContentDigest(of: body)
+                        return commit.digest == digest
+                    }
+                    if digest != nil {
+                        commit.digest = try file.digest { !commit.isAbandoned }
+                        guard commit.digest == digest else { return false }
+                    }
+                    if let permissions { try file.setPermissions(permissions) }
+                    try file.commit()
+                    commit.didCommit()
+                    return true
+                }))
     }
 
     /// Everything that came has to come again.
     func forgetBody(_ record: TaskRecord) {
-        record.download.forgetBody()
+        record.download.partial.startOver()
+        record.download.commit = nil
+        record.download.body = []
+        record.download.finalProgress = nil
+        // A file that cannot be cut is written from its start.
+        try? record.download.file?.truncate(to: 0)
         record.result.delivered = 0
         record.result.sha256 = nil
         record.resetRedirects()
@@ -232,14 +285,21 @@ struct TaskBodies {
     func clean(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard record.download.hasTemporary, let paths = record.paths else { return false }
         let isKept = (self.leavesPart(record) || record.isPreserved) && record.download.partial.resumePoint != nil
-        let offset = record.download.partial.offset
+        let (commit, offset) = (record.download.commit, record.download.partial.offset)
         let remainder = DownloadRemainder(
-            url: record.request.address.text, point: isKept ? record.download.partial.point(at: offset) : nil,
-            entry: record.isPreserved && isKept ? self.offsetEntry(offset, record, at: tasks.now) : nil)
+            paths: paths, file: record.download.file, offset: offset, url: record.request.address.text,
+            point: isKept ? record.download.partial.point(at: offset) : nil,
+            entry: record.isPreserved && isKept ? self.offsetEntry(offset, record, at: tasks.now) : nil,
+            journal: self.journal.journal)
         tasks.add(
             .disk(
-                record.download.clean(
-                    of: record.number, at: paths, keeping: remainder, journal: self.journal.journal)))
+                DiskJob(task: record.number, refusal: .cleaned) {
+                    // Asked for while the file was being committed: what has that name now belongs to another download.
+                    guard commit?.isDone != true else { return .cleaned }
+                    // What cannot be removed stays beside the destination; the task's end does not depend on it.
+                    try? remainder.leave()
+                    return .cleaned
+                }))
         return true
     }
 

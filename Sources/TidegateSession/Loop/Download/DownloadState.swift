@@ -20,118 +20,6 @@ struct DownloadState {
     var revalidation: RevalidationState?
     /// How far the attempt had come that brought everything.
     var finalProgress: TransferProgress?
-
-    // MARK: - Opening
-
-    /// Goes on with what an earlier download left, if that can be found.
-    ///
-    /// The file is open, and so locked, from now on: nothing else may change it while the task waits.
-    mutating func adoptPartial(
-        at paths: DownloadPaths, permissions: UInt16?, _ point: ResumePoint
-    ) throws(FileError) {
-        let file = try DownloadFile.open(paths, keeping: point.offset, permissions: permissions)
-        self.file = file
-        self.hasTemporary = true
-        let held = min(point.offset, try file.size())
-        if held > 0 { self.partial.adopt(point, held: held) }
-    }
-
-    /// Opens the file for the next attempt, cut to what is continued.
-    mutating func openSink(at paths: DownloadPaths, permissions: UInt16?) throws(FileError) -> BodySink {
-        // Not `??`, which forgets what its right side throws.
-        let open = self.file
-        let file =
-            if let open { open } else {
-                try DownloadFile.open(
-                    paths, keeping: self.partial.resumePoint?.offset, permissions: permissions)
-            }
-        self.hasTemporary = true
-        self.file = file
-        let size = try file.size()
-        // What is not held is not continued either: a hole would be filled with zeros.
-        if let kept = self.partial.resumePoint?.offset, kept <= size {
-            if size > kept { try file.truncate(to: kept) }
-        } else {
-            self.partial.startOver()
-            if size > 0 { try file.truncate(to: 0) }
-        }
-        return .file(file)
-    }
-
-    /// Makes sure that the file that is sent is the one with which the task began.
-    func checkUpload(at file: FileLocation) throws(FileError) {
-        guard let identity = self.uploadIdentity else { return }
-        guard try FileIdentity.of(file) == identity else {
-            // ESTALE: the file is another one than when the task began.
-            throw FileError(operation: "the file changed under the task", path: file.path, code: 116)
-        }
-    }
-
-    // MARK: - While bytes come
-
-    /// Lets the disk begin with what has come, because what is written at a download's end is waited for; nil if it is
-    /// too little.
-    func writeBack(upTo offset: Int64) -> DiskJob? {
-        guard let file = self.file, let range = file.takeWriteBack(upTo: offset) else { return nil }
-        return DiskJob {
-            file.beginWriteBack(range)
-            return nil
-        }
-    }
-
-    // MARK: - The end
-
-    /// Commits a finished download: digest, permissions, fsync(2), rename(2).
-    mutating func commit(
-        _ file: DownloadFile, of task: UInt64, permissions: UInt16?, digest: ContentDigest?
-    ) -> DiskJob {
-        let commit = FileCommit()
-        self.commit = commit
-        return DiskJob(committing: task) { () throws(FileError) in
-            if digest != nil {
-                commit.digest = try file.digest { !commit.isAbandoned }
-                guard commit.digest == digest else { return false }
-            }
-            if let permissions { try file.setPermissions(permissions) }
-            try file.commit()
-            commit.didCommit()
-            return true
-        }
-    }
-
-    /// Sums up a body in memory, on the disk's thread because that takes long.
-    mutating func sumUp(of task: UInt64, expecting digest: ContentDigest?) -> DiskJob {
-        let (commit, body) = (FileCommit(), self.body)
-        self.commit = commit
-        return DiskJob(committing: task) { () throws(FileError) in
-            commit.digest = ContentDigest(of: body)
-            return commit.digest == digest
-        }
-    }
-
-    /// Everything that came has to come again.
-    mutating func forgetBody() {
-        self.partial.startOver()
-        self.commit = nil
-        self.body = []
-        self.finalProgress = nil
-        // A file that cannot be cut is written from its start.
-        try? self.file?.truncate(to: 0)
-    }
-
-    /// Keeps or removes what an unfinished download leaves.
-    func clean(
-        of task: UInt64, at paths: DownloadPaths, keeping remainder: DownloadRemainder, journal: (any JournalStorage)?
-    ) -> DiskJob {
-        let (file, commit, offset) = (self.file, self.commit, self.partial.offset)
-        return DiskJob(task: task, refusal: .cleaned) {
-            // Asked for while the file was being committed: what has that name now belongs to another download.
-            guard commit?.isDone != true else { return .cleaned }
-            // What cannot be removed stays beside the destination; the task's end does not depend on it.
-            try? remainder.leave(at: paths, in: file, offset: offset, journal: journal)
-            return .cleaned
-        }
-    }
 }
 
 /// Whether a finished download has reached its destination: written and read on the disk's thread, in order.
@@ -172,20 +60,23 @@ enum DiskEvent: Sendable {
 
 /// What remains of a download that is not committed.
 struct DownloadRemainder {
+    let paths: DownloadPaths
+    let file: DownloadFile?
+    /// How many bytes are held.
+    let offset: Int64
     /// The URL of the request.
-    var url: String
+    let url: String
     /// Where the body can be continued; nil removes the file.
-    var point: ResumePoint?
+    let point: ResumePoint?
     /// What the journal records instead of a file beside the download, once the bytes are durable.
-    var entry: JournalEntry?
-}
+    let entry: JournalEntry?
+    let journal: (any JournalStorage)?
 
-extension DownloadRemainder {
-    // Blocks: for the disk thread.
-    fileprivate func leave(
-        at paths: DownloadPaths, in file: DownloadFile?, offset: Int64, journal: (any JournalStorage)?
-    ) throws(FileError) {
-        let left = if let file { file } else { try DownloadFile.open(paths, keeping: offset) }
+    /// Keeps or removes it.
+    ///
+    /// Blocks: for the disk thread.
+    func leave() throws(FileError) {
+        let left = if let file = self.file { file } else { try DownloadFile.open(self.paths, keeping: self.offset) }
         // Once the end is published the file may be continued at once.
         defer { left.unlock() }
         guard let point = self.point else { return try left.discard() }
@@ -195,9 +86,9 @@ extension DownloadRemainder {
             throw error
         }
         if let entry = self.entry {
-            journal?.record(entry) { _ in }
+            self.journal?.record(entry) { _ in }
         } else {
-            try paths.writeRecord(url: self.url, point)
+            try self.paths.writeRecord(url: self.url, point)
         }
     }
 }
