@@ -126,9 +126,8 @@ enum EndRules {
     /// Publishes the task's end, once the journal has it and its handler has returned; nothing follows.
     static func publishEnd(of record: TaskRecord, in session: inout SessionState) {
         guard !record.result.isPublished, case .ended(let outcome) = record.machine.phase else { return }
-        let now = session.tasks.now
-        guard session.journal.isEndWritten(record, { record.result(outcome, at: now) }, &session.tasks) else { return }
-        let result = record.result(outcome, at: now)
+        let result = record.result(outcome, at: session.tasks.now)
+        guard session.journal.isEndWritten(record, result, &session.tasks) else { return }
         session.tasks.add(.show(record))
         if record.task.handlers?.completion != nil {
             let isAwaited = record.delegate?.didFinishHandler != true

@@ -92,8 +92,8 @@ enum TaskCommands {
             lived: session.journal.livedSoFar(state.task), active: progress?.active ?? .zero,
             waited: progress?.waited ?? .zero)
         record.retry.counter.restore(charged: progress?.charged ?? 0, inARow: progress?.inARow ?? 0)
-        if JournalWriter.isCommitted(state.task, at: record.paths) {
-            return self.finishCommitted(record, state, in: &session)
+        if let file = state.task.placing, let paths = record.paths, (try? FileIdentity.of(paths.destination)) == file {
+            return self.finishCommitted(record, paths, file, in: &session)
         }
         if state.isInDoubt, !record.request.isIdempotent {
             let message = "the request may have been carried out before the process ended, and it may not be sent twice"
@@ -113,10 +113,12 @@ enum TaskCommands {
     }
 
     // An earlier process had committed the file and could not say so any more.
-    private static func finishCommitted(_ record: TaskRecord, _ state: JournalState, in session: inout SessionState) {
-        record.result.movedTo = record.paths?.destination.path
-        record.result.delivered = state.task.placing?.size ?? 0
-        if let file = record.result.movedTo { session.tasks.publish(.moved(file: file), record) }
+    private static func finishCommitted(
+        _ record: TaskRecord, _ paths: DownloadPaths, _ file: FileIdentity, in session: inout SessionState
+    ) {
+        record.result.movedTo = paths.destination.path
+        record.result.delivered = file.size
+        session.tasks.publish(.moved(file: paths.destination.path), record)
         session.tasks.feed(.foundDone, to: record)
     }
 
@@ -145,23 +147,34 @@ enum TaskCommands {
         _ attempt: AttemptID, _ record: TaskRecord, _ state: JournalState, _ error: JournalError?,
         in session: inout SessionState
     ) {
-        switch session.journal.sendingAnswered(attempt, error, record, state, &session.tasks) {
-        case .nothing: break
-        case .launch(let addresses): AttemptRules.launch(record, on: addresses, in: &session)
-        case .waitForDisk(let error):
-            let end = AttemptRules.abort(record, .diskFull, error.description, in: &session)
-            session.failures.publishFailure(record, end, .diskFull, isCharged: false, &session.tasks)
-            session.tasks.feed(.hold(.disk, detail: error.description), to: record)
-            session.tasks.add(.awaitJournal(task: record.number))
+        state.isInDoubt = error == nil
+        let waiting = record.live.flatMap { $0.isLaunched ? nil : $0.id }
+        guard let awaiting = state.awaiting, awaiting.attempt == attempt, waiting == attempt else {
+            // The attempt is gone. A later one may have asked meanwhile, and its answer is still to come.
+            if state.awaiting == nil { session.journal.clearDoubt(record, state, &session.tasks) }
+            return
         }
+        state.awaiting = nil
+        guard let error else { return AttemptRules.launch(record, on: awaiting.addresses, in: &session) }
+        // The attempt cannot start before the journal can be written again.
+        let end = AttemptRules.abort(record, .diskFull, error.description, in: &session)
+        session.failures.publishFailure(record, end, .diskFull, isCharged: false, &session.tasks)
+        session.tasks.feed(.hold(.disk, detail: error.description), to: record)
+        session.tasks.add(.awaitJournal(task: record.number))
     }
 
     private static func endAnswered(
         _ record: TaskRecord, _ state: JournalState, _ error: JournalError?, in session: inout SessionState
     ) {
-        guard let error = session.journal.endAnswered(record, state, error, &session.tasks) else {
+        guard let error, error.reason != .closed else {
+            state.end = .written
+            // If the result could not be persisted, keep the task: the next process will run it again.
+            if error != nil { state.isPreserved = true }
             return EndRules.publishEnd(of: record, in: &session)
         }
+        // A published end must be found after the next crash, too.
+        state.end = .open
+        session.tasks.add(.awaitJournal(task: record.number))
         session.tasks.add(.showWaiting(record.task, .waiting(.disk, detail: error.description), .disk))
     }
 

@@ -68,7 +68,7 @@ struct TaskBodies {
     }
 
     private func earlierPoint(_ record: TaskRecord, _ paths: DownloadPaths) throws(FileError) -> ResumePoint? {
-        if let state = record.journal, let point = JournalWriter.resumePoint(state.task) { return point }
+        if let point = record.journal?.task.hold, point.isUsable { return point }
         if let point = record.request.options.resuming?.point, point.isUsable { return point }
         guard record.continues, let data = try paths.readRecord(), data.url == record.request.address.text,
             data.point.isUsable
@@ -194,9 +194,8 @@ struct TaskBodies {
     }
 
     private func offsetEntry(_ offset: Int64, _ record: TaskRecord, at now: MonotonicTime) -> JournalEntry {
-        JournalWriter.offsetEntry(
-            record.task.id, record.download.partial, offset: offset,
-            self.journal.lifetime(of: record, at: now))
+        .held(
+            record.task.id, record.download.partial.point(at: offset), self.journal.lifetime(of: record, at: now))
     }
 
     // MARK: - Digests

@@ -23,14 +23,6 @@ struct JournalWriter {
         let error: JournalError?
     }
 
-    /// What an answer about sending leads to.
-    enum SendDecision {
-        case launch([IPAddress])
-        /// The attempt cannot start before the journal can be written again.
-        case waitForDisk(JournalError)
-        case nothing
-    }
-
     let journal: (any JournalStorage)?
     let time: any TimeSource
 
@@ -38,15 +30,13 @@ struct JournalWriter {
 
     /// How long a task has lived, time between processes included unless it was suspended.
     func livedSoFar(_ task: JournaledTask) -> Duration {
-        task.suspensions > 0 ? task.life.lived : task.life.lived(at: self.lifetime(.zero, nil))
+        task.suspensions > 0 ? task.life.lived : task.life.lived(at: self.lifetime(.zero))
     }
 
     /// A lifetime as of now.
-    func lifetime(_ lived: Duration, _ progress: RetryProgress?) -> TaskLifetime {
-        var life = TaskLifetime(
+    private func lifetime(_ lived: Duration) -> TaskLifetime {
+        TaskLifetime(
             lived: lived, wall: self.time.wall(), monotonic: self.time.monotonic(), boot: self.journal?.boot ?? "")
-        life.effort = progress
-        return life
     }
 
     /// Writes down what the task has used up: another process that goes on with it must not give it everything again.
@@ -57,11 +47,11 @@ struct JournalWriter {
 
     /// How far a task has come in its life, and what it has used up.
     func lifetime(of record: TaskRecord, at now: MonotonicTime) -> TaskLifetime {
-        self.lifetime(
-            record.clocks.lifetime(at: now),
-            RetryProgress(
-                active: record.clocks.activeTime(at: now), waited: record.clocks.waitedTime(at: now),
-                charged: record.retry.counter.charged, inARow: record.retry.counter.inARow))
+        var life = self.lifetime(record.clocks.lifetime(at: now))
+        life.effort = RetryProgress(
+            active: record.clocks.activeTime(at: now), waited: record.clocks.waitedTime(at: now),
+            charged: record.retry.counter.charged, inARow: record.retry.counter.inARow)
+        return life
     }
 
     /// What keeps a file from being sent as the one that was accepted; nil if nothing does.
@@ -109,22 +99,6 @@ struct JournalWriter {
         return false
     }
 
-    /// The journal has answered about an attempt.
-    func sendingAnswered(
-        _ attempt: AttemptID, _ error: JournalError?, _ record: TaskRecord, _ state: JournalState,
-        _ tasks: inout SessionTasks
-    ) -> SendDecision {
-        state.isInDoubt = error == nil
-        let waiting = record.live.flatMap { $0.isLaunched ? nil : $0.id }
-        guard let awaiting = state.awaiting, awaiting.attempt == attempt, waiting == attempt else {
-            // The attempt is gone. A later one may have asked meanwhile, and its answer is still to come.
-            if state.awaiting == nil { self.clearDoubt(record, state, &tasks) }
-            return .nothing
-        }
-        state.awaiting = nil
-        return error.map { .waitForDisk($0) } ?? .launch(awaiting.addresses)
-    }
-
     /// An attempt is over: if nothing has reached the wire yet, another process may try again.
     func noteReach(_ record: TaskRecord, reachedWire: Bool, _ tasks: inout SessionTasks) {
         guard let state = record.journal else { return }
@@ -133,7 +107,8 @@ struct JournalWriter {
         self.clearDoubt(record, state, &tasks)
     }
 
-    private func clearDoubt(_ record: TaskRecord, _ state: JournalState, _ tasks: inout SessionTasks) {
+    /// Another process may send the request, if nothing of it has reached the wire.
+    func clearDoubt(_ record: TaskRecord, _ state: JournalState, _ tasks: inout SessionTasks) {
         guard state.isInDoubt, !state.hasReachedWire, !record.request.isIdempotent, !record.machine.isOver else {
             return
         }
@@ -142,16 +117,6 @@ struct JournalWriter {
     }
 
     // MARK: - Files
-
-    /// Where the body goes on by the journal's record; nil if nothing can be continued.
-    static func resumePoint(_ task: JournaledTask) -> ResumePoint? {
-        task.hold.flatMap { $0.isUsable ? $0 : nil }
-    }
-
-    /// The entry that promises so many bytes.
-    static func offsetEntry(_ id: TaskID, _ partial: PartialBody, offset: Int64, _ life: TaskLifetime) -> JournalEntry {
-        .held(id, partial.point(at: offset), life)
-    }
 
     /// Writes down that the file is about to be committed; false if it can be committed without.
     func recordCommit(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
@@ -162,18 +127,10 @@ struct JournalWriter {
         return true
     }
 
-    /// True if an earlier process had committed the file and could not say so any more.
-    static func isCommitted(_ task: JournaledTask, at paths: DownloadPaths?) -> Bool {
-        guard let file = task.placing, let paths, let existing = try? FileIdentity.of(paths.destination) else {
-            return false
-        }
-        return existing == file
-    }
-
     // MARK: - Ends
 
     /// True once the end is written, or need not be; false while the answer is awaited.
-    func isEndWritten(_ record: TaskRecord, _ result: () -> TaskResult, _ tasks: inout SessionTasks) -> Bool {
+    func isEndWritten(_ record: TaskRecord, _ result: TaskResult, _ tasks: inout SessionTasks) -> Bool {
         guard let state = record.journal, !state.isPreserved, self.journal != nil else { return true }
         switch state.end {
         case .written: return true
@@ -181,28 +138,11 @@ struct JournalWriter {
         case .open: break
         }
         state.end = .writing
-        let result = result()
         let end = JournaledEnd(
             outcome: result.outcome, failure: result.failure, explanation: result.explanation, status: result.status,
             bytes: result.bytes, attempts: result.attempts, at: self.time.wall(), party: result.attribution?.party)
         tasks.add(.record(.ended(record.task.id, end), answer: (record.number, .ended)))
         return false
-    }
-
-    /// The journal has answered about the end; gives the error if that could not be written and is tried again.
-    func endAnswered(
-        _ record: TaskRecord, _ state: JournalState, _ error: JournalError?, _ tasks: inout SessionTasks
-    ) -> JournalError? {
-        guard let error, error.reason != .closed else {
-            state.end = .written
-            // If the result could not be persisted, keep the task: the next process will run it again.
-            if error != nil { state.isPreserved = true }
-            return nil
-        }
-        // A published end must be found after the next crash, too.
-        state.end = .open
-        tasks.add(.awaitJournal(task: record.number))
-        return error
     }
 }
 
