@@ -4,7 +4,7 @@ internal import TidegateTransfer
 /// What follows when a clock of a task's is due.
 enum ClockRules {
     static func clocksDue(_ record: TaskRecord, in session: inout SessionState) {
-        record.upkeep.timer = .off
+        record.timer = .off
         self.refreshIdleClock(record, in: &session)
         for clock in record.clocks.takeDue(at: session.tasks.now) where !record.machine.isOver {
             self.expired(clock, record, in: &session)

@@ -144,7 +144,7 @@ enum EndRules {
                     dependents: record.isPreserved ? [] : record.journal?.dependents ?? [],
                     bodyBytes: record.download.body.count)))
         record.download.file = nil
-        session.tasks.table.remove(record)
+        session.tasks.remove(record)
     }
 
     /// A completion handler on another executor has returned, or is not waited for any more.

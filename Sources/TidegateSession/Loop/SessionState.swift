@@ -65,7 +65,7 @@ struct SessionState: ~Copyable {
     init(_ engine: any AttemptEngine, _ given: SessionDependencies) {
         let (configuration, mailbox, random) = (given.configuration, given.mailbox, given.random)
         self.engine = engine
-        self.tasks = SessionTasks(TaskTable(registry: given.registry, configuration: configuration), timers: engine)
+        self.tasks = SessionTasks(given.registry, configuration, timers: engine)
         self.gates = PathGate(paths: given.paths, timers: engine) { mailbox.send(.gate(target: $0, $1)) }
         self.admission = AttemptAdmission(self.gates, configuration, random)
         self.origins = OriginGuard(
@@ -107,15 +107,15 @@ struct SessionState: ~Copyable {
         switch input {
         case .command(let command): self.take(command)
         case .attempt(let id, let report):
-            if let record = self.tasks.table.record(of: id) {
+            if let record = self.tasks.record(of: id) {
                 AttemptRules.attempt(record, reported: report, in: &self)
             }
         case .notStarted(let id, let message):
-            if let record = self.tasks.table.record(of: id) {
+            if let record = self.tasks.record(of: id) {
                 AttemptRules.cannotStart(record, .invalidRequest, message, in: &self)
             }
         case .notPaused(let id):
-            guard let record = self.tasks.table.record(of: id) else { return }
+            guard let record = self.tasks.record(of: id) else { return }
             record.clocks.cancel(.pause)
             AttemptRules.releaseConnection(record, in: &self)
         case .timer(let timer): self.fired(timer)

@@ -3,26 +3,97 @@ internal import TidegateTransfer
 
 /// The session's tasks: their records, and what follows from what happens to them.
 ///
-/// A machine changes at once; what follows from that waits in line, and what is to be done outside waits until the
-/// state is complete.
+/// The live ones each have a record; one that was made and never resumed is parked, and its handle in the registry is
+/// all there is of it. A machine changes at once; what follows from that waits in line, and what is to be done outside
+/// waits until the state is complete.
 struct SessionTasks: ~Copyable {
-    var table: TaskTable
+    /// Most tasks are over long before any of their clocks is due, so that a timer is only noted at first; those that
+    /// are still there after a moment get one.
+    private static let timerDelay = Duration.milliseconds(500)
+
+    let registry: TaskRegistry
+    private let configuration: SessionConfiguration
+    private let timers: any TimerQueue
     /// The moment at which the current batch began.
     private(set) var now = MonotonicTime(nanoseconds: 0)
+    private var records = IntegerMap<TaskRecord>()
+    /// The accepted tasks among the records.
+    private var accepted: [TaskID: UInt64] = [:]
+    /// Many tasks in a row are often made of one request.
+    private var latestPolicies: (request: TaskRequest, policies: ResolvedPolicies)?
+    /// The task whose attempt reported last, which usually has more to report.
+    private var lastReporting: TaskRecord?
     private var effects = EffectQueue()
     /// What machines have decided and is still to be carried out, in order.
     private var steps = ReusedQueue<(record: TaskRecord, effect: TaskMachine.Effect)>()
     private var decided = ReusedQueue<TaskMachine.Effect>()
     private var touched = ReusedQueue<TaskRecord>()
     private var calls: [@Sendable () -> Void] = []
-    private var timers: TaskTimers
+    /// The tasks whose timers are noted.
+    private var pendingTimers: [UInt64] = []
 
-    init(_ table: TaskTable, timers: any TimerQueue) {
-        self.table = table
-        self.timers = TaskTimers(timers)
+    init(_ registry: TaskRegistry, _ configuration: SessionConfiguration, timers: any TimerQueue) {
+        self.registry = registry
+        self.configuration = configuration
+        self.timers = timers
     }
 
-    subscript(number: UInt64) -> TaskRecord? { self.table[number] }
+    // MARK: - Records
+
+    /// True once no task is left, parked ones included.
+    var isEmpty: Bool { self.records.isEmpty && self.registry.isEmpty }
+
+    subscript(number: UInt64) -> TaskRecord? { self.records[number] }
+
+    /// A task's record, made if the task was parked; nil once it is over.
+    mutating func record(of task: TransferTask) -> TaskRecord? {
+        if let record = self.records[task.number] { return record }
+        guard self.registry.isLive(task) else { return nil }
+        let record = TaskRecord(task, self.policies(of: task.request))
+        self.records[task.number] = record
+        if record.journal != nil { self.accepted[task.id] = task.number }
+        return record
+    }
+
+    /// The task of a running attempt; nil once the attempt is over.
+    mutating func record(of attempt: AttemptID) -> TaskRecord? {
+        if let last = self.lastReporting, last.live?.id == attempt { return last }
+        guard let record = self.records[attempt.task], record.live?.id == attempt else { return nil }
+        self.lastReporting = record
+        return record
+    }
+
+    /// The record of an accepted task; nil if the task is over.
+    func record(accepted id: TaskID) -> TaskRecord? { self.accepted[id].flatMap { self.records[$0] } }
+
+    private mutating func policies(of request: TaskRequest) -> ResolvedPolicies {
+        if let latest = self.latestPolicies, latest.request.isSame(as: request) { return latest.policies }
+        let policies = ResolvedPolicies(request, self.configuration)
+        self.latestPolicies = (request, policies)
+        return policies
+    }
+
+    mutating func remove(_ record: TaskRecord) {
+        self.records[record.number] = nil
+        if record.journal != nil { self.accepted[record.task.id] = nil }
+        if self.lastReporting === record { self.lastReporting = nil }
+    }
+
+    /// The live tasks in the order in which they were made.
+    var all: [TaskRecord] { self.records.values.sorted { $0.number < $1.number } }
+
+    /// Every task, as it has to be cancelled: the parked ones first, and those with a connection last, because a
+    /// connection given back earlier would only start the next task.
+    mutating func inOrderOfCancellation() -> [TaskRecord] {
+        let live = self.records.values.sorted {
+            ($0.attempt.hasConnection ? 1 : 0, $0.number) < ($1.attempt.hasConnection ? 1 : 0, $1.number)
+        }
+        var parked: [TaskRecord] = []
+        for task in self.registry.live.sorted(by: { $0.number < $1.number }) where self.records[task.number] == nil {
+            if let record = self.record(of: task) { parked.append(record) }
+        }
+        return parked + live
+    }
 
     // MARK: - Inputs
 
@@ -60,18 +131,18 @@ struct SessionTasks: ~Copyable {
 
     /// The task's clocks and what is shown of it follow once everything is carried out.
     mutating func touch(_ record: TaskRecord) {
-        guard !record.upkeep.isDue else { return }
-        record.upkeep.isDue = true
+        guard !record.isTouched else { return }
+        record.isTouched = true
         self.touched.append(record)
     }
 
     /// Lets the clocks of the tasks that were touched follow, and shows what has changed.
     mutating func settle() {
         while let record = self.touched.takeFirst() {
-            record.upkeep.isDue = false
+            record.isTouched = false
             guard !record.machine.isOver else { continue }
             record.clocks.follow(record.clockInputs, at: self.now)
-            self.timers.update(record, at: self.now)
+            self.updateTimer(record)
             self.effects.add(.show(record))
         }
         guard !self.calls.isEmpty else { return }
@@ -86,10 +157,36 @@ struct SessionTasks: ~Copyable {
     }
 
     /// Lets the task's timer follow its clocks.
-    mutating func updateTimer(_ record: TaskRecord) { self.timers.update(record, at: self.now) }
+    mutating func updateTimer(_ record: TaskRecord) {
+        let due = record.machine.isOver ? nil : record.clocks.nextDue
+        // A timer that fires too early only looks again; one that moves with every byte would cost more.
+        if let old = record.timer.due, let due, old <= due { return }
+        self.cancelTimer(record)
+        guard let due else { return }
+        guard due - self.now > SessionTasks.timerDelay else { return self.setTimer(record, at: due) }
+        record.timer = .pending(due: due)
+        if self.pendingTimers.isEmpty {
+            _ = self.timers.schedule(after: SessionTasks.timerDelay, token: SessionTimer.pendingTimers.token)
+        }
+        self.pendingTimers.append(record.number)
+    }
 
-    mutating func cancelTimer(_ record: TaskRecord) { self.timers.cancel(record) }
+    func cancelTimer(_ record: TaskRecord) {
+        if case .set(let timer, _) = record.timer { self.timers.cancel(timer) }
+        record.timer = .off
+    }
 
     /// Sets the timers of the tasks that have lived long enough for one.
-    mutating func setPendingTimers() { self.timers.setPending(self.table) }
+    mutating func setPendingTimers() {
+        for number in self.pendingTimers {
+            guard let record = self[number], case .pending(let due) = record.timer else { continue }
+            self.setTimer(record, at: due)
+        }
+        self.pendingTimers.removeAll(keepingCapacity: self.pendingTimers.count <= 4096)
+    }
+
+    private func setTimer(_ record: TaskRecord, at due: MonotonicTime) {
+        let timer = self.timers.schedule(at: due, token: SessionTimer.task(record.number).token)
+        record.timer = .set(timer, due: due)
+    }
 }

@@ -5,7 +5,7 @@ internal import TidegateTransfer
 enum TaskCommands {
     // The session's end and a new task may pass each other on the way here.
     static func record(of task: TransferTask, in session: inout SessionState) -> TaskRecord? {
-        guard let record = session.tasks.table.record(of: task) else { return nil }
+        guard let record = session.tasks.record(of: task) else { return nil }
         guard session.end.isCancelling, !record.machine.isOver else { return record }
         self.endHere(record, in: &session)
         return nil
@@ -71,7 +71,7 @@ enum TaskCommands {
     /// Holds the tasks without an attempt, and any other one before its next attempt.
     static func holdForShutdown(in session: inout SessionState) {
         session.admission.isDraining = true
-        for record in session.tasks.table.all where !record.machine.isSuspended {
+        for record in session.tasks.all where !record.machine.isSuspended {
             switch record.machine.phase {
             case .idle, .seeking: session.tasks.feed(.hold(.drain, detail: nil), to: record)
             case .running, .paused, .deciding, .finishing, .parked, .ended: break
@@ -103,7 +103,7 @@ enum TaskCommands {
             return EndRules.fail(record, problem.failure, problem.sentence, in: &session)
         }
         if let predecessor = state.task.predecessor,
-            let other = session.tasks.table.record(accepted: predecessor)
+            let other = session.tasks.record(accepted: predecessor)
         {
             other.journal?.dependents.append(record.number)
             session.tasks.feed(.hold(.schedule, detail: "begins after the task \(predecessor)"), to: record)
@@ -193,7 +193,7 @@ enum TaskCommands {
         session.end.done.append(done)
         guard cancellingTasks else { return }
         session.end.isCancelling = true
-        for record in session.tasks.table.inOrderOfCancellation() { self.endHere(record, in: &session) }
+        for record in session.tasks.inOrderOfCancellation() { self.endHere(record, in: &session) }
         // A disk that does not answer is not waited for without end.
         _ = session.engine.schedule(after: SessionEnd.diskPatience, token: SessionTimer.disk.token)
     }
@@ -209,21 +209,22 @@ enum TaskCommands {
 
     /// Calls who waits for the session's end, if no task is left.
     static func finishIfEmpty(in session: inout SessionState) {
-        guard session.end.isUnderWay, !session.end.done.isEmpty, session.tasks.table.isEmpty else { return }
+        guard session.end.isUnderWay, !session.end.done.isEmpty, session.tasks.isEmpty else { return }
         for call in session.end.done { session.tasks.call(call) }
         session.end.done = []
     }
 
     /// The disk has had its time.
     static func abandonDisk(in session: inout SessionState) {
-        if !session.tasks.table.hasNoRecords { session.tasks.table.registry.noteStuckDisk() }
-        for record in session.tasks.table.all { self.abandon(record, in: &session) }
+        let left = session.tasks.all
+        if !left.isEmpty { session.tasks.registry.noteStuckDisk() }
+        for record in left { self.abandon(record, in: &session) }
     }
 
     static func abandonAll(in session: inout SessionState) {
-        for record in session.tasks.table.inOrderOfCancellation() { self.endHere(record, in: &session) }
+        for record in session.tasks.inOrderOfCancellation() { self.endHere(record, in: &session) }
         session.carryOutSteps()
-        for record in session.tasks.table.all { self.abandon(record, in: &session) }
+        for record in session.tasks.all { self.abandon(record, in: &session) }
         session.gates.stop()
     }
 

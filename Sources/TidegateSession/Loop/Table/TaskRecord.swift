@@ -9,7 +9,9 @@ final class TaskRecord {
 
     var machine = TaskMachine()
     var clocks: TaskClocks
-    var upkeep = TaskUpkeep()
+    var timer = TaskTimer.off
+    /// True while the clocks, and what is shown of the task, have still to follow.
+    var isTouched = false
     var gate = GateState()
     var retry = RetryState()
     var attempt: AttemptState
@@ -235,13 +237,6 @@ struct ResultState {
     var isRevalidated = false
     /// True once the end was published; nothing follows it.
     var isPublished = false
-}
-
-/// What is kept up to date after each input.
-struct TaskUpkeep {
-    var timer = TaskTimer.off
-    /// True while the clocks, and what is shown of the task, have still to follow.
-    var isDue = false
 }
 
 /// The one timer that serves all clocks of a task.
