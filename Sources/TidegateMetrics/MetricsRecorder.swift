@@ -13,10 +13,10 @@ package final class MetricsRecorder: Sendable {
     private let targets: TargetRecorder
     private let probes: ProbeRecorder
     private let netlink: NetlinkRecorder
-    private let bus: BusRecorder
+    private let published = FixedLabelFamily<Event.Topic, Counter>(Catalogue.busPublished)
     private let daemon: DaemonRecorder
-    private let conflicts: Counter
-    private let overflows: TableFamily<TextLabels, Counter>
+    private let conflicts = SingleFamily<Counter>(Catalogue.metricConflicts)
+    private let overflows = TableFamily<TextLabels, Counter>(Catalogue.labelOverflow)
 
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
@@ -28,20 +28,21 @@ package final class MetricsRecorder: Sendable {
         targetNames: [Target: String] = [:], settlesParties: Bool = false
     ) {
         let registry = Registry(start: wall)
-        let overflows = TableFamily<TextLabels, Counter>(Catalogue.labelOverflow)
         self.registry = registry
-        self.overflows = overflows
         self.tasks = TaskRecorder(registry, settlesParties: settlesParties)
-        self.attempts = AttemptRecorder(registry, hosts: HostMetrics(hostLabel, overflows: overflows))
+        self.attempts = AttemptRecorder(registry, hosts: HostMetrics(hostLabel, overflows: self.overflows))
         self.gate = GateRecorder(registry)
         self.reachability = ReachabilityRecorder(registry, start: start)
         self.targets = TargetRecorder(registry, names: targetNames)
         self.probes = ProbeRecorder(registry)
         self.netlink = NetlinkRecorder(registry)
-        ConnectionCollector.register(in: registry, overflows: overflows)
-        self.bus = BusRecorder(registry)
-        self.conflicts = registry.adding(Catalogue.metricConflicts)
-        _ = registry.adding(overflows)
+        ConnectionCollector.register(in: registry, overflows: self.overflows)
+        registry.add(self.published)
+        let subscribers = SubscriberKind.allCases
+        registry.collect(Catalogue.busDropped, by: subscribers) { $0.subscribers[$1]?.dropped }
+        registry.collect(Catalogue.busQueueLength, by: subscribers) { $0.subscribers[$1]?.queued }
+        registry.collect(Catalogue.busQueueCapacity, by: subscribers) { $0.subscribers[$1]?.capacity }
+        registry.add(self.conflicts, self.overflows)
         self.daemon = DaemonRecorder(registry, build: build)
         ProcessCollector.register(in: registry)
     }
@@ -51,7 +52,8 @@ package final class MetricsRecorder: Sendable {
 
     /// A factory for what the program measures through swift-metrics; `onConflict` is called once for each refused name.
     package func adapter(onConflict: @escaping @Sendable (String) -> Void = { _ in }) -> MetricsAdapter {
-        MetricsAdapter(self.registry, conflicts: self.conflicts, overflows: self.overflows, onConflict: onConflict)
+        MetricsAdapter(
+            self.registry, conflicts: self.conflicts.series, overflows: self.overflows, onConflict: onConflict)
     }
 
     /// Takes an event; never blocks.
@@ -59,7 +61,7 @@ package final class MetricsRecorder: Sendable {
 
     // The payload as a parameter: a switch over a property of the event would copy it.
     private func record(_ payload: Event.Payload, at time: WallTime, _ moment: MonotonicTime) {
-        self.bus.record(payload.topic)
+        self.published[payload.topic].add()
         switch payload {
         case .path(let path): self.reachability.record(path, at: time, moment)
         case .targetCheck(let check): self.targets.record(check)
@@ -67,7 +69,7 @@ package final class MetricsRecorder: Sendable {
         case .task(let task):
             let source = Exemplar.Source(task: task.id, trace: task.trace, time: time)
             self.record(task.kind, of: source, kind: task.taskKind, at: moment)
-        case .session(.poolReplaced): self.attempts.poolReplaced()
+        case .session(.poolReplaced): self.attempts.epochs.series.add()
         case .session(.attributionRevised(let task, attempt: _, from: _, let party)):
             self.tasks.revised(task, to: party)
         case .probe(let probe): self.probes.record(probe)
@@ -97,20 +99,20 @@ package final class MetricsRecorder: Sendable {
         _ event: TaskEvent.Kind, of source: Exemplar.Source, kind: TaskKind, at moment: MonotonicTime
     ) {
         switch event {
-        case .created: self.tasks.created(kind)
-        case .resumed: self.tasks.resumed()
-        case .suspended(let reason): self.tasks.suspended(reason)
-        case .held(let reason, detail: _): self.tasks.held(reason)
-        case .released(let reason, let duration): self.tasks.released(reason, after: duration)
+        case .created: self.tasks.submissions[kind].add()
+        case .resumed: self.tasks.resumes.series.add()
+        case .suspended(let reason): self.tasks.suspends[reason].add()
+        case .held(let reason, detail: _): self.tasks.holds[reason].add()
+        case .released(let reason, let duration): self.tasks.heldSeconds[reason].add(duration)
         case .gate(let result, let waited): self.gate.record(result, waited: waited)
         case .progress(_, let delta): self.attempts.progressed(delta, kind: kind)
         case .attemptFailed(let summary, _, _, isCharged: _):
             self.attempts.ended(summary, of: source, isSuccess: false)
         case .attemptSucceeded(let summary): self.attempts.ended(summary, of: source, isSuccess: true)
         case .retryScheduled(let reason, let delay): self.attempts.retried(reason, delay: delay)
-        case .retriesExhausted(let reason): self.attempts.exhausted(reason)
-        case .restarted: self.attempts.restarted()
-        case .refetched(let bytes): self.attempts.refetched(bytes)
+        case .retriesExhausted(let reason): self.attempts.retriesExhausted[reason].add()
+        case .restarted: self.attempts.restarts.series.add()
+        case .refetched(let bytes): self.attempts.refetched.series.add(bytes)
         case .completed(let result):
             self.tasks.completed(result, source, at: moment)
             self.attempts.completed(result)

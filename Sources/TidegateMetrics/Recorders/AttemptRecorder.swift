@@ -1,73 +1,105 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// Records attempts: their results, durations, bytes and retries.
-struct AttemptRecorder: Sendable {
-    private let series: AttemptTable
+/// The metrics of attempts: their results, durations, bytes and retries.
+struct AttemptRecorder: ~Copyable, Sendable {
+    /// The series that an attempt moves.
+    private typealias Series = (attempts: Counter, durations: Histogram)
+
     private let hosts: HostMetrics
-    private let phases: FixedLabelFamily<PhaseDurations.Phase, Histogram>
-    private let retries: RetryMetrics
-    private let bodies: BodyMetrics
-    private let connectionsOpened: Counter
-    private let connectionReuses: Counter
-    private let epochs: Counter
+    private let attempts: TableFamily<AttemptKey, Counter>
+    private let durations: TableFamily<AttemptClassKey, Histogram>
+    // All of one attempt in one look-up.
+    private let series = Mutex(LastHitCache<AttemptKey, Series>())
+    private let phases = FixedLabelFamily<PhaseDurations.Phase, Histogram>(Catalogue.requestPhaseDuration)
+    private let retries = TableFamily<TextLabels, Counter>(Catalogue.taskRetries, from: AttemptRecorder.retryReasons)
+    private let retrySuccesses = SingleFamily<Counter>(Catalogue.taskRetrySuccesses)
+    let retriesExhausted = TableFamily<TaskEvent.ExhaustionReason, Counter>(
+        Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases)
+    private let backoff = SingleFamily<Histogram>(Catalogue.taskRetryBackoff)
+    private let sent = FixedLabelFamily<TaskKind, Counter>(Catalogue.sentBytes)
+    private let received = FixedLabelFamily<TaskKind, Counter>(Catalogue.receivedBytes)
+    private let requestSize = SingleFamily<Histogram>(Catalogue.requestBodySize)
+    private let responseSize = SingleFamily<Histogram>(Catalogue.responseBodySize)
+    let refetched = SingleFamily<Counter>(Catalogue.refetchedBytes)
+    let restarts = SingleFamily<Counter>(Catalogue.resumeRestarts)
+    private let connectionsOpened = SingleFamily<Counter>(Catalogue.connectionsOpened)
+    private let connectionReuses = SingleFamily<Counter>(Catalogue.connectionReuses)
+    let epochs = SingleFamily<Counter>(Catalogue.networkEpochs)
+
+    private static let retryReasons =
+        (TaskFailure.allCases.map { TaskEvent.RetryReason.failure($0) }
+        + [408, 425, 429, 500].map { TaskEvent.RetryReason.status($0) }).map { TextLabels($0.label) }
 
     init(_ registry: Registry, hosts: HostMetrics) {
         self.hosts = hosts
-        self.series = AttemptTable(registry, hosts: hosts.table)
-        self.phases = registry.adding(FixedLabelFamily(Catalogue.requestPhaseDuration))
-        self.retries = RetryMetrics(registry)
+        self.attempts = TableFamily(hosts.table.labelled(Catalogue.requestAttempts))
+        self.durations = TableFamily(hosts.table.labelled(Catalogue.requestDuration))
+        registry.add(
+            self.attempts, self.durations, self.phases, self.retries, self.retrySuccesses, self.retriesExhausted,
+            self.backoff)
         hosts.register(in: registry)
-        self.bodies = BodyMetrics(registry)
+        registry.add(self.sent, self.received, self.requestSize, self.responseSize)
+        let kinds = TaskKind.allCases
+        registry.collect(Catalogue.inflightExpectedBytes, by: kinds) { $0.session.expectedBytes[$1] ?? 0 }
+        registry.collect(Catalogue.inflightTransferredBytes, by: kinds) { $0.session.transferredBytes[$1] ?? 0 }
+        registry.collect(Catalogue.inflightExpectedSentBytes, by: kinds) { $0.session.expectedSentBytes[$1] ?? 0 }
+        registry.collect(Catalogue.inflightSentBytes, by: kinds) { $0.session.sentBytes[$1] ?? 0 }
+        registry.add(self.refetched, self.restarts)
         registry.collect(Catalogue.connections, by: ConnectionState.allCases) {
             $1 == .active ? $0.session.activeConnections : $0.session.idleConnections
         }
-        self.connectionsOpened = registry.adding(Catalogue.connectionsOpened)
-        self.connectionReuses = registry.adding(Catalogue.connectionReuses)
-        self.epochs = registry.adding(Catalogue.networkEpochs)
+        registry.add(self.connectionsOpened, self.connectionReuses, self.epochs)
     }
 
     func ended(_ summary: AttemptSummary, of task: Exemplar.Source, isSuccess: Bool) {
         var source = task
         source.attempt = summary.number
         let host = self.hosts.table.isOn ? self.hosts.value(of: summary.host) : nil
-        let series = self.series[
-            AttemptKey(
-                method: RequestMethod(summary.method), status: summary.status, isSent: summary.isSent, host: host)]
+        let series = self.series(
+            of: AttemptKey(
+                method: RequestMethod(summary.method), status: summary.status, isSent: summary.isSent, host: host))
         series.attempts.add(from: source)
         series.durations.observe(summary.duration, from: source)
         for phase in PhaseDurations.Phase.allCases {
             if let duration = summary.phases[phase] { self.phases[phase].observe(duration) }
         }
         let opened = summary.connectionsOpened
-        if opened > 0 { self.connectionsOpened.add(opened) } else if summary.usedTheWire { self.connectionReuses.add() }
+        if opened > 0 {
+            self.connectionsOpened.series.add(opened)
+        } else if summary.usedTheWire {
+            self.connectionReuses.series.add()
+        }
         if opened > 0, let host { self.hosts.showed(summary.tls, by: host) }
-        if isSuccess, summary.sent > 0 { self.bodies.requestSize.observe(Double(summary.sent)) }
+        if isSuccess, summary.sent > 0 { self.requestSize.series.observe(Double(summary.sent)) }
+    }
+
+    private func series(of key: AttemptKey) -> Series {
+        self.series.withLock { table in
+            if let series = table.find(key) { return series }
+            let codes = CodeClass(status: key.status)
+            let durations = self.durations[AttemptClassKey(method: key.method, codes: codes, host: key.host)]
+            let series = (attempts: self.attempts[key], durations: durations)
+            table.insert(series, for: key)
+            return series
+        }
     }
 
     func progressed(_ delta: TaskEvent.ByteCounts, kind: TaskKind) {
-        if delta.received > 0 { self.bodies.received[kind].add(delta.received) }
-        if delta.sent > 0 { self.bodies.sent[kind].add(delta.sent) }
+        if delta.received > 0 { self.received[kind].add(delta.received) }
+        if delta.sent > 0 { self.sent[kind].add(delta.sent) }
     }
 
     func retried(_ reason: TaskEvent.RetryReason, delay: Duration) {
-        self.retries.retries[TextLabels(reason.label)].add()
-        self.retries.backoff.observe(delay)
+        self.retries[TextLabels(reason.label)].add()
+        self.backoff.series.observe(delay)
     }
-
-    func exhausted(_ reason: TaskEvent.ExhaustionReason) { self.retries.exhausted[reason].add() }
-
-    func restarted() { self.bodies.restarts.add() }
-
-    func refetched(_ bytes: Int64) { self.bodies.refetched.add(bytes) }
 
     func completed(_ result: TaskResult) {
         guard result.outcome == .success else { return }
-        self.bodies.responseSize.observe(Double(result.bytes))
-        if result.attempts > 1 { self.retries.successes.add() }
+        self.responseSize.series.observe(Double(result.bytes))
+        if result.attempts > 1 { self.retrySuccesses.series.add() }
     }
-
-    func poolReplaced() { self.epochs.add() }
 }
 
 /// The metrics by host, if hosts are labelled.
@@ -118,49 +150,6 @@ final class HostMetrics: Sendable {
 
     private static let bounded = [Catalogue.requestAttempts, Catalogue.requestDuration].map {
         TextLabels($0.name, "host")
-    }
-}
-
-/// The metrics of retries.
-struct RetryMetrics: Sendable {
-    let retries: TableFamily<TextLabels, Counter>
-    let successes: Counter
-    let exhausted: TableFamily<TaskEvent.ExhaustionReason, Counter>
-    let backoff: Histogram
-
-    init(_ registry: Registry) {
-        let reasons =
-            TaskFailure.allCases.map { TaskEvent.RetryReason.failure($0) }
-            + [408, 425, 429, 500].map { TaskEvent.RetryReason.status($0) }
-        self.retries = registry.adding(TableFamily(Catalogue.taskRetries, from: reasons.map { TextLabels($0.label) }))
-        self.successes = registry.adding(Catalogue.taskRetrySuccesses)
-        self.exhausted = registry.adding(
-            TableFamily(Catalogue.taskRetriesExhausted, from: TaskEvent.ExhaustionReason.allCases))
-        self.backoff = registry.adding(Catalogue.taskRetryBackoff)
-    }
-}
-
-/// The metrics of bodies.
-struct BodyMetrics: Sendable {
-    let sent: FixedLabelFamily<TaskKind, Counter>
-    let received: FixedLabelFamily<TaskKind, Counter>
-    let requestSize: Histogram
-    let responseSize: Histogram
-    let refetched: Counter
-    let restarts: Counter
-
-    init(_ registry: Registry) {
-        self.sent = registry.adding(FixedLabelFamily(Catalogue.sentBytes))
-        self.received = registry.adding(FixedLabelFamily(Catalogue.receivedBytes))
-        self.requestSize = registry.adding(Catalogue.requestBodySize)
-        self.responseSize = registry.adding(Catalogue.responseBodySize)
-        let kinds = TaskKind.allCases
-        registry.collect(Catalogue.inflightExpectedBytes, by: kinds) { $0.session.expectedBytes[$1] ?? 0 }
-        registry.collect(Catalogue.inflightTransferredBytes, by: kinds) { $0.session.transferredBytes[$1] ?? 0 }
-        registry.collect(Catalogue.inflightExpectedSentBytes, by: kinds) { $0.session.expectedSentBytes[$1] ?? 0 }
-        registry.collect(Catalogue.inflightSentBytes, by: kinds) { $0.session.sentBytes[$1] ?? 0 }
-        self.refetched = registry.adding(Catalogue.refetchedBytes)
-        self.restarts = registry.adding(Catalogue.resumeRestarts)
     }
 }
 

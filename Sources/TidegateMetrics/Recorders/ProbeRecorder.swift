@@ -1,26 +1,22 @@
 internal import TidegateCore
 
 /// Records what scheduled probes find, under their names in the configuration, which bounds the series.
+///
+/// The families are empty until probes are added.
 struct ProbeRecorder: Sendable {
-    private let runs: TableFamily<TextLabels, Counter>
-    private let failures: TableFamily<TextLabels, Counter>
-    private let overruns: TableFamily<TextLabels, Counter>
-    private let durations: TableFamily<TextLabels, Histogram>
-    private let success: TableFamily<TextLabels, Gauge>
-    private let failureInfo: TableFamily<TextLabels, Gauge>
-    private let uptime: TableFamily<TextLabels, Gauge>
-    private let certificateExpiry: TableFamily<TextLabels, Gauge>
+    private let runs = TableFamily<TextLabels, Counter>(Catalogue.probeRuns)
+    private let failures = TableFamily<TextLabels, Counter>(Catalogue.probeFailures)
+    private let overruns = TableFamily<TextLabels, Counter>(Catalogue.probeOverruns)
+    private let durations = TableFamily<TextLabels, Histogram>(Catalogue.probeDuration)
+    private let success = TableFamily<TextLabels, Gauge>(Catalogue.probeSuccess)
+    private let failureInfo = TableFamily<TextLabels, Gauge>(Catalogue.probeFailureInfo)
+    private let uptime = TableFamily<TextLabels, Gauge>(Catalogue.probeUptime)
+    private let certificateExpiry = TableFamily<TextLabels, Gauge>(Catalogue.probeCertificateExpiry)
 
-    /// A recorder whose families are empty until probes are added.
     init(_ registry: Registry) {
-        self.runs = registry.adding(TableFamily(Catalogue.probeRuns))
-        self.failures = registry.adding(TableFamily(Catalogue.probeFailures))
-        self.overruns = registry.adding(TableFamily(Catalogue.probeOverruns))
-        self.durations = registry.adding(TableFamily(Catalogue.probeDuration))
-        self.success = registry.adding(TableFamily(Catalogue.probeSuccess))
-        self.failureInfo = registry.adding(TableFamily(Catalogue.probeFailureInfo))
-        self.uptime = registry.adding(TableFamily(Catalogue.probeUptime))
-        self.certificateExpiry = registry.adding(TableFamily(Catalogue.probeCertificateExpiry))
+        registry.add(
+            self.runs, self.failures, self.overruns, self.durations, self.success, self.failureInfo, self.uptime,
+            self.certificateExpiry)
     }
 
     func record(_ event: ProbeEvent) {
@@ -64,5 +60,32 @@ struct ProbeRecorder: Sendable {
         for family in counters { family.removeAll { $0.values.first == probe } }
         for family in gauges { family.removeAll { $0.values.first == probe } }
         self.durations.removeAll { $0.values.first == probe }
+    }
+}
+
+/// Records checks of configured targets, under their names.
+struct TargetRecorder: Sendable {
+    private let names: [Target: String]
+    private let durations = TableFamily<TextLabels, Histogram>(Catalogue.targetCheckDuration)
+    private let failures = TableFamily<TextLabels, Counter>(Catalogue.targetCheckFailures)
+
+    init(_ registry: Registry, names: [Target: String]) {
+        self.names = names
+        registry.add(self.durations, self.failures)
+    }
+
+    func record(_ check: TargetCheckEvent) {
+        // Only named targets have series, so that their number is bounded by the configuration.
+        guard let name = self.names[check.target] else { return }
+        let stages = [
+            ("connect", check.phases.connect), ("tls", check.phases.tls), ("response", check.phases.processing),
+        ]
+        for (stage, duration) in stages {
+            if let duration { self.durations[TextLabels(name, stage)].observe(duration) }
+        }
+        // All from the first check: for Prometheus a series that starts at 1 has not increased.
+        for party in FaultParty.allCases {
+            self.failures[TextLabels(name, party.label)].add(check.failure?.party == party ? 1 : 0)
+        }
     }
 }

@@ -4,35 +4,32 @@ internal import TidegateCore
 /// Records changes of verdicts.
 struct ReachabilityRecorder: Sendable {
     private let levels: LevelSecondsFamily
-    private let transitions: TableFamily<Label2<ReachabilityLevel, ReachabilityLevel>, Counter>
-    private let lastTransition: Gauge
-    private let detection: Histogram
+    // All from the start: for Prometheus a series that starts at 1 has not increased.
+    private let transitions = TableFamily<Label2<ReachabilityLevel, ReachabilityLevel>, Counter>(
+        Catalogue.transitions, from: Label2.allCases.filter { $0.first != $0.second })
+    private let lastTransition = SingleFamily<Gauge>(Catalogue.lastTransition)
+    private let detection = SingleFamily<Histogram>(Catalogue.detection)
 
     init(_ registry: Registry, start: MonotonicTime) {
+        self.levels = LevelSecondsFamily(Catalogue.levelSeconds, start: start)
         ReachabilityCollector.registerLevels(in: registry)
-        self.levels = registry.adding(LevelSecondsFamily(Catalogue.levelSeconds, start: start))
-        // All from the start: for Prometheus a series that starts at 1 has not increased.
-        let changes = ReachabilityLevel.allCases.flatMap { from in
-            ReachabilityLevel.allCases.compactMap { $0 == from ? nil : Label2(from, $0) }
-        }
-        self.transitions = registry.adding(TableFamily(Catalogue.transitions, from: changes))
-        self.lastTransition = registry.adding(Catalogue.lastTransition)
+        registry.add(self.levels, self.transitions, self.lastTransition)
         ReachabilityCollector.registerPaths(in: registry)
         ReachabilityCollector.registerRungs(in: registry)
         ReachabilityCollector.registerLinks(in: registry)
         ReachabilityCollector.registerTargets(in: registry)
-        self.detection = registry.adding(Catalogue.detection)
+        registry.add(self.detection)
     }
 
     func record(_ change: PathEvent, at time: WallTime, _ moment: MonotonicTime) {
-        if let detection = change.detection { self.detection.observe(detection) }
+        if let detection = change.detection { self.detection.series.observe(detection) }
         switch change.scope {
         case .family, .target: break
         case .global:
             self.levels.change(to: change.to.level, at: moment)
             guard change.from.level != change.to.level else { return }
             self.transitions[Label2(change.from.level, change.to.level)].add()
-            self.lastTransition.set(time.seconds)
+            self.lastTransition.series.set(time.seconds)
         }
     }
 }

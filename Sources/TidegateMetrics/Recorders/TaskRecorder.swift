@@ -1,15 +1,18 @@
+internal import Synchronization
 internal import TidegateCore
 
-/// Records the lives of tasks.
+/// The metrics of tasks.
 struct TaskRecorder: Sendable {
-    private let heldSeconds: FixedLabelFamily<HoldReason, Counter>
-    private let submissions: FixedLabelFamily<TaskKind, Counter>
-    private let resumes: Counter
-    private let suspends: TableFamily<TaskEvent.SuspendReason, Counter>
-    private let holds: FixedLabelFamily<HoldReason, Counter>
-    private let completions: FixedLabelFamily<Label2<TaskKind, TaskOutcome>, Counter>
-    private let failures: TableFamily<Label2<TaskFailure, FaultParty>, Counter>
-    private let durations: TableFamily<Label2<TaskKind, TaskOutcome>, Histogram>
+    let heldSeconds = FixedLabelFamily<HoldReason, Counter>(Catalogue.taskHeldSeconds)
+    let submissions = FixedLabelFamily<TaskKind, Counter>(Catalogue.taskSubmissions)
+    let resumes = SingleFamily<Counter>(Catalogue.taskResumes)
+    let suspends = TableFamily<TaskEvent.SuspendReason, Counter>(
+        Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases)
+    let holds = FixedLabelFamily<HoldReason, Counter>(Catalogue.taskHolds)
+    private let completions = FixedLabelFamily<Label2<TaskKind, TaskOutcome>, Counter>(Catalogue.taskCompletions)
+    private let failures = TableFamily<Label2<TaskFailure, FaultParty>, Counter>(
+        Catalogue.taskFailures, from: TaskRecorder.likelyFailures)
+    private let durations = TableFamily<Label2<TaskKind, TaskOutcome>, Histogram>(Catalogue.taskDuration)
     // Nil if nobody revises parties.
     private let unsettled: UnsettledFailures?
 
@@ -20,15 +23,9 @@ struct TaskRecorder: Sendable {
             $0.session.tasks[$1] ?? 0
         }
         registry.collect(Catalogue.heldTasks, by: HoldReason.allCases) { $0.session.held[$1] ?? 0 }
-        self.heldSeconds = registry.adding(FixedLabelFamily(Catalogue.taskHeldSeconds))
-        self.submissions = registry.adding(FixedLabelFamily(Catalogue.taskSubmissions))
-        self.resumes = registry.adding(Catalogue.taskResumes)
-        self.suspends = registry.adding(
-            TableFamily(Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases))
-        self.holds = registry.adding(FixedLabelFamily(Catalogue.taskHolds))
-        self.completions = registry.adding(FixedLabelFamily(Catalogue.taskCompletions))
-        self.failures = registry.adding(TableFamily(Catalogue.taskFailures, from: TaskRecorder.likelyFailures))
-        self.durations = registry.adding(TableFamily(Catalogue.taskDuration))
+        registry.add(
+            self.heldSeconds, self.submissions, self.resumes, self.suspends, self.holds, self.completions,
+            self.failures, self.durations)
         registry.collect(Catalogue.stalledTasks) { $0.session.stalled }
         registry.collect(Catalogue.oldestTaskStart) { inputs, samples in
             for state in [TaskState.Name.suspended, .waiting, .running] {
@@ -48,16 +45,6 @@ struct TaskRecorder: Sendable {
             + [FaultParty.mine, .resolver, .theirs].map { Label2(.resolveFailed, $0) } + ours.map { Label2($0, .mine) }
             + answers.flatMap { [Label2($0, .mine), Label2($0, .theirs)] }
     }
-
-    func created(_ kind: TaskKind) { self.submissions[kind].add() }
-
-    func resumed() { self.resumes.add() }
-
-    func suspended(_ reason: TaskEvent.SuspendReason) { self.suspends[reason].add() }
-
-    func held(_ reason: HoldReason) { self.holds[reason].add() }
-
-    func released(_ reason: HoldReason, after duration: Duration) { self.heldSeconds[reason].add(duration) }
 
     func completed(_ result: TaskResult, _ source: Exemplar.Source, at moment: MonotonicTime) {
         let key = Label2(result.kind, result.outcome)
@@ -84,6 +71,81 @@ struct TaskRecorder: Sendable {
     func settle(at now: MonotonicTime?) {
         for entry in self.unsettled?.take(settledAt: now) ?? [] {
             self.failures[Label2(entry.failure, entry.party)].add(from: entry.source)
+        }
+    }
+}
+
+/// Failed tasks whose party may still be revised: they are counted once that is settled.
+final class UnsettledFailures: Sendable {
+    struct Entry: Sendable {
+        var task: TaskID
+        var failure: TaskFailure
+        var party: FaultParty
+        var source: Exemplar.Source
+        var moment: MonotonicTime
+    }
+
+    /// How long a party may be revised.
+    static let lifetime = Duration.seconds(30)
+    // More than this at once are counted as they are.
+    private static let capacity = 4_096
+
+    // In the order of their failures.
+    private let entries = Mutex<[Entry]>([])
+
+    /// Keeps an entry back; false if there are too many.
+    func add(_ entry: Entry) -> Bool {
+        self.entries.withLock { entries in
+            guard entries.count < UnsettledFailures.capacity else { return false }
+            entries.append(entry)
+            return true
+        }
+    }
+
+    /// Takes out the entry of a task; nil if there is none.
+    func take(_ task: TaskID) -> Entry? {
+        self.entries.withLock { entries in
+            entries.firstIndex { $0.task == task }.map { entries.remove(at: $0) }
+        }
+    }
+
+    /// Takes out what is settled at a moment; everything if it is nil.
+    func take(settledAt now: MonotonicTime?) -> [Entry] {
+        self.entries.withLock { entries in
+            guard let now else {
+                defer { entries = [] }
+                return entries
+            }
+            let old = entries.prefix { now - $0.moment > UnsettledFailures.lifetime }
+            entries.removeFirst(old.count)
+            return Array(old)
+        }
+    }
+}
+
+/// Records waits and admissions at the gate.
+struct GateRecorder: Sendable {
+    // All from the start: the first wait is an increase, and not the beginning of a series.
+    private let waits = TableFamily<GateWaitResult, Histogram>(Catalogue.gateWait, from: GateWaitResult.allCases)
+    private let admissions = TableFamily<TaskEvent.GateResult, Counter>(
+        Catalogue.gateAdmissions, from: [.immediate, .delayed, .timeout])
+
+    init(_ registry: Registry) {
+        registry.collect(Catalogue.gateState, by: GateState.allCases) { inputs, state in
+            let level = inputs.status.global.level
+            return (level == .unknown || level >= .routed) == (state == .open) ? 1 : 0
+        }
+        registry.collect(Catalogue.gateWaitingTasks) { $0.session.gateWaiting }
+        registry.add(self.waits, self.admissions)
+    }
+
+    func record(_ result: TaskEvent.GateResult, waited: Duration) {
+        if result != .cancelled { self.admissions[result].add() }
+        switch result {
+        case .immediate: break
+        case .delayed: self.waits[.admitted].observe(waited)
+        case .timeout: self.waits[.timeout].observe(waited)
+        case .cancelled: self.waits[.cancelled].observe(waited)
         }
     }
 }

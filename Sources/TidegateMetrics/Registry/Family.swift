@@ -75,11 +75,17 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
     }
 }
 
-/// The key of a metric without labels.
-enum NoLabels: LabelKey, CaseIterable {
-    case only
+/// A metric without labels.
+struct SingleFamily<Child: MetricChild>: Family {
+    let definition: MetricDefinition
+    let series: Child
 
-    var values: [String] { [] }
+    init(_ definition: MetricDefinition) {
+        self.definition = definition
+        self.series = Child(definition, values: [])
+    }
+
+    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) { self.series.write(to: &output) }
 }
 
 /// A metric that is read at each scrape.

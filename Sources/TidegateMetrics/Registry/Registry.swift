@@ -40,15 +40,11 @@ final class Registry: Sendable {
 
     var families: [any Family] { self.state.withLock { $0.families.map(\.family) } }
 
-    /// Adds a family without labels and gives its series.
-    func adding<Child: MetricChild>(_ definition: MetricDefinition) -> Child {
-        self.adding(FixedLabelFamily<NoLabels, Child>(definition))[.only]
-    }
-
-    /// Adds a family and gives it back.
-    func adding<Added: Family>(_ family: Added) -> Added {
-        self.state.withLock { $0.add(family) }
-        return family
+    /// Adds families in this order.
+    func add(_ families: any Family...) {
+        self.state.withLock { state in
+            for family in families { state.add(family) }
+        }
     }
 
     /// Adds a family, unless one of its samples could be taken for another family's.
@@ -64,7 +60,7 @@ final class Registry: Sendable {
     func collect(
         _ definition: MetricDefinition, _ collect: @escaping @Sendable (ScrapeInputs, inout Samples) -> Void
     ) {
-        _ = self.adding(CollectedFamily(definition, collect: collect))
+        self.add(CollectedFamily(definition, collect: collect))
     }
 
     /// Adds a family without labels; it has no series while the value is nil.
