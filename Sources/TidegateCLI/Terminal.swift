@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 internal import TidegateDaemon
 
 /// The process's terminal and environment; nothing else reads either.

@@ -1,4 +1,3 @@
-internal import TidegateCore
 internal import TidegateProbes
 
 /// The keys of a module's `tcp` and `unix`.
