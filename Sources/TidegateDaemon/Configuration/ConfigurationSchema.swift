@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import Tidegate
+internal import TidegateServer
 internal import TidegateStore
 
 /// The keys of the configuration file, section by section.
@@ -192,6 +193,124 @@ enum ConfigurationSchema {
         .value("sha256", \.submission.sha256, .digest).documented("The digest that the response has to have."),
     ]
 
+    // MARK: remote write
+
+    static let remoteWrite: [Field<Configuration.RemoteWrite>] = [
+        .value("url", \.url, .url).documented("The receiver's URL; null sends nothing."),
+        .value("buffer", \.buffer, ValueParser<ByteText>.size(in: 1 << 20...1 << 40)).documented(
+            "How much is kept on disk; when it is full, the oldest samples are dropped and counted.", default: "64MiB"),
+        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))).documented(
+            "From one sample of every metric to the next.", default: "15s"),
+        .mapping("labels") { (section, entry) throws(TextError) in
+            let value = try ValueParser<String>.text.parse(entry.value)
+            section.labels.append(try Configuration.RemoteWrite.Label(checking: entry.key, value: value))
+        }.documented("Labels of every series; job is tidegate and instance the host name without them.", default: "{}"),
+        .headers("headers") { $0.headers.append($1) }.documented("Header fields of every request.", default: "{}"),
+        .section(
+            "basic_auth", \.self,
+            [
+                .value("username", \.user, .text).documented("The user's name."),
+                .value("password_file", \.passwordFile, .absolutePath).documented("A file with the password."),
+            ]),
+        .value("bearer_token_file", \.tokenFile, .absolutePath).documented(
+            "A file with a token, instead of basic_auth."),
+        .section(
+            "tls", \.self,
+            [
+                .value("ca_file", \.certificateFile, .absolutePath).documented(
+                    "A PEM file of authorities that are trusted instead of those of transfers.tls.")
+            ]),
+    ]
+
+    // Headers that the protocol sets.
+    private static let reservedHeaders: Set<String> = [
+        "content-encoding", "content-type", "content-length", "x-prometheus-remote-write-version", "user-agent", "host",
+    ]
+
+    private static func checkRemoteWrite(_ write: Configuration.RemoteWrite, _ section: inout SectionCheck) {
+        if (write.user == nil) != (write.passwordFile == nil) {
+            let node = section.node.value(of: "basic_auth")
+            section.add("\"username\" and \"password_file\" must both be set", at: node)
+        }
+        if let token = section.node.value(of: "bearer_token_file"), write.tokenFile != nil, write.user != nil {
+            section.add("\"basic_auth\" and \"bearer_token_file\" are mutually exclusive", at: token)
+        }
+        guard case .section(let headers) = section.node.value(of: "headers")?.content else { return }
+        let hasSecret = write.user != nil || write.tokenFile != nil
+        for entry in headers {
+            let name = entry.key.lowercased()
+            if self.reservedHeaders.contains(name) {
+                section.add("this header is set by remote write", at: entry.value)
+            } else if name == "authorization", hasSecret {
+                section.add("\"Authorization\" is already set by basic_auth or bearer_token_file", at: entry.value)
+            }
+        }
+    }
+
+    // MARK: events, metrics and observation
+
+    static let events: [Field<Configuration.Events>] = [
+        .value("history", \.history, .number(in: 1...1_000_000)).documented(
+            "How many events are kept for clients that reconnect.", default: "\(EndpointConfiguration().eventHistory)"),
+        .section(
+            "redact", \.redaction,
+            [
+                .value("query", \.query, .boolean).documented("True leaves out queries.", default: "true"),
+                .value("userinfo", \.userinfo, .boolean).documented(
+                    "True leaves out user names and passwords.", default: "true"),
+            ]),
+    ]
+
+    static let metrics: [Field<Configuration.Metrics>] = [
+        .value("host_label", \.mode, .name).documented(
+            "off, allowlist for those of hosts, or top for the first ones seen.", default: "off"),
+        .list("hosts", \.hosts, .labelledHost).documented("The host names that metrics show.", default: "[]"),
+        .value("max_hosts", \.maxHosts, .number(in: 1...1000)).documented(
+            "How many they are at most.", default: "\(Configuration.Metrics().maxHosts)"),
+    ]
+
+    static let observation: [Field<ConnectionsConfiguration>] = [
+        .value("connections", \.isEnabled, .boolean).documented(
+            "False does not even open the kernel's sockets for it.", default: "true"),
+        .value(
+            "connecting_interval", \.connectingInterval, ValueParser<Duration>.duration(atLeast: .milliseconds(100))
+        ).documented("From one list of the connections that are being opened to the next.", default: "1s"),
+        .value("established_interval", \.establishedInterval, ValueParser<Duration>.duration(atLeast: .seconds(1)))
+            .documented(
+                "From one list of all connections to the next; stretched so that lists take 1 % of a processor at most.",
+                default: "5s"),
+        .value("loopback", \.includesLoopback, .boolean).documented(
+            "True counts connections of this machine to itself, too.", default: "false"),
+        .section(
+            "exclude", \.self,
+            [
+                .list("remotes", \.excludedRemotes, .network).documented(
+                    "Networks whose connections do not count, such as 10.0.0.0/8.", default: "[]"),
+                .list("ports", .port) { $0.excludedPorts = Set($1) }.documented(
+                    "Ports, of this host or of the remote, whose connections do not count.", default: "[]"),
+            ]),
+        .value("max_tracked", \.maxTracked, .number(in: 1...10_000_000)).documented(
+            "How many connections are kept in mind; those beyond are counted at their end only.",
+            default: "50000"),
+        .value("receive_buffer", \.receiveBufferBytes, ValueParser<Int>.size(in: 4096...1 << 30)).documented(
+            "For the kernel's messages; without CAP_NET_ADMIN net.core.rmem_max is the limit.", default: "8MiB"),
+        .notAvailable("udp"),
+    ]
+
+    private static func checkMetrics(_ metrics: Configuration.Metrics, _ section: inout SectionCheck) {
+        let list = section.node.value(of: "hosts") ?? section.node
+        switch metrics.mode {
+        case .off: break
+        case .allowlist where list.elements.isEmpty:
+            section.add("\"allowlist\" requires \"hosts\"", at: list)
+        case .allowlist where Set(metrics.hosts).count > metrics.maxHosts:
+            section.add("\(metrics.hosts.count) hosts exceed \"max_hosts\" (\(metrics.maxHosts))", at: list)
+        case .top where !list.elements.isEmpty:
+            section.add("\"hosts\" requires \"host_label: allowlist\"", at: list)
+        case .allowlist, .top: break
+        }
+    }
+
     // MARK: texts
 
     /// A list as YAML writes it on one line.
@@ -203,52 +322,40 @@ enum ConfigurationSchema {
 
     // MARK: checks across keys
 
-    @Sendable
-    private static func checkTasks(
-        _ tasks: [ScheduledTask], nodes: [ConfigurationNode], problems: inout ProblemList
-    ) {
-        problems.refuseDuplicates(of: "name", in: tasks.map(\.name), at: nodes)
-        problems.refuseDuplicates(of: "download", in: tasks.map { $0.submission.output ?? "" }, at: nodes)
-        for (task, node) in zip(tasks.map(\.submission), nodes) {
-            if task.mode != nil, task.output == nil { problems.add("\"mode\" requires \"download\"", at: node) }
+    private static func checkTasks(_ tasks: [ScheduledTask], _ list: inout SectionCheck) {
+        list.refuseDuplicates(of: "name", in: tasks.map(\.name))
+        list.refuseDuplicates(of: "download", in: tasks.map { $0.submission.output ?? "" })
+        for (task, node) in zip(tasks.map(\.submission), list.node.elements) {
+            if task.mode != nil, task.output == nil { list.add("\"mode\" requires \"download\"", at: node) }
             guard task.bodyFile != nil else { continue }
             if let method = task.method, ["GET", "HEAD"].contains(method) {
-                problems.add("\"body_file\" requires a method other than \(method)", at: node)
+                list.add("\"body_file\" requires a method other than \(method)", at: node)
             }
-            if task.output != nil { problems.add("\"body_file\" and \"download\" are mutually exclusive", at: node) }
+            if task.output != nil { list.add("\"body_file\" and \"download\" are mutually exclusive", at: node) }
         }
     }
 
-    @Sendable
-    private static func checkSentinels(
-        _ reachability: Configuration.Reachability, node: ConfigurationNode, problems: inout ProblemList
-    ) {
+    private static func checkSentinels(_ reachability: Configuration.Reachability, _ section: inout SectionCheck) {
         for (key, family) in [("ipv4", AddressFamily.ipv4), ("ipv6", .ipv6)] {
-            guard let list = node.value(of: key), reachability.sentinels[family]?.isEmpty == true,
+            guard let list = section.node.value(of: key), reachability.sentinels[family]?.isEmpty == true,
                 list.elements.isEmpty
             else { continue }
-            problems.add("expected at least one address; omit the key for the defaults", at: list)
+            section.add("expected at least one address; omit the key for the defaults", at: list)
         }
     }
 
-    @Sendable
-    private static func checkInternetCheck(
-        _ check: InternetCheckPolicy, node: ConfigurationNode, problems: inout ProblemList
-    ) {
-        guard check.isEnabled, node.value(of: "urls")?.elements.isEmpty ?? true else { return }
-        problems.add("\"enabled\" requires \"urls\"", at: node)
+    private static func checkInternetCheck(_ check: InternetCheckPolicy, _ section: inout SectionCheck) {
+        guard check.isEnabled, section.node.value(of: "urls")?.elements.isEmpty ?? true else { return }
+        section.add("\"enabled\" requires \"urls\"")
     }
 
-    @Sendable
-    private static func checkTargets(
-        _ targets: [Configuration.NamedTarget], nodes: [ConfigurationNode], problems: inout ProblemList
-    ) {
-        problems.refuseDuplicates(of: "name", in: targets.map(\.name), at: nodes)
-        problems.refuseDuplicates(of: "target", in: targets.map { $0.target?.encoded ?? "" }, at: nodes)
-        for (target, node) in zip(targets, nodes) {
+    private static func checkTargets(_ targets: [Configuration.NamedTarget], _ list: inout SectionCheck) {
+        list.refuseDuplicates(of: "name", in: targets.map(\.name))
+        list.refuseDuplicates(of: "target", in: targets.map { $0.target?.encoded ?? "" })
+        for (target, node) in zip(targets, list.node.elements) {
             guard case .section(let entries) = node.content else { continue }
             let keys = Set(entries.filter { $0.value.isGiven }.map(\.key))
-            if let problem = target.problem(given: keys) { problems.add(problem, at: node) }
+            if let problem = target.problem(given: keys) { list.add(problem, at: node) }
         }
     }
 }
@@ -266,13 +373,12 @@ extension Configuration.NamedTarget {
     }
 }
 
-extension ProblemList {
-    mutating func refuseDuplicates(of key: String, in values: [String], at nodes: [ConfigurationNode]) {
-        var seen: Set<String> = [""]
-        for (value, node) in zip(values, nodes) {
-            if !value.isEmpty, !seen.insert(value).inserted {
-                self.add("duplicate \(key) \"\(value)\"", at: node)
-            }
+extension Configuration.RemoteWrite.Label {
+    // Names that begin with two underscores are reserved by Prometheus.
+    fileprivate init(checking name: String, value: String) throws(TextError) {
+        guard name.isLabelName else {
+            throw TextError("\"\(name)\" is not a valid label name")
         }
+        self.init(name: name, value: value)
     }
 }

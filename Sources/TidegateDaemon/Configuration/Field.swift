@@ -95,19 +95,19 @@ struct Field<Section>: Sendable {
     /// A key with a section; `check` validates the keys together.
     static func section<Inner: Sendable>(
         _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>],
-        check: @escaping @Sendable (Inner, ConfigurationNode, inout ProblemList) -> Void = { _, _, _ in }
+        check: @escaping SectionCheck.Body<Inner> = { _, _ in }
     ) -> Field {
         Field(key: key, isRequired: false, text: FieldText(key, .section(fields.compactMap(\.text)))) {
             section, node, problems in
             problems.read(fields, from: node, into: &section[keyPath: path])
-            check(section[keyPath: path], node, &problems)
+            problems.check(section[keyPath: path], at: node, check)
         }
     }
 
     /// A key with a section that starts from `blank`, and what is done with it.
     static func section<Inner: Sendable>(
         _ key: String, blank: Inner, _ fields: [Field<Inner>],
-        check: @escaping @Sendable (Inner, ConfigurationNode, inout ProblemList) -> Void = { _, _, _ in },
+        check: @escaping SectionCheck.Body<Inner> = { _, _ in },
         set: @escaping @Sendable (inout Section, Inner) -> Void
     ) -> Field {
         Field(key: key, isRequired: false, text: FieldText(key, .section(fields.compactMap(\.text)))) {
@@ -115,14 +115,14 @@ struct Field<Section>: Sendable {
             var inner = blank
             problems.read(fields, from: node, into: &inner)
             set(&section, inner)
-            check(inner, node, &problems)
+            problems.check(inner, at: node, check)
         }
     }
 
     /// A key with a list of sections; each starts from `blank`.
     static func sections<Inner: Sendable>(
         _ key: String, _ path: SectionPath<Section, [Inner]>, blank: Inner, _ fields: [Field<Inner>],
-        check: @escaping @Sendable ([Inner], [ConfigurationNode], inout ProblemList) -> Void = { _, _, _ in }
+        check: @escaping SectionCheck.Body<[Inner]> = { _, _ in }
     ) -> Field {
         Field(key: key, isRequired: false, text: FieldText(key, .sections(fields.compactMap(\.text)))) {
             section, node, problems in
@@ -132,7 +132,7 @@ struct Field<Section>: Sendable {
                 problems.read(fields, from: element, into: &inner)
                 return inner
             }
-            check(section[keyPath: path], nodes, &problems)
+            problems.check(section[keyPath: path], at: node, check)
         }
     }
 
@@ -148,9 +148,7 @@ struct Field<Section>: Sendable {
     var documentedAsInherited: Field { self.documented("") }
 
     /// A key of the format that this version does not support yet.
-    static func notAvailable(_ key: String) -> Field {
-        .refused(key, "not available in this version")
-    }
+    static func notAvailable(_ key: String) -> Field { .refused(key, "not available in this version") }
 
     /// A key of the format that is refused, and why.
     static func refused(_ key: String, _ reason: String) -> Field {

@@ -62,11 +62,47 @@ struct ProblemList {
         }
     }
 
+    /// Checks the keys of a section, or of a list of sections, together.
+    mutating func check<Inner>(_ inner: Inner, at node: ConfigurationNode, _ body: SectionCheck.Body<Inner>) {
+        var section = SectionCheck(node: node, problems: self)
+        body(inner, &section)
+        self = section.problems
+    }
+
     private mutating func requireAll<Section>(
         _ fields: [Field<Section>], of node: ConfigurationNode, given keys: [String]
     ) {
         for field in fields where field.isRequired && !keys.contains(field.key) {
             self.add("missing key \"\(field.key)\"", at: node)
+        }
+    }
+}
+
+/// A section that has been read, for a check across its keys.
+struct SectionCheck {
+    typealias Body<Inner> = @Sendable (Inner, inout SectionCheck) -> Void
+
+    let node: ConfigurationNode
+    fileprivate(set) var problems: ProblemList
+
+    func isGiven(_ key: String) -> Bool { self.node.value(of: key)?.isGiven ?? false }
+
+    /// Records a problem of one of the section's values, or of the section itself.
+    mutating func add(_ message: String, at node: ConfigurationNode? = nil) {
+        self.problems.add(message, at: node ?? self.node)
+    }
+
+    /// At most one of the keys may be given.
+    mutating func refuse(together keys: [String]) {
+        let given = keys.filter(self.isGiven)
+        if given.count > 1 { self.add("\(given.joined(separator: " and ")) are mutually exclusive") }
+    }
+
+    /// The values of a key have to differ between the elements of a list.
+    mutating func refuseDuplicates(of key: String, in values: [String]) {
+        var seen: Set<String> = [""]
+        for (value, node) in zip(values, self.node.elements) where !seen.insert(value).inserted && !value.isEmpty {
+            self.add("duplicate \(key) \"\(value)\"", at: node)
         }
     }
 }

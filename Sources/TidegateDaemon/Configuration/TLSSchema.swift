@@ -35,12 +35,11 @@ enum TLSSchema {
         policy.hosts[entry.key] = own
     }.documented("The same keys for single hosts, whose policies take this one's place.", default: "{}")
 
-    @Sendable
-    static func check(_ policy: ServerTrustPolicy, at node: ConfigurationNode, problems: inout ProblemList) {
+    static func check(_ policy: ServerTrustPolicy, _ section: inout SectionCheck) {
         do throws(ConfigurationValueError) {
             try policy.validate()
         } catch {
-            problems.add(error.problem, at: node)
+            section.add(error.problem)
         }
     }
 }

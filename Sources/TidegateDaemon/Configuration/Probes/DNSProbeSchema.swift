@@ -28,10 +28,9 @@ enum DNSProbeSchema {
     ]
 
     /// Keys that need each other.
-    @Sendable
-    static func check(_ options: DNSProbeOptions, at node: ConfigurationNode, problems: inout ProblemList) {
+    static func check(_ options: DNSProbeOptions, _ section: inout SectionCheck) {
         if options.isEncrypted, options.transport != .tcp {
-            problems.add("dns_over_tls needs transport_protocol: tcp", at: node)
+            section.add("dns_over_tls needs transport_protocol: tcp")
         }
     }
 }

@@ -32,12 +32,6 @@ enum HTTPClientSchema {
 
     /// Keys that exclude each other.
     static let exclusive = ["basic_auth", "authorization", "bearer_token", "bearer_token_file", "oauth2"]
-
-    /// Refuses keys of which only one may be given.
-    static func refuse(together keys: [String], at node: ConfigurationNode, problems: inout ProblemList) {
-        let given = keys.filter { node.value(of: $0)?.isGiven ?? false }
-        if given.count > 1 { problems.add("\(given.joined(separator: " and ")) are mutually exclusive", at: node) }
-    }
 }
 
 /// The keys of `basic_auth` and `authorization`.
@@ -58,11 +52,10 @@ struct SecretKeys: Sendable {
     ]
 
     /// Basic has keys of its own.
-    @Sendable
-    static func checkScheme(_: SecretKeys, at node: ConfigurationNode, problems: inout ProblemList) {
-        guard let type = node.value(of: "type"), case .scalar(let text) = type.content,
+    static func checkScheme(_: SecretKeys, _ section: inout SectionCheck) {
+        guard let type = section.node.value(of: "type"), case .scalar(let text) = type.content,
             text.lowercased() == "basic"
         else { return }
-        problems.add("authorization type \"basic\" has to be written as basic_auth", at: type)
+        section.add("authorization type \"basic\" has to be written as basic_auth", at: type)
     }
 }

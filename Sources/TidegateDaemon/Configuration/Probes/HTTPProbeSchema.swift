@@ -49,20 +49,19 @@ enum HTTPProbeSchema {
         ]
 
     /// Keys that exclude each other.
-    @Sendable
-    static func check(_ options: HTTPProbeOptions, at node: ConfigurationNode, problems: inout ProblemList) {
+    static func check(_ options: HTTPProbeOptions, _ section: inout SectionCheck) {
         for keys in [
             ["body", "body_file"], HTTPClientSchema.exclusive,
             ["no_follow_redirects", "follow_redirects"], ["proxy_url", "proxy_from_environment"],
             ["no_proxy", "proxy_from_environment"],
         ] {
-            HTTPClientSchema.refuse(together: keys, at: node, problems: &problems)
+            section.refuse(together: keys)
         }
         guard let coding = options.coding,
             let accepted = options.headers.last(where: { $0.name == .acceptEncoding })?.value,
             !AcceptedCodings(accepted).contains(coding.rawValue)
         else { return }
-        problems.add("Accept-Encoding \"\(accepted)\" does not accept the compression \(coding.rawValue)", at: node)
+        section.add("Accept-Encoding \"\(accepted)\" does not accept the compression \(coding.rawValue)")
     }
 }
 

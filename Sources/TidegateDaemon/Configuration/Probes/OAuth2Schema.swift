@@ -20,15 +20,11 @@ enum OAuth2Schema {
         .notAvailable("proxy_connect_header"), .notAvailable("grant_type"),
     ]
 
-    @Sendable
-    static func check(_ options: OAuth2Options, at node: ConfigurationNode, problems: inout ProblemList) {
-        if options.tokenURL == nil, node.value(of: "token_url") == nil {
-            problems.add("missing key \"token_url\"", at: node)
+    static func check(_ options: OAuth2Options, _ section: inout SectionCheck) {
+        if options.tokenURL == nil, section.node.value(of: "token_url") == nil {
+            section.add("missing key \"token_url\"")
         }
-        let secrets = ["client_secret", "client_secret_file"].filter { node.value(of: $0)?.isGiven ?? false }
-        if secrets.count > 1 {
-            problems.add("\(secrets.joined(separator: " and ")) are mutually exclusive", at: node)
-        }
+        section.refuse(together: ["client_secret", "client_secret_file"])
     }
 }
 

@@ -56,9 +56,7 @@ enum ProbeSchema {
             .value("jitter", \.jitter, .percentage).documented(
                 "By how much of every a run is put off at most.", default: "10%"),
         ],
-        check: { probes, nodes, problems in
-            problems.refuseDuplicates(of: "name", in: probes.map(\.name), at: nodes)
-        }
+        check: { probes, list in list.refuseDuplicates(of: "name", in: probes.map(\.name)) }
     ).documented("Targets that the sidecar probes by itself. Changes apply when the file is reloaded.")
 
     private static let module: [Field<ProbeModule>] = [

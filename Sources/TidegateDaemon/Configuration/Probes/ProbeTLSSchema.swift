@@ -32,18 +32,15 @@ enum ProbeTLSSchema {
         }
     }
 
-    @Sendable
-    static func check(_ options: ProbeTLSOptions, at node: ConfigurationNode, problems: inout ProblemList) {
-        for key in ["ca", "cert", "key"] {
-            HTTPClientSchema.refuse(together: [key, "\(key)_file"], at: node, problems: &problems)
-        }
+    static func check(_ options: ProbeTLSOptions, _ section: inout SectionCheck) {
+        for key in ["ca", "cert", "key"] { section.refuse(together: [key, "\(key)_file"]) }
         let hasCertificate = options.certificate != nil || options.certificateFile != nil
         if hasCertificate != (options.key != nil || options.keyFile != nil) {
-            problems.add("cert or cert_file has to be given together with key or key_file", at: node)
+            section.add("cert or cert_file has to be given together with key or key_file")
         }
-        if !options.hasMatchingTexts { problems.add("key is not that of the certificate in cert", at: node) }
+        if !options.hasMatchingTexts { section.add("key is not that of the certificate in cert") }
         if let lowest = options.minVersion, let highest = options.maxVersion, lowest > highest {
-            problems.add("min_version is above max_version", at: node)
+            section.add("min_version is above max_version")
         }
     }
 }

@@ -31,26 +31,22 @@ enum StreamProbeSchema {
         ])
 
     /// A path is no name that a certificate could be for.
-    @Sendable
-    static func checkUnix(_ options: StreamProbeOptions, at node: ConfigurationNode, problems: inout ProblemList) {
+    static func checkUnix(_ options: StreamProbeOptions, _ section: inout SectionCheck) {
         guard options.mayUseTLS, options.tls.serverName == nil, !options.tls.isInsecure else { return }
-        problems.add("TLS needs tls_config.server_name or insecure_skip_verify: a path is not a name", at: node)
+        section.add("TLS needs tls_config.server_name or insecure_skip_verify: a path is not a name")
     }
 
     /// A metric has the same labels in all its series.
-    @Sendable
-    static func checkLabels(
-        _ steps: [StreamProbeOptions.Step], at nodes: [ConfigurationNode], problems: inout ProblemList
-    ) {
+    static func checkLabels(_ steps: [StreamProbeOptions.Step], _ list: inout SectionCheck) {
         var hasLabels = false
-        for (step, node) in zip(steps, nodes) where !step.labels.isEmpty {
-            if hasLabels { problems.add("labels may stand in one entry of query_response only", at: node) }
+        for (step, node) in zip(steps, list.node.elements) where !step.labels.isEmpty {
+            if hasLabels { list.add("labels may stand in one entry of query_response only", at: node) }
             hasLabels = true
-            if step.expect == nil { problems.add("labels need an expect in the same entry", at: node) }
+            if step.expect == nil { list.add("labels need an expect in the same entry", at: node) }
             let names = step.labels.map(\.name)
-            if Set(names).count < names.count { problems.add("labels have a name twice", at: node) }
+            if Set(names).count < names.count { list.add("labels have a name twice", at: node) }
             for name in names where !name.isLabelName {
-                problems.add("\"\(name)\" is not the name of a label", at: node)
+                list.add("\"\(name)\" is not the name of a label", at: node)
             }
         }
     }

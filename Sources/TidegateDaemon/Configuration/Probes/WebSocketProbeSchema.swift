@@ -33,18 +33,15 @@ enum WebSocketProbeSchema {
         "sec-websocket-version", "transfer-encoding", "upgrade",
     ]
 
-    @Sendable
-    private static func checkClient(
-        _ options: WebSocketProbeOptions, at node: ConfigurationNode, problems: inout ProblemList
-    ) {
-        HTTPClientSchema.refuse(together: HTTPClientSchema.exclusive, at: node, problems: &problems)
+    private static func checkClient(_ options: WebSocketProbeOptions, _ section: inout SectionCheck) {
+        section.refuse(together: HTTPClientSchema.exclusive)
         switch options.authorization {
         case .basic(let user, let password)?:
             guard user == .text("") || password == .text("") else { return }
-            problems.add("basic_auth needs a username and a password", at: node)
+            section.add("basic_auth needs a username and a password")
         case .token(_, .text(let token))?:
             guard token.allSatisfy(\.isWhitespace) else { return }
-            problems.add("the token is empty", at: node)
+            section.add("the token is empty")
         case .token(_, .file)?, nil: break
         }
     }

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateServer
 
@@ -29,53 +30,111 @@ enum WebSchema {
         .value("prefer_server_cipher_suites", \.prefersOwnSuites, .boolean),
     ]
 
+    // MARK: entries
+
+    /// Adds a response header field.
+    private static func readHeader(_ http: inout WebConfiguration.HTTP, _ entry: ConfigurationNode.Entry)
+        throws(TextError)
+    {
+        guard let header = ConfigurableHeader(rawValue: entry.key) else {
+            let names = ConfigurableHeader.allCases.map(\.rawValue)
+            let hint = NearestMatch.find(entry.key, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
+            throw TextError("this header cannot be configured\(hint)")
+        }
+        if let field = try header.field(entry.value) { http.headers.append(field) }
+    }
+
+    /// Adds a user with a password hash.
+    private static func readUser(_ configuration: inout WebConfiguration, _ entry: ConfigurationNode.Entry)
+        throws(TextError)
+    {
+        guard !entry.key.contains(":") else { throw TextError("a user name must not contain a colon") }
+        configuration.users[entry.key] = try BcryptHash(checking: entry.value)
+    }
+
     // MARK: checks across keys
 
-    @Sendable
-    private static func checkTLS(
-        _ tls: WebConfiguration.TLS, node: ConfigurationNode, problems: inout ProblemList
-    ) {
-        let isWanted = Self.tls.contains { node.value(of: $0.key)?.isGiven == true }
+    private static func checkTLS(_ tls: WebConfiguration.TLS, _ section: inout SectionCheck) {
+        let isWanted = Self.tls.contains { [section] in section.isGiven($0.key) }
         for (key, isNeeded) in [("cert", true), ("key", true), ("client_ca", false)] {
-            let isText = node.value(of: key)?.isGiven == true
-            let isFile = node.value(of: "\(key)_file")?.isGiven == true
+            let (isText, isFile) = (section.isGiven(key), section.isGiven("\(key)_file"))
             if isText, isFile {
-                problems.add("\"\(key)\" and \"\(key)_file\" are mutually exclusive", at: node)
+                section.add("\"\(key)\" and \"\(key)_file\" are mutually exclusive")
             } else if isWanted, isNeeded, !isText, !isFile {
-                problems.add("missing key \"\(key)_file\"", at: node)
+                section.add("missing key \"\(key)_file\"")
             }
         }
-        self.checkClients(tls, node: node, problems: &problems)
+        self.checkClients(tls.serving, &section)
         if tls.serving.minimumVersion > tls.serving.maximumVersion {
-            problems.add("\"min_version\" is newer than \"max_version\"", at: node)
+            section.add("\"min_version\" is newer than \"max_version\"")
         }
     }
 
-    private static func checkClients(
-        _ tls: WebConfiguration.TLS, node: ConfigurationNode, problems: inout ProblemList
-    ) {
-        let client = tls.serving.clientCertificate
+    private static func checkClients(_ tls: TLSServerConfiguration, _ section: inout SectionCheck) {
+        let client = tls.clientCertificate
         for key in ["client_ca", "client_ca_file"] {
-            guard client == .none, let value = node.value(of: key), value.isGiven else { continue }
-            problems.add("requires a \"client_auth_type\" that requests certificates", at: value)
+            guard client == .none, let value = section.node.value(of: key), value.isGiven else { continue }
+            section.add("requires a \"client_auth_type\" that requests certificates", at: value)
         }
-        guard let names = node.value(of: "client_allowed_sans"), names.isGiven else { return }
-        if names.elements.isEmpty, tls.serving.allowedClientNames != nil {
-            problems.add("expected at least one name; omit the key to allow all", at: names)
+        guard let names = section.node.value(of: "client_allowed_sans"), names.isGiven else { return }
+        if names.elements.isEmpty, tls.allowedClientNames != nil {
+            section.add("expected at least one name; omit the key to allow all", at: names)
         }
         if !client.isRequired {
             let types = "RequireAndVerifyClientCert or RequireAnyClientCert"
-            problems.add("requires the \"client_auth_type\" \(types)", at: names)
+            section.add("requires the \"client_auth_type\" \(types)", at: names)
         }
     }
 
-    @Sendable
-    private static func checkRate(
-        _ rate: WebConfiguration.Rate, node: ConfigurationNode, problems: inout ProblemList
-    ) {
-        let burst = node.value(of: "burst")
-        guard let limit = rate.limit, limit.burst < 1, rate.burst != nil || burst?.isGiven != true else { return }
-        problems.add("\"burst\" must be at least 1", at: burst ?? node)
+    private static func checkRate(_ rate: WebConfiguration.Rate, _ section: inout SectionCheck) {
+        guard let limit = rate.limit, limit.burst < 1, rate.burst != nil || !section.isGiven("burst") else { return }
+        section.add("\"burst\" must be at least 1", at: section.node.value(of: "burst"))
+    }
+}
+
+/// The response header fields that an operator may set, in their only spelling, as Prometheus' exporters have them.
+private enum ConfigurableHeader: String, CaseIterable {
+    case contentSecurityPolicy = "Content-Security-Policy"
+    case frameOptions = "X-Frame-Options"
+    case contentTypeOptions = "X-Content-Type-Options"
+    case xssProtection = "X-XSS-Protection"
+    case strictTransportSecurity = "Strict-Transport-Security"
+
+    /// The allowed values; empty if any value is.
+    var values: [String] {
+        switch self {
+        case .frameOptions: ["deny", "sameorigin"]
+        case .contentTypeOptions: ["nosniff"]
+        case .contentSecurityPolicy, .xssProtection, .strictTransportSecurity: []
+        }
+    }
+
+    /// The field; nil for an empty value, which adds nothing.
+    func field(_ node: ConfigurationNode) throws(TextError) -> HTTPField? {
+        let text: String
+        switch node.content {
+        case .null: text = ""
+        case .scalar(let value): text = value
+        case .list, .section: throw TextError("expected a string, found \(node.summary)")
+        }
+        guard HTTPField.isValidValue(text) else { throw TextError("contains a control character") }
+        guard self.values.isEmpty || self.values.contains(text) else {
+            throw TextError("\"\(text)\" is not one of \(self.values.joined(separator: ", "))")
+        }
+        return text.isEmpty ? nil : HTTPField.Name(self.rawValue).map { HTTPField(name: $0, value: text) }
+    }
+}
+
+extension BcryptHash {
+    // The value may be the password itself: it is not quoted.
+    fileprivate init(checking node: ConfigurationNode) throws(TextError) {
+        guard case .scalar(let text) = node.content, let hash = BcryptHash(text) else {
+            throw TextError("not a bcrypt hash; generate one with htpasswd -nBC 10 NAME")
+        }
+        guard BcryptHash.supportedCosts.contains(hash.cost) else {
+            throw TextError("bcrypt cost \(hash.cost) is out of range (4 to 18)")
+        }
+        self = hash
     }
 }
 
