@@ -1,3 +1,5 @@
+internal import HTTPTypes
+internal import Tidegate
 internal import TidegateProbes
 
 /// Options with the keys of Prometheus' HTTP clients.
@@ -23,15 +25,105 @@ enum HTTPClientSchema {
             },
             .value("bearer_token", .text) { $0.authorization = .token(scheme: "Bearer", .text($1)) },
             .value("bearer_token_file", .path) { $0.authorization = .token(scheme: "Bearer", .file($1)) },
-            .section("oauth2", blank: OAuth2Options(), OAuth2Schema.fields, check: OAuth2Schema.check) {
+            .section("oauth2", blank: OAuth2Options(), Self.oauth2, check: Self.checkOAuth2) {
                 $0.oauth2 = $1
             },
-            SecretHeaderSchema.field("http_headers", isReserved: SecretHeaderSchema.reserved.contains),
+            Self.secretHeaders("http_headers", isReserved: Self.reservedHeaders.contains),
         ]
     }
 
     /// Keys that exclude each other.
     static let exclusive = ["basic_auth", "authorization", "bearer_token", "bearer_token_file", "oauth2"]
+
+    // MARK: OAuth 2.0
+
+    /// The keys of `oauth2`.
+    private static let oauth2: [Field<OAuth2Options>] = [
+        .value("client_id", \.clientID, .text, isRequired: true),
+        .value("client_secret", .text) { $0.clientSecret = .text($1) },
+        .value("client_secret_file", .path) { $0.clientSecret = .file($1) },
+        .value("token_url", \.tokenURL, .tokenURL),
+        .list("scopes", \.scopes, .text),
+        .mapping("endpoint_params") { options, entry throws(TextError) in
+            options.parameters[entry.key] = try ValueParser<String>.text.parse(entry.value)
+        },
+        .section("tls_config", \.tls, ProbeSchema.tls, check: ProbeSchema.checkTLS),
+        .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
+        .value("no_proxy", .text) { $0.proxy.exceptions = ProxyPolicy.exceptions($1) },
+        .notAvailable("client_secret_ref"), .notAvailable("proxy_from_environment"),
+        .notAvailable("proxy_connect_header"), .notAvailable("grant_type"),
+    ]
+
+    private static func checkOAuth2(_ options: OAuth2Options, _ section: inout SectionCheck) {
+        if options.tokenURL == nil, section.node.value(of: "token_url") == nil {
+            section.add("missing key \"token_url\"")
+        }
+        section.refuse(together: ["client_secret", "client_secret_file"])
+    }
+
+    // MARK: header fields
+
+    /// Fields that have keys of their own, or that the protocol needs.
+    private static let reservedHeaders: Set<String> = [
+        "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "host",
+        "keep-alive", "proxy-authenticate", "proxy-authorization", "user-agent", "www-authenticate",
+        "x-prometheus-remote-read-version", "x-prometheus-remote-write-version",
+        "x-prometheus-scrape-timeout-seconds",
+    ]
+
+    private struct HeaderKeys: Sendable {
+        var values: [String] = []
+        var secrets: [String] = []
+        var files: [String] = []
+    }
+
+    private static let headerKeys: [Field<HeaderKeys>] = [
+        .list("values", \.values, .text), .list("secrets", \.secrets, .text), .list("files", \.files, .path),
+    ]
+
+    /// The key `proxy_connect_header`: lists of values by the names of fields.
+    static let proxyField = Field<HTTPProbeOptions>.mapping("proxy_connect_header") {
+        options, entry throws(TextError) in
+        guard HTTPField.Name(entry.key) != nil else {
+            throw TextError("\"\(entry.key)\" is not the name of a header field")
+        }
+        guard case .list(let nodes) = entry.value.content else {
+            throw TextError("expected a list, found \(entry.value.summary)")
+        }
+        for node in nodes {
+            let value = try ValueParser<String>.text.parse(node)
+            try Self.check(value, of: entry.key)
+            options.proxyHeaders.append(SecretHeader(name: entry.key, value: .text(value)))
+        }
+    }
+
+    // It may be a secret, which is not repeated.
+    private static func check(_ value: String, of name: String) throws(TextError) {
+        guard !HTTPField.isValidValue(value) else { return }
+        throw TextError("the value of \(name) has a character that a field cannot have")
+    }
+
+    /// A key with fields by their names.
+    static func secretHeaders<Options: HTTPClientOptions>(
+        _ key: String, isReserved: @escaping @Sendable (String) -> Bool
+    ) -> Field<Options> {
+        .mapping(key) { options, entry throws(TextError) in
+            guard let name = HTTPField.Name(entry.key) else {
+                throw TextError("\"\(entry.key)\" is not the name of a header field")
+            }
+            guard !isReserved(name.canonicalName) else {
+                throw TextError("the field \(entry.key) cannot be set with \(key)")
+            }
+            var (keys, problems) = (HeaderKeys(), ProblemList(file: ""))
+            problems.read(Self.headerKeys, from: entry.value, into: &keys)
+            if let problem = problems.entries.first { throw TextError(problem.message) }
+            for text in keys.values + keys.secrets { try Self.check(text, of: entry.key) }
+            let texts = (keys.values + keys.secrets).map(Secret.text)
+            options.secretHeaders += (texts + keys.files.map(Secret.file)).map {
+                SecretHeader(name: entry.key, value: $0)
+            }
+        }
+    }
 }
 
 /// The keys of `basic_auth` and `authorization`.

@@ -38,14 +38,14 @@ enum HTTPProbeSchema {
 
     private static let client: [Field<HTTPProbeOptions>] =
         HTTPClientSchema.authorization() + [
-            .section("tls_config", \.tls, ProbeTLSSchema.fields, check: ProbeTLSSchema.check),
+            .section("tls_config", \.tls, ProbeSchema.tls, check: ProbeSchema.checkTLS),
             .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
             .value("no_proxy", .text) { $0.proxy.exceptions = ProxyPolicy.exceptions($1) },
             // Read with the file: a later reload sees the environment that the process has.
             .value("proxy_from_environment", .boolean) { options, isWanted in
                 if isWanted { options.proxy = ProxyPolicy(environment: ProcessInfo.processInfo.environment) }
             },
-            SecretHeaderSchema.proxyField, .notAvailable("enable_http3"),
+            HTTPClientSchema.proxyField, .notAvailable("enable_http3"),
         ]
 
     /// Keys that exclude each other.

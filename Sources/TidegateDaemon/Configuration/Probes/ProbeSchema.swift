@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateProbes
 
@@ -65,16 +66,16 @@ enum ProbeSchema {
         .section("http", \.http, HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
         .section("tcp", \.tcp, StreamProbeSchema.tcp),
         .section("unix", \.unix, StreamProbeSchema.stream, check: StreamProbeSchema.checkUnix),
-        .section("icmp", \.icmp, ICMPProbeSchema.fields),
-        .section("dns", \.dns, DNSProbeSchema.fields, check: DNSProbeSchema.check),
-        .section("grpc", \.grpc, GRPCProbeSchema.fields),
-        .section("websocket", \.websocket, WebSocketProbeSchema.fields),
+        .section("icmp", \.icmp, Self.icmp),
+        .section("dns", \.dns, Self.dns, check: Self.checkDNS),
+        .section("grpc", \.grpc, Self.grpc),
+        .section("websocket", \.websocket, StreamProbeSchema.webSocket),
     ]
-}
 
-/// The keys of a module's `icmp`.
-enum ICMPProbeSchema {
-    static let fields: [Field<ICMPProbeOptions>] = [
+    // MARK: the probers' keys
+
+    /// The keys of a module's `icmp`.
+    private static let icmp: [Field<ICMPProbeOptions>] = [
         .value("preferred_ip_protocol", \.family.family, .ipProtocol),
         .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
         .value("source_ip_address", \.source.address, .sourceAddress),
@@ -84,4 +85,117 @@ enum ICMPProbeSchema {
         .value("dont_fragment", \.forbidsFragments, .boolean),
         .value("ttl", \.hopLimit, .number(in: 0...255)),
     ]
+
+    /// The keys of a module's `dns`.
+    private static let dns: [Field<DNSProbeOptions>] = [
+        .value("preferred_ip_protocol", \.family.family, .ipProtocol),
+        .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
+        .value("source_ip_address", \.source.address, .sourceAddress),
+        .value("source_interface", \.source.interface, .interface),
+        .value("transport_protocol", \.transport, .dnsTransport),
+        .value("dns_over_tls", \.isEncrypted, .boolean),
+        .section("tls_config", \.tls, Self.tls, check: Self.checkTLS),
+        .value("query_name", \.name, .queryName, isRequired: true),
+        .value("query_type", \.type, .recordType),
+        .value("query_class", \.recordClass, .recordClass),
+        .value("recursion_desired", \.isRecursive, .boolean),
+        .list("valid_rcodes", \.validCodes, .responseCode),
+        .section("validate_answer_rrs", \.answers, Self.recordConditions),
+        .section("validate_authority_rrs", \.authorities, Self.recordConditions),
+        .section("validate_additional_rrs", \.additionals, Self.recordConditions),
+    ]
+
+    private static let recordConditions: [Field<DNSRecordConditions>] = [
+        .list("fail_if_matches_regexp", \.failsIfMatches, .pattern),
+        .list("fail_if_all_match_regexp", \.failsIfAllMatch, .pattern),
+        .list("fail_if_not_matches_regexp", \.failsIfNotMatches, .pattern),
+        .list("fail_if_none_matches_regexp", \.failsIfNoneMatches, .pattern),
+    ]
+
+    /// Keys that need each other.
+    private static func checkDNS(_ options: DNSProbeOptions, _ section: inout SectionCheck) {
+        if options.isEncrypted, options.transport != .tcp {
+            section.add("dns_over_tls needs transport_protocol: tcp")
+        }
+    }
+
+    /// The keys of a module's `grpc`.
+    private static let grpc: [Field<GRPCProbeOptions>] = [
+        .value("preferred_ip_protocol", \.family.family, .ipProtocol),
+        .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
+        .value("service", \.service, .text), .value("tls", \.usesTLS, .boolean),
+        .section("tls_config", \.tls, Self.tls, check: Self.checkTLS),
+        Self.metadata,
+    ]
+
+    /// Fields that the protocol needs, or that HTTP/2 does not have; those that begin with `grpc-` are gRPC's own.
+    private static let reservedMetadata: Set<String> = [
+        "connection", "content-length", "content-type", "host", "keep-alive", "proxy-connection", "te",
+        "transfer-encoding", "upgrade", "user-agent",
+    ]
+
+    // The key `metadata`: a value or a list of them by each name.
+    private static let metadata = Field<GRPCProbeOptions>.mapping("metadata") { options, entry throws(TextError) in
+        guard let name = HTTPField.Name(entry.key), entry.key.isWord(with: "-._") else {
+            throw TextError("\"\(entry.key)\" is not the name of metadata")
+        }
+        guard !Self.reservedMetadata.contains(name.canonicalName), !name.canonicalName.hasPrefix("grpc-") else {
+            throw TextError("\(entry.key) cannot be set with metadata")
+        }
+        let nodes = if case .list(let nodes) = entry.value.content { nodes } else { [entry.value] }
+        for node in nodes {
+            let value = try ValueParser<String>.text.parse(node)
+            // Values of names that end in -bin are sent in base64.
+            guard name.canonicalName.hasSuffix("-bin") || value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
+                HTTPField.isValidValue(value)
+            else {
+                throw TextError("the value of \(entry.key) has a character that metadata cannot carry")
+            }
+            options.metadata.append(HTTPField(name: name, value: value))
+        }
+    }
+
+    // MARK: TLS
+
+    /// The keys of a module's `tls_config`.
+    static let tls: [Field<ProbeTLSOptions>] =
+        [
+            .value("ca", \.ca, Self.certificates), .value("ca_file", \.caFile, .path),
+            .value("cert", \.certificate, Self.certificates), .value("cert_file", \.certificateFile, .path),
+            .value("key", \.key, Self.privateKey), .value("key_file", \.keyFile, .path),
+            .value("server_name", \.serverName, .serverName),
+            .value("insecure_skip_verify", \.isInsecure, .boolean),
+            .value("min_version", \.minVersion, .tlsVersion), .value("max_version", \.maxVersion, .tlsVersion),
+        ] + ["ca", "cert", "key"].map { .refused("\($0)_ref", "needs a secret manager; give \($0) or \($0)_file") }
+
+    private static let certificates = Self.pem("there is no certificate in PEM in the text") {
+        ProbeTLSOptions.hasCertificate($0)
+    }
+    private static let privateKey = Self.pem("there is no key in PEM without a passphrase in the text") {
+        ProbeTLSOptions.hasKey($0)
+    }
+
+    // An empty text is none. It may be a key: no message quotes it.
+    private static func pem(
+        _ problem: String, _ isGood: @escaping @Sendable (String) -> Bool
+    ) -> ValueParser<String?> {
+        ValueParser { node throws(TextError) in
+            guard case .scalar(let text) = node.content else { throw TextError("expected a text in PEM") }
+            guard !text.isEmpty else { return nil }
+            guard isGood(text) else { throw TextError(problem) }
+            return text
+        }
+    }
+
+    static func checkTLS(_ options: ProbeTLSOptions, _ section: inout SectionCheck) {
+        for key in ["ca", "cert", "key"] { section.refuse(together: [key, "\(key)_file"]) }
+        let hasCertificate = options.certificate != nil || options.certificateFile != nil
+        if hasCertificate != (options.key != nil || options.keyFile != nil) {
+            section.add("cert or cert_file has to be given together with key or key_file")
+        }
+        if !options.hasMatchingTexts { section.add("key is not that of the certificate in cert") }
+        if let lowest = options.minVersion, let highest = options.maxVersion, lowest > highest {
+            section.add("min_version is above max_version")
+        }
+    }
 }
