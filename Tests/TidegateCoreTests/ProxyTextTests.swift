@@ -24,7 +24,7 @@ import TidegateCore
             "http://alice:s3cret@proxy", "http://alice:s3cret@:3128", "http://alice:s3 cret@proxy:3128",
         ])
     func errors(text: String) throws {
-        let error = try #require(throws: ProxyError.self) { try Proxy(text) }
+        let error = try #require(throws: TextError.self) { try Proxy(text) }
         #expect(!error.description.contains("alice") && !error.description.contains("cret"), "\(error)")
     }
 

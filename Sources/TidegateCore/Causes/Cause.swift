@@ -25,26 +25,161 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The cause for programs, as JSON has it: `certificateExpired`.
-    package var code: String { self.kind.code }
+    package var code: String { self.texts.code }
 
-    private var kind: any CauseKind {
+    /// What is wrong, as a clause without a full stop: `the certificate expired on 1 March 2026`.
+    package var description: String { self.texts.clause }
+
+    private var texts: CauseTexts {
         switch self {
-        case .thisHost(let cause): cause
-        case .router(let cause): cause
-        case .provider(let cause): cause
-        case .resolver(let cause): cause
-        case .onTheWay(let cause): cause
-        case .server(let cause): cause
-        case .unknown(let cause): cause
+        case .thisHost(let cause): cause.texts
+        case .router(let cause): cause.texts
+        case .provider(let cause): cause.texts
+        case .resolver(let cause): cause.texts
+        case .onTheWay(let cause): cause.texts
+        case .server(let cause): cause.texts
+        case .unknown(let cause): cause.texts
+        }
+    }
+}
+
+/// A cause for programs, and for people.
+typealias CauseTexts = (code: String, clause: String)
+
+/// What is wrong with the gateway on this host's link.
+package enum RouterCause: Sendable, Hashable {
+    /// No host on the link has its address.
+    case absent(IPAddress, link: String)
+    /// It was there and does not answer; `lastConfirmed` is how long ago it last did, if the kernel still knows.
+    case silent(IPAddress, link: String, lastConfirmed: Duration?)
+    /// Its firewall forbids it.
+    case prohibits(ICMPError)
+
+    fileprivate var texts: CauseTexts {
+        switch self {
+        case .absent(let address, let link):
+            ("gatewayAbsent", "no host on \(link) has the gateway's address \(address)")
+        case .silent(let address, link: _, let confirmed):
+            (
+                "gatewaySilent",
+                "the gateway \(address) does not answer"
+                    + (confirmed.map { ", last confirmed \(DurationText($0)) ago" } ?? "")
+            )
+        case .prohibits(let error):
+            ("gatewayProhibits", "the firewall of \(error.sender(or: "the gateway")) forbids it (\(error.number))")
+        }
+    }
+}
+
+/// What is wrong with the network behind the gateway.
+package enum ProviderCause: Sendable, Hashable {
+    /// The gateway answers, and nothing beyond it does.
+    case nothingBeyond(gateway: IPAddress?)
+    /// Packets to different networks get no further than this router.
+    case ends(after: IPAddress)
+    /// The gateway has no way to what lies beyond it.
+    case noRoute(ICMPError)
+    /// The internet checks fail.
+    case checksFail
+    /// A captive portal answers, and redirects there if it says where.
+    case portal(location: String?)
+
+    fileprivate var texts: CauseTexts {
+        switch self {
+        case .nothingBeyond(let gateway):
+            (
+                "nothingBeyondGateway",
+                "\(gateway.map { "the gateway \($0)" } ?? "the gateway") answers, and nothing beyond it does"
+            )
+        case .ends(let router): ("providerEnds", "packets get no further than \(router), wherever they go")
+        case .noRoute(let error) where error.kind == .noRoute:
+            ("gatewayNoRoute", "\(error.sender(or: "the gateway")) has no route there (\(error.number))")
+        case .noRoute(let error):
+            ("gatewayNoRoute", "the gateway says: \(error.kind) (\(error.number)), and nothing beyond it answers")
+        case .checksFail: ("internetChecksFail", "internet checks fail")
+        case .portal(let location):
+            ("portal", "a captive portal answers" + (location.map { ": it redirects to \($0)" } ?? ""))
+        }
+    }
+}
+
+/// What is wrong with the name resolvers.
+package enum ResolverCause: Sendable, Hashable {
+    /// No resolver answers, while a path beyond the gateway works.
+    case silent([IPAddress])
+    /// Nothing listens at the resolver's port.
+    case refused(IPAddress)
+    /// It answers with a failure: `SERVFAIL`, `REFUSED`.
+    case fails(IPAddress?, code: String?)
+    /// It denies names that exist.
+    case denies(IPAddress?, name: String)
+    /// It answers with an address that no public name has.
+    case blocks(IPAddress?, name: String, answer: IPAddress)
+
+    fileprivate var texts: CauseTexts {
+        switch self {
+        case .silent(let servers):
+            (
+                "resolverSilent",
+                servers.count == 1 ? "the resolver \(servers[0]) does not answer" : "no resolver answers"
+            )
+        case .refused(let server): ("resolverRefused", "nothing listens at port 53 of \(server)")
+        case .fails(let server, let code):
+            ("resolverFails", "\(Self.subject(server)) answers with \(code ?? "a failure")")
+        case .denies(let server, let name):
+            ("resolverDenies", "\(Self.subject(server)) denies names that exist, \(name) too")
+        case .blocks(let server, let name, let answer):
+            ("resolverBlocks", "\(Self.subject(server)) blocks \(name): it answers \(answer)")
         }
     }
 
-    /// What is wrong, as a clause without a full stop: `the certificate expired on 1 March 2026`.
-    package var description: String { self.kind.description }
+    private static func subject(_ server: IPAddress?) -> String {
+        server.map { "the resolver \($0)" } ?? "the resolver"
+    }
 }
 
-/// The causes of one party.
-protocol CauseKind: CustomStringConvertible {
-    /// The cause for programs.
-    var code: String { get }
+/// What is wrong between the provider and the target.
+package enum PathCause: Sendable, Hashable {
+    /// Packets go in circles.
+    case loop(at: IPAddress?)
+    /// A router on the way forbids it.
+    case prohibits(ICMPError)
+    /// A router on the way has no route.
+    case noRoute(ICMPError)
+    /// Packets end somewhere behind this router, while other hosts answer.
+    case ends(after: IPAddress?)
+    /// Small packets pass, and large ones do not.
+    case largePackets
+
+    fileprivate var texts: CauseTexts {
+        switch self {
+        case .loop(let router): ("routingLoop", "packets go in circles" + (router.map { " at \($0)" } ?? ""))
+        case .prohibits(let error):
+            ("pathProhibits", "\(error.sender(or: "a router on the way")) forbids it (\(error.number))")
+        case .noRoute(let error):
+            ("pathNoRoute", "\(error.sender(or: "a router on the way")) has no route there (\(error.number))")
+        case .ends(let router?): ("pathEnds", "packets get as far as \(router), the last router that answers")
+        case .ends(nil): ("pathEnds", "packets are lost on the way, while other hosts answer")
+        case .largePackets: ("largePacketsLost", "small packets pass, and large ones do not")
+        }
+    }
+}
+
+/// What is known where nothing tells whose failure it is.
+package enum UnknownCause: Sendable, Hashable {
+    /// The gateway is on the link, and no router answers, itself included.
+    case routerOrProvider(gateway: IPAddress)
+    /// Nobody answers, and nobody else was asked.
+    case silence
+    /// The time ran out before anything failed.
+    case notEnoughTime
+
+    fileprivate var texts: CauseTexts {
+        switch self {
+        case .routerOrProvider(let gateway):
+            ("routerOrProvider", "neither the gateway \(gateway) nor anything beyond it answers")
+        case .silence: ("silence", "no answer, and nothing says why")
+        case .notEnoughTime: ("notEnoughTime", "the time ran out before anything failed")
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /// What is wrong with this host, or with what it was asked to do.
-package enum HostCause: Sendable, Hashable, CauseKind {
+package enum HostCause: Sendable, Hashable {
     /// The kernel would not send the packet.
     case kernel(KernelRefusal)
     /// A filter of this host rejects the packets.
@@ -30,16 +30,10 @@ package enum HostCause: Sendable, Hashable, CauseKind {
         /// A link that is switched off, and whose routes may be what is missing.
         package var linkSwitchedOff: String?
 
-        /// A refusal from its parts.
-        package init(
-            reason: UnreachableReason, link: String? = nil, family: AddressFamily, liveAlternative: String? = nil,
-            linkSwitchedOff: String? = nil
-        ) {
+        /// A refusal of which nothing else is known.
+        package init(reason: UnreachableReason, family: AddressFamily) {
             self.reason = reason
-            self.link = link
             self.family = family
-            self.liveAlternative = liveAlternative
-            self.linkSwitchedOff = linkSwitchedOff
         }
 
         /// The reason, about the link at fault.
@@ -51,33 +45,24 @@ package enum HostCause: Sendable, Hashable, CauseKind {
         }
     }
 
-    package var description: String {
+    var texts: CauseTexts {
         switch self {
-        case .kernel(let refusal): refusal.description
-        case .filter: "this host's own firewall rejects it"
-        case .nothingListens(let address, let port):
-            port.map { "nothing listens on port \($0) of this host" } ?? "nothing listens on \(address) of this host"
-        case .nameNotFound(let name, resolver: _): "\(name) does not exist"
-        case .missingRecord(let name, let family): "\(name) has no \(family.map { "\($0.name) " } ?? "")address"
-        case .hostsFile(let name, let address, let dns):
-            dns.isEmpty
-                ? "\(address) comes from /etc/hosts, and DNS does not know \(name)"
-                : "\(address) comes from /etc/hosts; DNS says \(dns.map(\.description).joined(separator: ", "))"
-        case .noNameserver: "/etc/resolv.conf names no server"
-        case .request(let status): "the server answered \(status)"
-        }
-    }
-
-    var code: String {
-        switch self {
-        case .kernel(let refusal): refusal.reason.rawValue
-        case .filter: "ownFirewall"
-        case .nothingListens: "nothingListens"
-        case .nameNotFound: "nameNotFound"
-        case .missingRecord: "missingRecord"
-        case .hostsFile: "hostsFile"
-        case .noNameserver: "noNameserver"
-        case .request: "request"
+        case .kernel(let refusal): (refusal.reason.rawValue, refusal.description)
+        case .filter: ("ownFirewall", "this host's own firewall rejects it")
+        case .nothingListens(_, let port?): ("nothingListens", "nothing listens on port \(port) of this host")
+        case .nothingListens(let address, nil): ("nothingListens", "nothing listens on \(address) of this host")
+        case .nameNotFound(let name, resolver: _): ("nameNotFound", "\(name) does not exist")
+        case .missingRecord(let name, let family):
+            ("missingRecord", "\(name) has no \(family.map { "\($0.name) " } ?? "")address")
+        case .hostsFile(let name, let address, dns: []):
+            ("hostsFile", "\(address) comes from /etc/hosts, and DNS does not know \(name)")
+        case .hostsFile(_, let address, let dns):
+            (
+                "hostsFile",
+                "\(address) comes from /etc/hosts; DNS says \(dns.map(\.description).joined(separator: ", "))"
+            )
+        case .noNameserver: ("noNameserver", "/etc/resolv.conf names no server")
+        case .request(let status): ("request", "the server answered \(status)")
         }
     }
 }

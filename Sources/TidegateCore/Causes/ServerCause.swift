@@ -1,5 +1,5 @@
 /// What is wrong with the target itself.
-package enum ServerCause: Sendable, Hashable, CauseKind {
+package enum ServerCause: Sendable, Hashable {
     /// The connection was refused.
     case refused
     /// Its own link does not find it; the router that says so.
@@ -31,44 +31,27 @@ package enum ServerCause: Sendable, Hashable, CauseKind {
     /// It answers with an error.
     case status(Int)
 
-    package var description: String {
+    var texts: CauseTexts {
         switch self {
-        case .refused: "the connection was refused"
+        case .refused: ("refused", "the connection was refused")
         case .gone(let error):
-            "the host does not answer on its own link" + (error?.offender.map { ", says the router \($0)" } ?? "")
-        case .absent(let address, let link): "no host on \(link) has the address \(address)"
-        case .portSilent: "the host is there, and this port does not answer"
-        case .prohibits(let error): "the host itself says: \(error.kind) (\(error.number))"
-        case .handshakeSilent: "the server does not answer the TLS handshake"
-        case .handshakeReset: HandshakeFailure.brokenOff.description
-        case .notTLS: HandshakeFailure.notTLS.description
-        case .handshakeRefused(let text): text
-        case .certificate(let error, let certificate): error.description(of: certificate)
-        case .responseSilent: "the server took the request and does not answer"
-        case .responseReset: "the server broke the connection instead of answering"
-        case .bodyStopped: "the server sent no more of its answer"
-        case .notHTTP: "what answers there does not speak HTTP"
-        case .status(let status): "the server answered \(status)"
-        }
-    }
-
-    var code: String {
-        switch self {
-        case .refused: "refused"
-        case .gone: "hostGone"
-        case .absent: "hostAbsent"
-        case .portSilent: "portSilent"
-        case .prohibits: "hostProhibits"
-        case .handshakeSilent: "handshakeSilent"
-        case .handshakeReset: "handshakeReset"
-        case .notTLS: "notTLS"
-        case .handshakeRefused: "handshakeRefused"
-        case .certificate(let error, _): error.code
-        case .responseSilent: "responseSilent"
-        case .responseReset: "responseReset"
-        case .bodyStopped: "bodyStopped"
-        case .notHTTP: "notHTTP"
-        case .status: "httpStatus"
+            (
+                "hostGone",
+                "the host does not answer on its own link" + (error?.offender.map { ", says the router \($0)" } ?? "")
+            )
+        case .absent(let address, let link): ("hostAbsent", "no host on \(link) has the address \(address)")
+        case .portSilent: ("portSilent", "the host is there, and this port does not answer")
+        case .prohibits(let error): ("hostProhibits", "the host itself says: \(error.kind) (\(error.number))")
+        case .handshakeSilent: ("handshakeSilent", "the server does not answer the TLS handshake")
+        case .handshakeReset: ("handshakeReset", HandshakeFailure.brokenOff.description)
+        case .notTLS: ("notTLS", HandshakeFailure.notTLS.description)
+        case .handshakeRefused(let text): ("handshakeRefused", text)
+        case .certificate(let error, let certificate): (error.code, error.description(of: certificate))
+        case .responseSilent: ("responseSilent", "the server took the request and does not answer")
+        case .responseReset: ("responseReset", "the server broke the connection instead of answering")
+        case .bodyStopped: ("bodyStopped", "the server sent no more of its answer")
+        case .notHTTP: ("notHTTP", "what answers there does not speak HTTP")
+        case .status(let status): ("httpStatus", "the server answered \(status)")
         }
     }
 }

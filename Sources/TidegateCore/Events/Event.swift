@@ -85,7 +85,7 @@ public struct Event: Sendable {
     ///
     /// The places before it in this list show it, too: an event of `page` is also in the history, in the log and in
     /// metrics.
-    package enum Relevance: Int, Sendable, Comparable {
+    package enum Relevance: Sendable, Comparable {
         /// Counted by metrics, and nothing else: it comes too often.
         case metrics
         /// Logged, but not kept: answered requests would push everything else out of the history within minutes.
@@ -94,8 +94,6 @@ public struct Event: Sendable {
         case history
         /// Shown on the status page.
         case page
-
-        package static func < (left: Relevance, right: Relevance) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// The most selective place that shows this event.
@@ -147,11 +145,8 @@ public struct Event: Sendable {
     // MARK: JSON
 
     /// How much an event matters to an operator; `trace` is counted only, and never logged.
-    public enum Level: Int, Sendable, CaseIterable, Comparable {
+    public enum Level: Sendable, CaseIterable, Comparable {
         case trace, debug, info, warning, error
-
-        /// Orders levels; `error` matters most.
-        public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// The topic and what happened, as JSON names it: `path.changed`, `task.completed`, `session.epochBegan`.

@@ -41,7 +41,7 @@ package struct PhaseDurations: Sendable, Hashable {
 }
 
 /// The stages of one request, in the order it passes through them.
-package enum Stage: String, Sendable, CaseIterable, Hashable, Comparable {
+package enum Stage: Sendable, CaseIterable, Comparable {
     /// The name's addresses are looked up.
     case resolve
     /// A TCP connection is made.
@@ -54,20 +54,6 @@ package enum Stage: String, Sendable, CaseIterable, Hashable, Comparable {
     case response
     /// The response's body is read.
     case body
-
-    /// Orders by progress.
-    package static func < (left: Stage, right: Stage) -> Bool { left.order < right.order }
-
-    private var order: Int {
-        switch self {
-        case .resolve: 0
-        case .connect: 1
-        case .tls: 2
-        case .request: 3
-        case .response: 4
-        case .body: 5
-        }
-    }
 
     /// The rung that a failure in it belongs to.
     package var rung: Rung {

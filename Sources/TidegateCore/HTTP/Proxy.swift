@@ -19,8 +19,8 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses `[SCHEME://][USER[:PASSWORD]@]HOST:PORT`; without a scheme it is `http`.
     ///
-    /// - Throws: ``ProxyError``, which quotes the text without user and password.
-    package init(_ text: String) throws(ProxyError) {
+    /// - Throws: ``TextError``, which quotes the text without user and password.
+    package init(_ text: String) throws(TextError) {
         let colon = text.firstRange(of: "://")
         let rest = colon.map { text[$0.upperBound...] } ?? text[...]
         let authority = rest.prefix { $0 != "/" }
@@ -29,25 +29,25 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
         let name = colon.map { String(text[..<$0.lowerBound]) } ?? "http"
         let shown = "\"\(colon == nil ? "" : "\(name)://")\(host)\""
         guard let scheme = Scheme(rawValue: name.lowercased()) else {
-            throw ProxyError("\(shown) is not a proxy of http, https, socks4a, socks5 or socks5h")
+            throw TextError("\(shown) is not a proxy of http, https, socks4a, socks5 or socks5h")
         }
         // What stands before it is no host, but a part of a password.
         guard !rest.dropFirst(authority.count).contains("@") else {
-            throw ProxyError("the user or the password of a proxy has a slash in it, which has to be written as %2F")
+            throw TextError("the user or the password of a proxy has a slash in it, which has to be written as %2F")
         }
         guard rest.dropFirst(authority.count).allSatisfy({ $0 == "/" }) else {
-            throw ProxyError("\(shown) has a path, which a proxy has not")
+            throw TextError("\(shown) has a path, which a proxy has not")
         }
         do throws(TargetError) {
             self.target = try Target(String(host))
         } catch {
-            throw ProxyError("\(shown) names no host that can be asked: \(error)")
+            throw TextError("\(shown) names no host that can be asked: \(error)")
         }
         // curl would take 1080, others the scheme's.
-        guard self.target.port != nil else { throw ProxyError("\(shown) names no port") }
+        guard self.target.port != nil else { throw TextError("\(shown) names no port") }
         let userInfo = at.map { String(authority[..<$0]) }
         guard userInfo?.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) ?? true else {
-            throw ProxyError("the user or the password of \(shown) has a space or a control character in it")
+            throw TextError("the user or the password of \(shown) has a space or a control character in it")
         }
         self.scheme = scheme
         self.userInfo = userInfo
@@ -64,12 +64,4 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
         }
         return "\(self.scheme.rawValue)://\(user ?? "")\(self.target.encoded)"
     }
-}
-
-/// Why a text is no proxy.
-package struct ProxyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One clause without a final full stop; quotes neither user nor password.
-    package let description: String
-
-    fileprivate init(_ description: String) { self.description = description }
 }

@@ -58,31 +58,22 @@ package enum TaskCommand: String, Sendable, Hashable, CaseIterable {
 /// Why the daemon refuses a request.
 package struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of refusals.
-    package enum Reason: Sendable, Hashable, CaseIterable {
+    package enum Reason: Int, Sendable, CaseIterable {
         /// The request is malformed.
-        case malformed
+        case malformed = 400
         /// The caller may not do it.
-        case forbidden
+        case forbidden = 403
         /// There is no such task.
-        case unknown
+        case unknown = 404
         /// As many tasks as are allowed are open.
-        case tooManyTasks
+        case tooManyTasks = 429
         /// The journal's disk is full.
-        case diskFull
+        case diskFull = 507
         /// The daemon cannot do it now.
-        case unavailable
+        case unavailable = 503
 
         /// The response status (RFC 9110 15).
-        package var status: Int {
-            switch self {
-            case .malformed: 400
-            case .forbidden: 403
-            case .unknown: 404
-            case .tooManyTasks: 429
-            case .diskFull: 507
-            case .unavailable: 503
-            }
-        }
+        package var status: Int { self.rawValue }
     }
 
     /// The kind of refusal.

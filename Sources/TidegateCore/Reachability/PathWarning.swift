@@ -18,30 +18,22 @@ public enum PathWarning: Sendable, Hashable, CustomStringConvertible {
     case deadPreferredDefault
 
     /// The warning as people read it: `only 1 of 2 nexthops usable`.
-    public var description: String {
-        switch self {
-        case .degradedMultipath(let live, let total): "only \(live) of \(total) nexthops usable"
-        case .deprecatedOnly: "only deprecated source addresses"
-        case .uniqueLocalSource: "unique local source address"
-        case .mixedPaths: "different destinations leave by different paths"
-        case .partial: "only part of the internet is routed"
-        case .thisHost: "this host"
-        case .tunnel: "through a tunnel"
-        case .deadPreferredDefault: "a dead preferred default route hides a live one"
-        }
-    }
+    public var description: String { self.texts.clause }
 
     /// The warning as JSON gives it: `degradedMultipath(1/2)`, `sourceScope(ula)`, `thisHost`.
-    package var token: String {
+    package var token: String { self.texts.token }
+
+    private var texts: (token: String, clause: String) {
         switch self {
-        case .degradedMultipath(let live, let total): "degradedMultipath(\(live)/\(total))"
-        case .deprecatedOnly: "deprecatedOnly"
-        case .uniqueLocalSource: "sourceScope(ula)"
-        case .mixedPaths: "mixedPaths"
-        case .partial: "partial"
-        case .thisHost: "thisHost"
-        case .tunnel: "tunnel"
-        case .deadPreferredDefault: "deadPreferredDefault"
+        case .degradedMultipath(let live, let total):
+            ("degradedMultipath(\(live)/\(total))", "only \(live) of \(total) nexthops usable")
+        case .deprecatedOnly: ("deprecatedOnly", "only deprecated source addresses")
+        case .uniqueLocalSource: ("sourceScope(ula)", "unique local source address")
+        case .mixedPaths: ("mixedPaths", "different destinations leave by different paths")
+        case .partial: ("partial", "only part of the internet is routed")
+        case .thisHost: ("thisHost", "this host")
+        case .tunnel: ("tunnel", "through a tunnel")
+        case .deadPreferredDefault: ("deadPreferredDefault", "a dead preferred default route hides a live one")
         }
     }
 }

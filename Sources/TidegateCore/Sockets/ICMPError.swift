@@ -58,6 +58,9 @@ package struct ICMPError: Sendable, Hashable {
     /// True if the link-layer address was not found, be it here or at the last router.
     package var isHostUnreachable: Bool { self.kind == .hostUnreachable }
 
+    /// The sender, or else what `unknown` says.
+    package func sender(or unknown: String) -> String { self.offender.map { "\($0)" } ?? unknown }
+
     /// True if `address` sent it, whatever its zone.
     package func isFrom(_ address: IPAddress?) -> Bool {
         guard let address, let offender = self.offender else { return false }
@@ -95,7 +98,7 @@ package struct ICMPError: Sendable, Hashable {
     ///
     /// `role` says what the sender is: `10.0.0.1 (the gateway) says: …`.
     package func sentence(about destination: IPAddress?, role: String? = nil) -> String {
-        let sender = self.offender.map { "\($0)" } ?? "this host"
+        let sender = self.sender(or: "this host")
         let subject = role.map { "\(sender) (\($0))" } ?? sender
         let object = destination.map { " \(self.kind.preposition) \($0)" } ?? ""
         return "\(subject) says: \(self.kind)\(object) (\(self.number))"

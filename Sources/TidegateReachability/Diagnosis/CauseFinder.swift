@@ -122,10 +122,11 @@ struct CauseFinder {
     private func refusal(_ reason: UnreachableReason, _ report: RungReport?) -> HostCause.KernelRefusal {
         let family = self.path?.subject.address.family ?? .ipv4
         let link = self.path.flatMap { LinkRungs.link(of: $0, reason, among: self.findings.links) }
-        return HostCause.KernelRefusal(
-            reason: reason, link: report?.link ?? link?.name, family: family,
-            liveAlternative: self.path?.explanation.flatMap(DefaultRouteComparison.liveAlternative),
-            linkSwitchedOff: reason == .noRoute ? self.linkSwitchedOff(family)?.name : nil)
+        var refusal = HostCause.KernelRefusal(reason: reason, family: family)
+        refusal.link = report?.link ?? link?.name
+        refusal.liveAlternative = self.path?.explanation.flatMap(DefaultRouteComparison.liveAlternative)
+        if reason == .noRoute { refusal.linkSwitchedOff = self.linkSwitchedOff(family)?.name }
+        return refusal
     }
 
     // IPv4 addresses stay on a link that is switched off; its routes do not.

@@ -76,7 +76,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
     /// - Throws: the first property that cannot be.
     package func validate() throws(ConfigurationValueError) {
         for text in [self.http, self.https].compactMap(\.self) {
-            do throws(ProxyError) {
+            do throws(TextError) {
                 _ = try Proxy(text)
             } catch {
                 throw ConfigurationValueError(property: "proxy", problem: error.description)

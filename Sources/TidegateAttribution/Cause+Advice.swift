@@ -1,0 +1,231 @@
+package import TidegateCore
+
+extension Cause {
+    /// What to do, in one sentence; `target` is what was asked for.
+    ///
+    /// Advice follows from the cause, and never from the rung that showed it.
+    package func advice(for target: Target) -> String {
+        switch self {
+        case .thisHost(let cause): cause.advice(for: target)
+        case .router(let cause): cause.advice(for: target)
+        case .provider(let cause): cause.advice(for: target)
+        case .resolver(let cause): cause.advice(for: target)
+        case .onTheWay(let cause): cause.advice(for: target)
+        case .server(let cause): cause.advice(for: target)
+        case .unknown(let cause): cause.advice(for: target)
+        }
+    }
+}
+
+extension RouterCause {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .absent(let address, let link):
+            "Check that the gateway \(address) is on and attached to the link of \(link)."
+        case .silent(let address, _, let age?) where age <= Thresholds.reachableTime:
+            "Ask the gateway \(address) by its own page or console: its link answered \(DurationText(age)) ago."
+        case .silent(let address, let link, _):
+            "Restart the gateway \(address), or check what connects \(link) to it."
+        case .prohibits(let error): "Allow \(target) in the firewall of \(error.sender(or: "the gateway"))."
+        }
+    }
+}
+
+extension ProviderCause {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .nothingBeyond(let gateway):
+            "Ask the provider, or look at the uplink of \(gateway.map { "\($0)" } ?? "the gateway"): this host's side works."
+        case .ends(let router): "Ask the provider: nothing beyond its router \(router) answers."
+        case .noRoute(let error):
+            "Look at the uplink and the routes of \(error.sender(or: "the gateway")), or ask the provider."
+        case .checksFail: "Ask the provider: the gateway is there, and internet checks fail."
+        case .portal(let location):
+            "Log in to the captive portal: open \(location ?? "any http page") in a browser on this network."
+        }
+    }
+}
+
+extension ResolverCause {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .silent(let servers):
+            "Check \(servers.count == 1 ? "\(servers[0])" : "the resolvers"), or name another one in /etc/resolv.conf."
+        case .refused(let server):
+            server.isLoopback
+                ? "Start this host's own resolver (such as systemd-resolved) at \(server)."
+                : "Start the name server on \(server), or name another one in /etc/resolv.conf."
+        case .fails(let server, code: _):
+            "Repair \(server.map { "the resolver \($0)" } ?? "the resolver"), or name another one in /etc/resolv.conf."
+        case .denies:
+            "Ask another resolver, or log in: a filter or a captive portal answers for this one."
+        case .blocks(let server, let name, answer: _):
+            "Take \(name) off the block list of \(server.map { "the resolver \($0)" } ?? "the resolver"), or ask another resolver."
+        }
+    }
+}
+
+extension PathCause {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .loop(let router):
+            "Report the routing loop to the operator of \(router.map { "\($0)" } ?? "the network on the way")."
+        case .prohibits(let error), .noRoute(let error):
+            "Ask the operator of \(error.sender(or: "a router on the way")) why it does not forward to \(target.shownHost)."
+        case .ends(let router):
+            "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider") about \(target.shownHost)."
+        case .largePackets:
+            "Lower the MTU of the way (ip link set LINK mtu 1400), or allow ICMP \"packet too big\" through its firewalls."
+        }
+    }
+}
+
+extension UnknownCause {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .routerOrProvider(let gateway):
+            "Ask the gateway itself, by its own page or console at \(gateway): whether it has a link to the provider tells."
+        case .silence:
+            "Try a second host elsewhere: if it answers, the failure is on the way to \(target.shownHost) or there."
+        case .notEnoughTime: "Try again with more time (--timeout)."
+        }
+    }
+}
+
+extension HostCause {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .kernel(let refusal): refusal.advice(for: target)
+        case .filter: "Look for the rule that rejects \(target): nft list ruleset."
+        case .nothingListens(_, let port):
+            port.map { "Start the service that should listen on port \($0), and see what does listen: ss -ltnp." }
+                ?? "Start the service that should answer there, and see what does listen: ss -lntup."
+        case .nameNotFound(let name, let resolver):
+            "Check the spelling of \(name): \(resolver.map { "the resolver \($0)" } ?? "the resolver") knows other names."
+        case .missingRecord(let name, let family):
+            "Add an \(family.map { "\($0.name) " } ?? "")address to the zone of \(name), or use the version it has."
+        case .hostsFile(let name, let address, dns: _):
+            "Correct or remove the line of \(name) in /etc/hosts: \(address) does not work."
+        case .noNameserver:
+            "Name a resolver in /etc/resolv.conf (nameserver ADDRESS); without one only 127.0.0.1 is asked."
+        case .request(let status): Self.advice(for: target, status: status)
+        }
+    }
+
+    private static func advice(for target: Target, status: Int) -> String {
+        switch status {
+        case 407: "Give the credentials that the proxy requires."
+        case 401, 403: "Give the credentials that \(target) requires, or ask its owner for access."
+        case 404, 410: "Check the path of the URL: \(target) does not have it."
+        default: "Change the request: \(target) answers it with \(status)."
+        }
+    }
+}
+
+extension HostCause.KernelRefusal {
+    private var subject: String { self.link ?? "the link" }
+
+    fileprivate func advice(for target: Target) -> String {
+        switch self.reason.rung {
+        case .interface, .carrier: self.linkAdvice
+        case .address: self.addressAdvice
+        case .route: self.routeAdvice(target)
+        case .monitor, .gateway, .dns, .internet, .tcp, .tls, .http:
+            self.reason == .resolverNoRoute
+                ? "Give this host a route to its resolvers, or name others in /etc/resolv.conf."
+                : "Allow this process its netlink sockets: a sandbox or a seccomp filter keeps it from seeing the network."
+        }
+    }
+
+    private var linkAdvice: String {
+        switch self.reason {
+        case .noInterface: "Add or load a network interface: this host has none besides loopback."
+        case .adminDown: "Switch the link on: ip link set \(self.subject) up."
+        case .noCarrier: "Plug in the cable of \(self.subject), or \(self.detour)."
+        case .dormant:
+            "Finish the login of \(self.subject), such as 802.1X or Wi-Fi: its network has not authorised it."
+        case .flapping: "Check the cable, the connectors and the port of \(self.subject), or \(self.detour)."
+        case .lowerLayerDown: "Bring up the link that \(self.subject) runs over."
+        default: "Remove the route to the interface that is gone, or bring that interface back."
+        }
+    }
+
+    private var detour: String {
+        guard let alternative = self.liveAlternative else { return "bring up another link with a default route" }
+        let kind = self.family == .ipv4 ? "ipv4" : "ipv6"
+        let setting = "net.\(kind).conf.\(self.subject).ignore_routes_with_linkdown=1"
+        return "let the default route of \(alternative) take over: sysctl -w \(setting)"
+    }
+
+    private var addressAdvice: String {
+        let kind = self.family.name
+        switch self.reason {
+        case .linkLocalOnly: return "Check the DHCP server or router of \(self.subject): it gave no \(kind) address."
+        case .tentative:
+            return "Wait two seconds: the address of \(self.subject) is still being checked for duplicates."
+        case .dadFailed: return "Give \(self.subject) another address: another host on the link has the same one."
+        case .noSourceAddress:
+            return "Give \(self.subject) an \(kind) address that the route can use as its source."
+        default: return "Give \(self.subject) an \(kind) address, or start its DHCP client."
+        }
+    }
+
+    private func routeAdvice(_ target: Target) -> String {
+        let host = target.shownHost
+        switch self.reason {
+        case .routeUnreachable:
+            return "Remove the unreachable route to \(host), or bring up the VPN that it stands in for."
+        case .prohibited: return "Remove the prohibit rule or route, or run as a user that it does not match."
+        case .blackholed: return "Remove the blackhole rule or route that swallows what goes to \(host)."
+        case .notAHost: return "Use another address: \(host) is a broadcast, multicast or anycast address."
+        default:
+            if let link = self.linkSwitchedOff {
+                return "Switch it on: ip link set \(link) up; its routes left with it."
+            }
+            return "Add a default \(self.family.name) route, or one to \(host): no route leads there."
+        }
+    }
+}
+
+extension ServerCause {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .refused: "Start the service on \(target), or check the port: the host is there and refuses."
+        case .gone: "Check that \(target.shownHost) is switched on and attached to its network."
+        case .absent(let address, let link):
+            "Check that \(address) is switched on and attached to the network of \(link)."
+        case .portSilent: "Allow port \(target.port.map { "\($0)" } ?? "used") in the firewall of \(target.shownHost)."
+        case .prohibits: "Allow this host in the firewall of \(target.shownHost)."
+        case .handshakeSilent, .responseSilent:
+            "Ask the operator of \(target): it accepts connections and does not answer them."
+        case .handshakeReset:
+            "Ask the operator of \(target): a server or a firewall in front of it breaks off TLS connections."
+        case .notTLS:
+            "Try http:// instead: port \(target.port.map { "\($0)" } ?? "443") there does not speak TLS."
+        case .handshakeRefused: "Ask the operator of \(target) which TLS versions and certificates it takes."
+        case .certificate(let error, _): error.advice(for: target)
+        case .responseReset, .bodyStopped: "Ask the operator of \(target): it takes requests and breaks them off."
+        case .notHTTP: "Check the port: what listens at \(target) is not a web server."
+        case .status(429): "Send fewer requests: \(target) says that there are too many."
+        case .status(503): "Try again later: \(target) says that it is not available now."
+        case .status(let status): "Ask the operator of \(target), or try again later: it answers with \(status)."
+        }
+    }
+}
+
+extension CertificateError {
+    fileprivate func advice(for target: Target) -> String {
+        switch self {
+        case .expired: "Renew the certificate of \(target); if it is valid, this host's clock is wrong (date)."
+        case .notYetValid: "Check this host's clock (date): the certificate of \(target) is from the future."
+        case .selfSigned:
+            "Give \(target) a certificate of an authority, or trust this one: --cacert FILE."
+        case .unknownIssuer:
+            "Trust its authority (--cacert FILE), or let \(target) send its intermediate certificates."
+        case .wrongName:
+            "Use a name that the certificate is for, or give \(target) a certificate for \(target.shownHost)."
+        case .revoked: "Give \(target) a new certificate."
+        case .other: "Look at the certificate: openssl s_client -connect \(target.host):\(target.port ?? 443)."
+        }
+    }
+}
