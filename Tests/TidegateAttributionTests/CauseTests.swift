@@ -1,6 +1,6 @@
 import Testing
 import TidegateAttribution
-import TidegateCore
+@testable import TidegateCore
 
 /// What is said of a cause: whose, what is wrong, what to do.
 @Suite struct CauseTests {

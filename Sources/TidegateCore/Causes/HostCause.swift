@@ -30,12 +30,6 @@ package enum HostCause: Sendable, Hashable {
         /// A link that is switched off, and whose routes may be what is missing.
         package var linkSwitchedOff: String?
 
-        /// A refusal of which nothing else is known.
-        package init(reason: UnreachableReason, family: AddressFamily) {
-            self.reason = reason
-            self.family = family
-        }
-
         /// The reason, about the link at fault.
         package var description: String {
             guard self.reason == .noRoute, let link = self.linkSwitchedOff else {
@@ -64,5 +58,13 @@ package enum HostCause: Sendable, Hashable {
         case .noNameserver: ("noNameserver", "/etc/resolv.conf names no server")
         case .request(let status): ("request", "the server answered \(status)")
         }
+    }
+}
+
+extension HostCause.KernelRefusal {
+    /// A refusal of which nothing else is known.
+    package init(reason: UnreachableReason, family: AddressFamily) {
+        self.reason = reason
+        self.family = family
     }
 }
