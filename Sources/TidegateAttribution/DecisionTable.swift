@@ -6,7 +6,7 @@ package import TidegateCore
 /// silence convicts only by its witnesses.
 package enum DecisionTable {
     static let rules =
-        HostRules.all + NameRules.all + ServerRules.all + RefusalRules.all + SocketRules.all + SilenceRules.all
+        hostRules + nameRules + serverRules + refusalRules + socketRules + silenceRules
 
     /// The attribution of a failed attempt; nil for a cancelled one.
     package static func attribution(of evidence: FailureEvidence) -> Attribution? {
