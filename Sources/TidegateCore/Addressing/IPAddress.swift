@@ -126,36 +126,16 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible, LosslessSt
         }
     }
 
-    private var groups: [UInt16] {
-        [self.high, self.high, self.high, self.high, self.low, self.low, self.low, self.low].enumerated().map {
-            UInt16(truncatingIfNeeded: $1 >> UInt64(48 - 16 * ($0 % 4)))
-        }
-    }
-
     private var ipv6Text: String {
-        let groups = self.groups
-        let gap = IPAddress.longestZeroRun(in: groups)
-        func text(_ part: some Sequence<UInt16>) -> String {
-            part.map { String($0, radix: 16) }.joined(separator: ":")
+        // An IPv4-compatible address, which inet_ntop(3) would end with a dotted quad.
+        if self.high == 0, self.low >> 32 == 0, self.low >> 16 != 0 {
+            return "::\(String(self.low >> 16, radix: 16)):\(String(self.low & 0xFFFF, radix: 16))"
         }
-        guard let gap else { return text(groups) }
-        return "\(text(groups[..<gap.lowerBound]))::\(text(groups[gap.upperBound...]))"
-    }
-
-    // RFC 5952 4.2: the longest run of at least two zero groups, the first one of several equally long.
-    private static func longestZeroRun(in groups: [UInt16]) -> Range<Int>? {
-        var best: Range<Int>?
-        var start = 0
-        while start < groups.count {
-            guard groups[start] == 0 else {
-                start += 1
-                continue
-            }
-            let end = groups[start...].firstIndex { $0 != 0 } ?? groups.count
-            if end - start > max(1, best?.count ?? 0) { best = start..<end }
-            start = end
+        var text = [UInt8](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let isWritten = unsafe text.withUnsafeMutableBytes { buffer in
+            unsafe inet_ntop(AF_INET6, self.octets, buffer.baseAddress, socklen_t(buffer.count)) != nil
         }
-        return best
+        return String(decoding: text.prefix { isWritten && $0 != 0 }, as: UTF8.self)
     }
 
     /// Parses a dotted quad or an IPv6 address; a zone is accepted as a number (`fe80::1%2`), and `::ffff:192.0.2.1` is

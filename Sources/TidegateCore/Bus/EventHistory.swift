@@ -74,7 +74,7 @@ package final class EventHistory: EventSink {
             let resumed = sequence.flatMap { state.ring.position(after: $0) }
             state.lastFollower += 1
             state.followers[state.lastFollower] = EventHistory.Position(
-                at: resumed ?? state.ring.end, pastUntil: state.ring.end, bound: bound)
+                position: resumed ?? state.ring.end, pastUntil: state.ring.end, bound: max(1, bound))
             return EventHistory.Reader(
                 history: self, number: state.lastFollower, isResumed: resumed != nil,
                 lastID: "\(self.boot)-\(state.ring.newest?.sequence ?? 0)")
@@ -134,19 +134,13 @@ package final class EventHistory: EventSink {
 
     /// Where a reader is in the history's ring.
     struct Position {
-        private var position: UInt64
+        fileprivate var position: UInt64
         /// Up to here the past was requested: the reader may be behind by more than the bound.
-        private let pastUntil: UInt64
-        private let bound: Int
-        private(set) var dropped: UInt64 = 0
+        fileprivate let pastUntil: UInt64
+        fileprivate let bound: Int
+        fileprivate(set) var dropped: UInt64 = 0
 
         private static let batch: UInt64 = 64
-
-        init(at position: UInt64, pastUntil: UInt64, bound: Int) {
-            self.position = position
-            self.pastUntil = pastUntil
-            self.bound = max(1, bound)
-        }
 
         mutating func take(from ring: HistoryRing) -> Batch {
             let start = self.firstKept(in: ring)

@@ -33,12 +33,12 @@ public struct RungReport: Sendable, Hashable {
     /// What was found, one clause each; of a failed rung the first says what is wrong.
     public var evidence: [String]
     /// The same as numbers, as far as there are any.
-    package var values: RungValues
+    package var values = RungValues()
 
     /// A report from its parts; what is ok or bad was measured, unless `basis` says otherwise.
     package init(
         rung: Rung, status: Status, reason: UnreachableReason? = nil, link: String? = nil, basis: Basis? = nil,
-        evidence: [String] = [], values: RungValues = RungValues()
+        evidence: [String] = []
     ) {
         self.rung = rung
         self.status = status
@@ -46,7 +46,6 @@ public struct RungReport: Sendable, Hashable {
         self.reason = reason
         self.link = link
         self.evidence = evidence
-        self.values = values
     }
 
     var json: JSONValue {

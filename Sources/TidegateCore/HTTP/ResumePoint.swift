@@ -4,8 +4,8 @@ package struct ResumePoint: Sendable, Hashable, Codable {
     package var offset: Int64
     /// The length of the whole body; nil while unknown.
     package var total: Int64?
-    /// What goes into If-Range; nil if the server gave nothing strong enough, and then no If-Range is sent.
-    package var validator: Validator?
+    private var etag: String?
+    private var lastModified: String?
     /// The Content-Encoding of the bytes held; nil if they are the plain ones.
     ///
     /// Ranges count bytes of the encoded body (RFC 9110 section 14.1.2): only the same encoding continues them.
@@ -30,39 +30,22 @@ package struct ResumePoint: Sendable, Hashable, Codable {
     /// A point from its parts.
     package init(offset: Int64, validator: Validator?, total: Int64? = nil, contentEncoding: String? = nil) {
         self.offset = offset
-        self.validator = validator
         self.total = total
         self.contentEncoding = contentEncoding
+        switch validator {
+        case .etag(let tag): self.etag = tag
+        case .lastModified(let date): self.lastModified = date
+        case nil: break
+        }
+    }
+
+    /// What goes into If-Range; nil if the server gave nothing strong enough, and then no If-Range is sent.
+    package var validator: Validator? {
+        self.etag.map { .etag($0) } ?? self.lastModified.map { .lastModified($0) }
     }
 
     /// True if a request can continue here: there are bytes, not more than the whole, and a validator.
     package var isUsable: Bool { self.offset > 0 && self.offset <= self.total ?? .max && self.validator != nil }
-
-    private enum CodingKeys: String, CodingKey { case offset, total, etag, lastModified, contentEncoding }
-
-    /// Reads the members `offset`, `total`, `etag`, `lastModified` and `contentEncoding`.
-    package init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        self.offset = try members.decode(Int64.self, forKey: .offset)
-        self.total = try members.decodeIfPresent(Int64.self, forKey: .total)
-        let tag = try members.decodeIfPresent(String.self, forKey: .etag)
-        let date = try members.decodeIfPresent(String.self, forKey: .lastModified)
-        self.validator = tag.map { .etag($0) } ?? date.map { .lastModified($0) }
-        self.contentEncoding = try members.decodeIfPresent(String.self, forKey: .contentEncoding)
-    }
-
-    /// Writes the members `offset`, `total`, `etag` or `lastModified`, and `contentEncoding`.
-    package func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(self.offset, forKey: .offset)
-        try members.encodeIfPresent(self.total, forKey: .total)
-        switch self.validator {
-        case .etag(let tag): try members.encode(tag, forKey: .etag)
-        case .lastModified(let date): try members.encode(date, forKey: .lastModified)
-        case nil: break
-        }
-        try members.encodeIfPresent(self.contentEncoding, forKey: .contentEncoding)
-    }
 }
 
 /// What an unfinished download leaves: enough to continue it in this process or another one.

@@ -35,18 +35,12 @@ public struct NetworkPath: Sendable, Hashable, CustomStringConvertible {
         let generation: UInt32
         let gateway: IPAddress?
         let source: IPAddress?
-
-        /// The identity of `path`.
-        package init(_ path: NetworkPath) {
-            self.index = path.index
-            self.generation = path.generation
-            self.gateway = path.gateway
-            self.source = path.source
-        }
     }
 
     /// What distinguishes this path from others.
-    package var identity: Identity { Identity(self) }
+    package var identity: Identity {
+        Identity(index: self.index, generation: self.generation, gateway: self.gateway, source: self.source)
+    }
 
     /// True when packets would take the same path: same link, gateway and source.
     package func isSamePath(as other: NetworkPath) -> Bool { self.identity == other.identity }

@@ -19,11 +19,13 @@ public struct TargetCheck: Sendable, Hashable {
     /// How long a server has to answer: at least 10 ms.
     public var timeout: Duration
     /// What is requested; nil for the root of the host.
-    package let location: HTTPURL?
+    package var location: HTTPURL?
 
     /// A check; one by http requests the root of the target, over https on port 443.
     public init(_ kind: Kind, interval: Duration = .seconds(15), timeout: Duration = .seconds(5)) {
-        self.init(kind, location: nil, interval: interval, timeout: timeout)
+        self.kind = kind
+        self.interval = interval
+        self.timeout = timeout
     }
 
     /// A check that requests a URL.
@@ -36,14 +38,8 @@ public struct TargetCheck: Sendable, Hashable {
             throw ConfigurationValueError(
                 property: "reachability.targetChecks", problem: "\"\(url)\" is not an http:// or https:// URL")
         }
-        self.init(.http, location: location, interval: interval, timeout: timeout)
-    }
-
-    package init(_ kind: Kind, location: HTTPURL?, interval: Duration, timeout: Duration) {
-        self.kind = kind
+        self.init(.http, interval: interval, timeout: timeout)
         self.location = location
-        self.interval = interval
-        self.timeout = timeout
     }
 
     /// How a target is checked for which nothing else is configured: by TCP if it has a port, otherwise not at all.

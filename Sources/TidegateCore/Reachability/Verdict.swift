@@ -89,16 +89,13 @@ public struct TargetVerdict: Sendable, Hashable {
     ///
     /// A target on the local network is routed over another path than the one that the checks use, so its own level
     /// does not say whether the host is online.
-    public var internetLevel: ReachabilityLevel
+    public var internetLevel: ReachabilityLevel = .unknown
 
     /// A target's verdict from its parts.
-    package init(
-        target: Target, verdict: Verdict, addresses: [AddressVerdict] = [], internetLevel: ReachabilityLevel = .unknown
-    ) {
+    package init(target: Target, verdict: Verdict, addresses: [AddressVerdict] = []) {
         self.target = target
         self.verdict = verdict
         self.addresses = addresses
-        self.internetLevel = internetLevel
     }
 
     /// The family of the address that a connection would use first.

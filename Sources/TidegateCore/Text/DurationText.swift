@@ -7,15 +7,11 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
     package init(_ duration: Duration?) { self.duration = duration }
 
     /// Parses a duration; the error quotes the text.
-    package init(parsing text: String) throws(TextError) {
-        guard text != "inf" else {
-            self.init(nil)
-            return
-        }
-        guard text != "0" else {
-            self.init(.zero)
-            return
-        }
+    package init(parsing text: String) throws(TextError) { self.init(try DurationText.parse(text)) }
+
+    private static func parse(_ text: String) throws(TextError) -> Duration? {
+        if text == "inf" { return nil }
+        if text == "0" { return .zero }
         guard let parts = DurationText.parts(of: text), !parts.isEmpty else {
             throw TextError("\"\(text)\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)")
         }
@@ -23,7 +19,7 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
         guard seconds <= DurationText.longest else {
             throw TextError("\"\(text)\" is longer than 100 years; use inf for no limit")
         }
-        self.init(.nanoseconds(Int64((seconds * 1e9).rounded())))
+        return .nanoseconds(Int64((seconds * 1e9).rounded()))
     }
 
     private static let longest: Double = 100 * 365.25 * 86_400

@@ -59,8 +59,9 @@ extension Configuration.NamedTarget {
     fileprivate func targetCheck(of target: Target) -> TargetCheck {
         let location = self.url.flatMap { try? HTTPURL($0) }
         let standard = location == nil ? TargetCheck.standard(for: target).kind : .http
-        return TargetCheck(
-            self.check ?? standard, location: location, interval: self.interval, timeout: self.timeout)
+        var check = TargetCheck(self.check ?? standard, interval: self.interval, timeout: self.timeout)
+        check.location = location
+        return check
     }
 }
 
