@@ -31,7 +31,10 @@ package final class Loop {
     private var bootTimer: BootTimeTimer
     private var timers = TimerHeap()
     // Nil if the time source is the machine's clock, as in every program but a test.
-    private let source: SourceTimers?
+    private let source: (any TimeSource)?
+    private var sourceTimers = TimerHeap()
+    // The time source's moment when the current batch of events began.
+    private var sourceNow = MonotonicTime(nanoseconds: 0)
     // Atomic only because an atomic is read without a check for exclusive access, and it is read often.
     private let moment = Atomic<UInt64>(0)
 
@@ -40,7 +43,7 @@ package final class Loop {
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
         self.bootTimer = try BootTimeTimer()
-        self.source = time is SystemClock ? nil : SourceTimers(time)
+        self.source = time is SystemClock ? nil : time
         self.updateNow()
         try self.control(EPOLL_CTL_ADD, self.bootTimer.descriptor, .read, token: Loop.timerToken)
     }
@@ -55,7 +58,7 @@ package final class Loop {
 
     private func updateNow() {
         self.moment.store(self.clock.monotonic().nanoseconds, ordering: .relaxed)
-        self.source?.updateNow()
+        if let source = self.source { self.sourceNow = source.monotonic() }
     }
 
     /// Watches a descriptor; it must not be watched yet.
@@ -89,21 +92,22 @@ package final class Loop {
     // MARK: - The time source
 
     /// ``now`` on the time source that the thread was given.
-    package var timeSourceNow: MonotonicTime { self.source?.now ?? self.now }
+    package var timeSourceNow: MonotonicTime { self.source == nil ? self.now : self.sourceNow }
 
     /// A moment of ``clock`` on the time source.
     package func onSource(_ moment: MonotonicTime) -> MonotonicTime {
-        self.source.map { $0.now + (moment - self.now) } ?? moment
+        self.source == nil ? moment : self.sourceNow + (moment - self.now)
     }
 
     /// Schedules a timer on the time source.
     package func scheduleOnTimeSource(at deadline: MonotonicTime, token: UInt64) -> TimerID {
-        self.source?.schedule(at: deadline, token: token) ?? self.schedule(at: deadline, token: token)
+        self.source == nil
+            ? self.schedule(at: deadline, token: token) : self.sourceTimers.schedule(at: deadline, token: token)
     }
 
     /// Cancels a timer of the time source.
     package func cancelOnTimeSource(_ timer: TimerID) {
-        if let source = self.source { source.cancel(timer) } else { self.cancel(timer) }
+        if self.source == nil { self.cancel(timer) } else { self.sourceTimers.cancel(timer) }
     }
 
     // MARK: - Waiting
@@ -134,17 +138,26 @@ package final class Loop {
     private func armTimer() throws(LoopError) -> Bool {
         var next = self.timers.nextDeadline()
         let time = self.clock.monotonic()
-        if let other = self.source?.timeToNext() { next = min(next ?? time + other, time + other) }
+        if let other = self.timeToNextOfSource() { next = min(next ?? time + other, time + other) }
         guard let next else { return true }
         guard next > time else { return false }
         try self.bootTimer.arm(at: next)
         return true
     }
 
+    /// How long to wait for the time source's earliest timer; nil if only a command or a jump of it can make one due.
+    private func timeToNextOfSource() -> Duration? {
+        guard let source = self.source, let next = self.sourceTimers.nextDeadline() else { return nil }
+        let remaining = next - source.monotonic()
+        return source is any MovableTimeSource && remaining > .zero ? nil : max(.zero, remaining)
+    }
+
     /// The boot time timer's descriptor was ready.
     func bootTimerExpired() { self.bootTimer.expired() }
 
-    func popDueTimer() -> UInt64? { self.timers.popDue(at: self.now) ?? self.source?.popDue() }
+    func popDueTimer() -> UInt64? {
+        self.timers.popDue(at: self.now) ?? (self.source == nil ? nil : self.sourceTimers.popDue(at: self.sourceNow))
+    }
 
     private func control(
         _ operation: Int32, _ descriptor: Int32, _ interest: Interest, token: UInt64
@@ -152,5 +165,57 @@ package final class Loop {
         guard tg_epoll_control(self.epoll, operation, descriptor, interest.rawValue, token) == 0 else {
             throw LoopError(operation: "epoll_ctl", code: errno)
         }
+    }
+}
+
+/// Wakes a loop at a moment of CLOCK_BOOTTIME, also when the machine was suspended meanwhile (timerfd_create(2)).
+///
+/// Moved only when it would expire too late: most deadlines are put off again and again, and one early wake-up costs less
+/// than a system call for each of them.
+struct BootTimeTimer {
+    let descriptor: Int32
+    private var armed: MonotonicTime?
+
+    init() throws(LoopError) {
+        let descriptor = tg_boot_timer()
+        guard descriptor >= 0 else { throw LoopError(operation: "timerfd_create", code: errno) }
+        self.descriptor = descriptor
+    }
+
+    /// Expires at `deadline` or before it.
+    mutating func arm(at deadline: MonotonicTime) throws(LoopError) {
+        if let armed = self.armed, armed <= deadline { return }
+        // 0 would disarm it.
+        guard tg_boot_timer_arm(self.descriptor, max(1, deadline.nanoseconds)) == 0 else {
+            throw LoopError(operation: "timerfd_settime", code: errno)
+        }
+        self.armed = deadline
+    }
+
+    /// It has expired, and is not armed any more.
+    mutating func expired() {
+        var count: UInt64 = 0
+        // EAGAIN is no error here: it may have been armed anew since the event.
+        if read(self.descriptor, &count, 8) == 8 { self.armed = nil }
+    }
+
+    func close() { _ = Glibc.close(self.descriptor) }
+}
+
+/// A system call of the loop's failed.
+package struct LoopError: Error, Sendable, CustomStringConvertible {
+    /// The call, as its man page names it.
+    package let operation: String
+    /// The error number (errno(3)).
+    package let code: Int32
+
+    package init(operation: String, code: Int32) {
+        self.operation = operation
+        self.code = code
+    }
+
+    package var description: String {
+        guard let text = strerror(self.code) else { return "\(self.operation): error \(self.code)" }
+        return "\(self.operation): \(String(cString: text))"
     }
 }
