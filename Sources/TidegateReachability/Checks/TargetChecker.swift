@@ -1,0 +1,43 @@
+package import TidegateCore
+
+/// Checks configured targets; the front door passes one in.
+package protocol TargetChecker: Sendable {
+    /// Checks once. Ends within twice the check's time-out and a second, and five more if it looks for a cause.
+    func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome
+}
+
+extension TargetCheck {
+    /// What is checked, and what is known when the check begins.
+    package struct Request: Sendable, Hashable {
+        /// The target.
+        package var target: Target
+        /// How it is checked.
+        package var check: TargetCheck
+        /// The addresses to try, the best one first; none if the target's name was not resolved.
+        package var addresses: [IPAddress]
+        /// Why the target's name was not resolved; nil if it was.
+        package var unresolved: ResolveFailure?
+        /// What the kernel would do with a packet to the target.
+        package var verdict: Verdict
+        /// What became of checks of other targets on the same path.
+        package var peers = PeerEvidence()
+    }
+
+    /// What a check found.
+    package struct Outcome: Sendable, Hashable {
+        /// Why the target was not reached.
+        package struct Failure: Sendable, Hashable {
+            package var reason: UnreachableReason
+            package var party: FaultParty
+            /// What was found, in one clause.
+            package var text: String
+        }
+
+        /// Why the target was not reached; nil if it was.
+        package var failure: Failure?
+        /// How long the phases took that were run.
+        package var phases = PhaseDurations()
+        /// When the server's certificate ends; nil if it showed none.
+        package var certificateExpiry: WallTime?
+    }
+}
