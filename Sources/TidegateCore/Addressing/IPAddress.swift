@@ -66,18 +66,12 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible, LosslessSt
 
     /// 127.0.0.0/8 or ::1 (RFC 1122, RFC 4291).
     package var isLoopback: Bool {
-        switch self.family {
-        case .ipv4: self.low >> 24 == 127
-        case .ipv6: self.high == 0 && self.low == 1
-        }
+        self.family == .ipv4 ? self.low >> 24 == 127 : self.high == 0 && self.low == 1
     }
 
     /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291), by prefix: the kernel's scope may differ.
     package var isLinkLocal: Bool {
-        switch self.family {
-        case .ipv4: self.low >> 16 == 0xA9FE
-        case .ipv6: self.high >> 54 == 0x3FA
-        }
+        self.family == .ipv4 ? self.low >> 16 == 0xA9FE : self.high >> 54 == 0x3FA
     }
 
     /// fc00::/7 (RFC 4193).
@@ -87,10 +81,7 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible, LosslessSt
 
     /// 224.0.0.0/4 or ff00::/8.
     package var isMulticast: Bool {
-        switch self.family {
-        case .ipv4: self.low >> 28 == 0xE
-        case .ipv6: self.high >> 56 == 0xFF
-        }
+        self.family == .ipv4 ? self.low >> 28 == 0xE : self.high >> 56 == 0xFF
     }
 
     /// True for addresses that mean the same host everywhere, as far as prefixes say: none of the kinds above, nor
@@ -173,18 +164,8 @@ public enum AddressFamily: String, Sendable, MetricLabel {
     case ipv6
 
     /// The family as people write it: `IPv4` or `IPv6`.
-    package var name: String {
-        switch self {
-        case .ipv4: "IPv4"
-        case .ipv6: "IPv6"
-        }
-    }
+    package var name: String { self == .ipv4 ? "IPv4" : "IPv6" }
 
     /// The number of bits in an address of this family: 32 or 128.
-    package var bits: Int {
-        switch self {
-        case .ipv4: 32
-        case .ipv6: 128
-        }
-    }
+    package var bits: Int { self == .ipv4 ? 32 : 128 }
 }

@@ -49,13 +49,12 @@ public struct RungReport: Sendable, Hashable {
     }
 
     var json: JSONValue {
-        var members: [JSONValue.Member] = [
+        let members: [JSONValue.Member] = [
             .init("rung", .string(self.rung.rawValue)), .init("status", .string(self.status.rawValue)),
             .init("reason", .optional(self.reason?.rawValue)), .init("evidence", .texts(self.evidence)),
             .init("basis", .optional(self.basis?.rawValue)), .init("ageSeconds", .optional(self.values.age?.inSeconds)),
         ]
-        members += self.values.members
-        return .object(members)
+        return .object(members + self.values.members)
     }
 }
 
@@ -103,20 +102,11 @@ package struct RungValues: Sendable, Hashable {
 
     // Only what there is: most rungs have no certificate.
     var members: [JSONValue.Member] {
-        var members: [JSONValue.Member] = []
-        if let duration = self.duration { members.append(.init("durationSeconds", .number(duration.inSeconds))) }
-        if let status = self.status { members.append(.init("httpStatus", .whole(status))) }
-        if let refusal = self.refusal {
-            members.append(
-                .init(
-                    "icmp",
-                    [
-                        "type": .whole(refusal.type), "code": .whole(refusal.code),
-                        "from": .optional(refusal.offender?.description),
-                    ]))
-        }
-        if let certificate = self.certificate { members.append(.init("certificate", certificate.json)) }
-        if !self.hops.isEmpty { members.append(.init("hops", .array(self.hops.map(\.json)))) }
-        return members
+        let members: [JSONValue.Member] = [
+            .init("durationSeconds", .optional(self.duration?.inSeconds)), .init("httpStatus", .optional(self.status)),
+            .init("icmp", self.refusal?.json ?? .null), .init("certificate", self.certificate?.json ?? .null),
+            .init("hops", self.hops.isEmpty ? .null : .array(self.hops.map(\.json))),
+        ]
+        return members.filter { $0.value != .null }
     }
 }

@@ -70,7 +70,7 @@ public enum ConnectionEvent: Sendable, Hashable {
                     .both("kind", .word(stall.kind.label, stall.kind.description), log: "why"),
                     .both("ageSeconds", stall.age, log: "age"),
                     .both("retransmits", stall.retransmits, log: "sent_again"),
-                    .both("nextTrySeconds", stall.nextTry, log: "next_try"), .party(stall.party),
+                    .both("nextTrySeconds", stall.nextTry, log: "next_try"), .both("party", .word(stall.party)),
                 ])
         case .recovered(let remote):
             EventProjection("connection.recovered", .info, "connections of other programs go on", remote.fields)
@@ -78,7 +78,8 @@ public enum ConnectionEvent: Sendable, Hashable {
             EventProjection(
                 "connection.failed", .warning, "connections of other programs failed",
                 failure.remote.fields + [
-                    .both("outcome", .word(failure.outcome.label, failure.outcome.description)), .party(failure.party),
+                    .both("outcome", .word(failure.outcome.label, failure.outcome.description)),
+                    .both("party", .word(failure.party)),
                     .both("count", failure.count),
                 ])
         case .groupSilent(let gateway, let interface, let remotes):
@@ -124,11 +125,5 @@ extension Remote {
             .json("remote", "\(self.address)"), .json("port", self.port),
             .json("direction", self.direction.rawValue), .log("remote", "\(self)"),
         ]
-    }
-}
-
-extension EventProjection.Field {
-    fileprivate static func party(_ party: FaultParty) -> Self {
-        .both("party", .word(party))
     }
 }

@@ -7,12 +7,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
         case http, https
 
         /// The port of a URL that names none.
-        package var port: UInt16 {
-            switch self {
-            case .http: 80
-            case .https: 443
-            }
-        }
+        package var port: UInt16 { self == .http ? 80 : 443 }
     }
 
     /// Scheme, host and port.

@@ -14,15 +14,13 @@ package struct TaskSample: Sendable {
         info: (Source) -> TaskInfo
     ) {
         var ranked = Array(repeating: [Int](), count: 2 * TaskState.Name.allCases.count)
-        var (counts, waiting): ([TaskState.Name: Int], [HoldReason: Int]) = ([:], [:])
         for index in all.indices.reversed() {
             let state = state(all[index])
-            counts[state.name, default: 0] += 1
-            if case .waiting(let reason, _) = state { waiting[reason, default: 0] += 1 }
+            self.counts[state.name, default: 0] += 1
+            if case .waiting(let reason, _) = state { self.waiting[reason, default: 0] += 1 }
             ranked[(isNamed(all[index]) ? 0 : TaskState.Name.allCases.count) + state.name.rank].append(index)
         }
         self.tasks = ranked.joined().prefix(limit).sorted().map { info(all[$0]) }
-        (self.counts, self.waiting) = (counts, waiting)
     }
 
     /// How many tasks there are in all.

@@ -96,11 +96,7 @@ public struct ReachabilityStatus: Sendable {
     public var level: ReachabilityLevel { self.global.level }
 
     /// The object that `status --json` and `GET /api/v1/status` give.
-    package var json: JSONValue {
-        var members: [JSONValue.Member] = [.init("schema", 1)]
-        members += self.documentMembers
-        return .object(members)
-    }
+    package var json: JSONValue { .object([.init("schema", 1)] + self.documentMembers) }
 
     /// The members of ``json`` after `schema`, so that `watch` can put its own `event` in between.
     package var documentMembers: [JSONValue.Member] {

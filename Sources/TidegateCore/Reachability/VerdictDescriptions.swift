@@ -29,12 +29,7 @@ package enum VerdictDescriptions {
     }
 
     /// The family in two characters: `v4` or `v6`.
-    package static func short(_ family: AddressFamily) -> String {
-        switch family {
-        case .ipv4: "v4"
-        case .ipv6: "v6"
-        }
-    }
+    package static func short(_ family: AddressFamily) -> String { family == .ipv4 ? "v4" : "v6" }
 
     /// The link that a reason is about; one that the configuration excludes comes last.
     package static func culprit(_ reason: UnreachableReason, among links: [Link]) -> Link? {

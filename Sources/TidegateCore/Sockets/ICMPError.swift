@@ -58,6 +58,10 @@ package struct ICMPError: Sendable, Hashable {
     /// True if the link-layer address was not found, be it here or at the last router.
     package var isHostUnreachable: Bool { self.kind == .hostUnreachable }
 
+    var json: JSONValue {
+        ["type": .whole(self.type), "code": .whole(self.code), "from": .optional(self.offender?.description)]
+    }
+
     /// The sender, or else what `unknown` says.
     package func sender(or unknown: String) -> String { self.offender.map { "\($0)" } ?? unknown }
 
