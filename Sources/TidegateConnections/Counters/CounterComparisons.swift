@@ -49,12 +49,6 @@ package struct AmbiguousConnects: Sendable {
     }
 }
 
-/// Endings that the kernel's counters of the same second decide.
-struct AmbiguousEnds {
-    var connects = AmbiguousConnects()
-    var unread = UnreadEnds()
-}
-
 /// Established connections that ended with something unread, which either side may have reset.
 ///
 /// The kernel reports both cases alike, but counts its own resets (TCPAbortOnClose). The endings of a second are therefore
@@ -89,7 +83,7 @@ struct UnreadEnds {
         return ends.compactMap { end in
             var end = end
             end.context.isAbortedOnClose = growth.map { _ in left > 0 }
-            guard case .connection(let ending) = OutcomeClassifier.classify(end.report, end.context) else { return nil }
+            guard let ending = OutcomeClassifier.classify(end.report, end.context) else { return nil }
             if ending.outcome == .aborted { left = left.growth(since: 1) }
             return (end, ending)
         }
@@ -132,7 +126,7 @@ package struct Reconciliation: Sendable {
     }
 }
 
-extension UInt64 {
+extension FixedWidthInteger where Self: UnsignedInteger {
     /// By how much it is above `other`; 0 if it is not.
-    func growth(since other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+    func growth(since other: Self) -> Self { self > other ? self - other : 0 }
 }

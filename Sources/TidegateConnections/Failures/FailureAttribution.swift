@@ -35,16 +35,14 @@ struct FailureAttribution {
     mutating func add(
         _ remote: Remote, _ outcome: ConnectionOutcome, _ state: Surroundings, at now: MonotonicTime
     ) -> Decided? {
-        guard let verdict = state.verdict else {
-            // Of more than can wait it is decided by what is known now.
-            guard self.pendingCount < Self.pendingLimit else {
-                return self.decide(Pending(remote: remote, outcome: outcome, moment: now), .unknown, state, at: now)
-            }
+        let failure = Pending(remote: remote, outcome: outcome, moment: now)
+        // Of more than can wait it is decided by what is known now.
+        guard let verdict = state.verdict ?? (self.pendingCount < Self.pendingLimit ? nil : .unknown) else {
             self.pendingCount += 1
-            self.pending[remote.address, default: []].append(Pending(remote: remote, outcome: outcome, moment: now))
+            self.pending[remote.address, default: []].append(failure)
             return nil
         }
-        return self.decide(Pending(remote: remote, outcome: outcome, moment: now), verdict, state, at: now)
+        return self.decide(failure, verdict, state, at: now)
     }
 
     /// The route to an address is known now.

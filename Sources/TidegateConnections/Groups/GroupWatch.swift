@@ -16,7 +16,7 @@ struct GroupWatch {
     private var silent: Set<NextHop> = []
     private var answers = RecentAnswers()
     /// When live connections were listed last: who answered is known as of then; nil before the first list.
-    private(set) var lastList: MonotonicTime?
+    var lastList: MonotonicTime?
 
     /// True if nothing hangs, as far as is known.
     var isIdle: Bool { self.unreported.isEmpty && self.reported.isEmpty && self.silent.isEmpty }
@@ -35,9 +35,6 @@ struct GroupWatch {
         let latest = self.answers.latest(behind: nextHop, besides: address, remotes, routes, at: now)
         return latest.map { (self.lastList ?? now) - $0 < Thresholds.answerAge } ?? false
     }
-
-    /// Live connections have been listed.
-    mutating func didList(at now: MonotonicTime) { self.lastList = now }
 
     /// A connection to a remote hangs.
     mutating func addStall(_ finding: StallFinding, of remote: Remote) {

@@ -31,7 +31,7 @@ package final class ConnectionObserver: ConnectionObservation {
     }
 
     private let thread: LoopThread<ObservationThread>
-    private let latest: LatestStatistics
+    private let link = ObserverLink()
     /// The sockets of this program, which are left out.
     package let own: OwnSockets
 
@@ -42,24 +42,15 @@ package final class ConnectionObserver: ConnectionObservation {
         _ configuration: ConnectionsConfiguration, own: OwnSockets = OwnSockets(),
         options: NetlinkOptions = NetlinkOptions(), _ environment: Environment
     ) throws(TextError) {
-        let latest = LatestStatistics()
-        self.latest = latest
         self.own = own
-        let reply = ReplyAddress()
-        let dependencies = ObservationThread.Dependencies(
-            publish: environment.publish,
-            lookUp: { address in
-                Task { reply.send(.routed(address, await environment.route(address))) }
-            },
-            targets: environment.targets, keep: { latest.set($0) }, time: environment.time)
         do {
-            self.thread = try LoopThread(name: "tg-observe") { loop in
-                ObservationThread(loop, configuration, own: own, options, dependencies)
+            self.thread = try LoopThread(name: "tg-observe") { [link] loop in
+                ObservationThread(loop, configuration, own: own, options, environment, link)
             }
         } catch {
             throw TextError("connections cannot be observed: \(error)")
         }
-        reply.set(self.thread)
+        self.link.set(self.thread)
     }
 
     /// What is known now.
@@ -69,7 +60,7 @@ package final class ConnectionObserver: ConnectionObservation {
         }
     }
 
-    package var statistics: ConnectionStatistics { self.latest.statistics }
+    package var statistics: ConnectionStatistics { self.link.statistics }
 
     /// Whether its thread has been in one turn for longer than 10 s.
     package var isStalled: Bool { self.thread.turns.isStalled }
@@ -83,27 +74,23 @@ package final class ConnectionObserver: ConnectionObservation {
     package func stop() { self.thread.stop() }
 }
 
-/// What was counted last, for whoever scrapes.
-private final class LatestStatistics: Sendable {
-    private let value = Mutex(ConnectionStatistics())
-
-    var statistics: ConnectionStatistics { self.value.withLock { $0 } }
-
-    func set(_ statistics: ConnectionStatistics) { self.value.withLock { $0 = statistics } }
-}
-
-/// The thread that look-ups answer to, which does not exist yet when it is told how to make them.
-private final class ReplyAddress: Sendable {
-    private struct Weak: Sendable { weak var thread: LoopThread<ObservationThread>? }
-
-    private let thread = Mutex(Weak())
-
-    func set(_ thread: LoopThread<ObservationThread>) { self.thread.withLock { $0.thread = thread } }
-
-    func send(_ command: ObservationThread.Command) {
-        let thread = self.thread.withLock { $0.thread }
-        thread?.send(command)
+/// What outlives a turn of the observer's thread: what was counted last, for scrapes, and the thread itself, to which
+/// look-ups answer.
+final class ObserverLink: Sendable {
+    private struct State: Sendable {
+        var statistics = ConnectionStatistics()
+        weak var thread: LoopThread<ObservationThread>?
     }
+
+    private let state = Mutex(State())
+
+    var statistics: ConnectionStatistics { self.state.withLock { $0.statistics } }
+
+    func keep(_ statistics: ConnectionStatistics) { self.state.withLock { $0.statistics = statistics } }
+
+    func set(_ thread: LoopThread<ObservationThread>) { self.state.withLock { $0.thread = thread } }
+
+    func send(_ command: ObservationThread.Command) { self.state.withLock { $0.thread }?.send(command) }
 }
 
 /// How the TCP connections of other programs are observed.
@@ -135,19 +122,14 @@ public struct ConnectionsConfiguration: Sendable, Hashable {
     ///
     /// - Throws: ``ConfigurationValueError``, which names the first property that is outside its range.
     public func validate() throws(ConfigurationValueError) {
-        guard self.connectingInterval >= .milliseconds(100) else {
-            throw ConfigurationValueError(property: "connectingInterval", problem: "it is less than 100 ms")
-        }
-        guard self.establishedInterval >= .seconds(1) else {
-            throw ConfigurationValueError(property: "establishedInterval", problem: "it is less than 1 s")
-        }
-        guard self.maxTracked >= 1 else {
-            throw ConfigurationValueError(property: "maxTracked", problem: "it is less than 1")
-        }
-        guard (4096...1 << 30).contains(self.receiveBufferBytes) else {
-            throw ConfigurationValueError(
-                property: "receiveBufferBytes", problem: "it is not between 4 KiB and 1 GiB")
-        }
+        try ConfigurationValueError.check(
+            self.connectingInterval >= .milliseconds(100), "connectingInterval", "it is less than 100 ms")
+        try ConfigurationValueError.check(
+            self.establishedInterval >= .seconds(1), "establishedInterval", "it is less than 1 s")
+        try ConfigurationValueError.check(self.maxTracked >= 1, "maxTracked", "it is less than 1")
+        try ConfigurationValueError.check(
+            (4096...1 << 30).contains(self.receiveBufferBytes), "receiveBufferBytes",
+            "it is not between 4 KiB and 1 GiB")
     }
 }
 
@@ -192,7 +174,7 @@ extension RemoteEntry {
         report.outcomes = self.outcomes.counts(at: now)
         report.failures = self.outcomes.failures(at: now)
         report.history = self.outcomes.history(at: now)
-        report.owners = self.owners.all
+        report.owners = self.owners
         return report
     }
 }

@@ -56,20 +56,13 @@ package struct ObservationModeMachine: Sendable {
     /// Takes what happened.
     package mutating func handle(_ input: Input) -> Effect? {
         switch input {
-        case .endings(let refusal):
-            self.endingsRefusal = refusal
-            return nil
-        case .lists(let refusal):
-            self.listsRefusal = refusal
-            return nil
-        case .kernelPart(let refusal):
-            self.partRefusal = refusal
-            return nil
-        case .counters(let isReadable):
-            self.hasCounters = isReadable
-            return nil
+        case .endings(let refusal): self.endingsRefusal = refusal
+        case .lists(let refusal): self.listsRefusal = refusal
+        case .kernelPart(let refusal): self.partRefusal = refusal
+        case .counters(let isReadable): self.hasCounters = isReadable
         case .second(let messages, let drops, let opened): return self.second(messages, drops, opened)
         }
+        return nil
     }
 
     private mutating func second(_ messages: Int, _ drops: Int, _ opened: Int) -> Effect? {

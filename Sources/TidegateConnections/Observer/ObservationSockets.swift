@@ -3,18 +3,6 @@ internal import TidegateNetwork
 
 /// The two sockets: messages about sockets that end, and lists of the live ones.
 struct ObservationSockets {
-    /// What the kernel or a sandbox refuses.
-    struct Refusal {
-        let text: String
-        /// True if the kernel lacks the part that knows sockets (ENOENT).
-        let isMissing: Bool
-
-        init(_ error: NetlinkError) {
-            self.text = error.description
-            self.isMissing = error.code == 2
-        }
-    }
-
     // Between two looks at the clock.
     private static let burst = 20_000
 
@@ -22,9 +10,11 @@ struct ObservationSockets {
     private let options: NetlinkOptions
     private var endings: SocketEndingChannel?
     private var dumps: SocketDumpChannel?
-    // Why the socket for messages does not work any more.
-    private var failure: String?
-    private var ownListeners = OwnListeners()
+    /// Why the socket for messages, once opened, does not work any more; nil if it does.
+    private(set) var endingsFailure: String?
+    // The inodes of all listeners, and of those that are this program's own.
+    private var listedInodes: Set<UInt32> = []
+    private var ownInodes: Set<UInt32> = []
 
     init(_ configuration: ConnectionsConfiguration, _ options: NetlinkOptions) {
         self.configuration = configuration
@@ -43,7 +33,7 @@ struct ObservationSockets {
         do throws(NetlinkError) {
             // Loopback is read, too: what the kernel counts has it, and is compared.
             self.endings = try SocketEndingChannel(options, includesLoopback: true)
-            self.failure = nil
+            self.endingsFailure = nil
             return nil
         } catch {
             self.endings = nil
@@ -70,16 +60,13 @@ struct ObservationSockets {
         return count
     }
 
-    /// Why the socket for messages, once opened, does not work any more; nil if it does.
-    var endingsFailure: String? { self.failure }
-
     private mutating func close(after error: NetlinkError) {
-        self.failure = error.description
+        self.endingsFailure = error.description
         self.endings = nil
     }
 
     /// Lists sockets of both families; what is refused, if anything.
-    mutating func list(_ states: SocketDump.States, _ body: (SocketReport) -> Void) -> Refusal? {
+    mutating func list(_ states: SocketDump.States, _ body: (SocketReport) -> Void) -> NetlinkError? {
         do throws(NetlinkError) {
             let channel = try self.openDumps()
             for family in AddressFamily.allCases {
@@ -88,7 +75,7 @@ struct ObservationSockets {
             return nil
         } catch {
             self.dumps = nil
-            return Refusal(error)
+            return error
         }
     }
 
@@ -99,8 +86,14 @@ struct ObservationSockets {
         return dumps
     }
 
-    /// The inodes of this program's own sockets among some listeners.
-    mutating func ownInodes(of reports: [SocketReport]) -> Set<UInt32> { self.ownListeners.inodes(of: reports) }
+    /// The inodes of this program's own sockets among all listeners; its descriptors are only looked at when there are
+    /// others than before.
+    mutating func ownInodes(of reports: [SocketReport]) -> Set<UInt32> {
+        let listed = Set(reports.map(\.inode))
+        if listed != self.listedInodes { self.ownInodes = SocketPrograms.ownInodes().intersection(listed) }
+        self.listedInodes = listed
+        return self.ownInodes
+    }
 
     /// Has no more messages come.
     ///

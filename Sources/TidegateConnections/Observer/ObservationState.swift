@@ -17,7 +17,8 @@ struct ObservationState {
     var routes = RouteCache()
     var groups = GroupWatch()
     var failures = FailureAttribution()
-    var ambiguous = AmbiguousEnds()
+    var ambiguousConnects = AmbiguousConnects()
+    var unreadEnds = UnreadEnds()
     var observed = Reconciliation.Observed()
     var recorder = StatisticsRecorder()
     var targets = TargetIndex()
@@ -67,9 +68,6 @@ struct ObservationState {
     /// Whether any connection hangs.
     var isAnythingStalled: Bool { self.remotes.entries.contains { $0.value.isStalled } }
 
-    /// Whether connections began to hang of which no event has told whose failure it is.
-    var hasUnreportedStalls: Bool { self.groups.hasUnreported }
-
     /// What the configured targets are now.
     mutating func set(_ targets: [ObservedTarget]) { self.targets = TargetIndex(targets) }
 
@@ -97,31 +95,21 @@ struct ObservationState {
         // It has ended, and the message about it has come; while the peer does not close, too, the kernel remembers it, and
         // lists it in the state FIN-WAIT-2 (tcp_fin_timeout in ip-sysctl).
         guard report.timer != .timeWait else { return }
-        let direction: ConnectionDirection
-        let isKnown = self.table.update(report.cookie) { $0.direction }
-        direction = isKnown ?? self.direction(of: report, at: now.monotonic)
-        if isKnown == nil {
+        let known = self.table.update(report.cookie) { $0.direction }
+        let direction = known ?? self.direction(of: report, at: now.monotonic)
+        if known == nil {
             var connection = TrackedConnection(report, direction, listNumber: self.table.listNumber)
             if isFirst { connection.flags.insert(.old) }
             // Of more than are kept each list shows how many there are and which of them hang, not what became of them.
             let isKept = self.table.insert(connection)
             if isKept, direction == .outgoing, !isFirst { self.observed.connects += 1 }
         }
-        guard self.counts(report) else {
-            self.table.markSeen(report.cookie)
-            return
-        }
+        guard self.counts(report) else { return self.table.markSeen(report.cookie) }
         let stall = StallDetector.stall(of: report)
         let step = self.advance(report, direction, stall, isFirst: isFirst)
         let remote = step.remote
         let target = self.targets.name(of: remote)
-        if step.isNewlyEstablished, !isFirst {
-            if direction == .outgoing {
-                self.recorder.connect(.established, target: target)
-            } else {
-                self.recorder.accept()
-            }
-        }
+        if step.isNewlyEstablished, !isFirst { self.countOpening(direction, target) }
         self.recorder.traffic(step.delta, direction)
         // What a remote sends to which nothing comes through is no answer.
         let answered = report.tcp?.silence.map { max($0, stall?.silence ?? .zero) }
@@ -129,14 +117,9 @@ struct ObservationState {
             entry.add(Self.state(of: report), stall, owner: step.owner, at: now.monotonic)
             entry.sentSegments += step.delta.sentSegments
             entry.retransmittedSegments += step.delta.retransmittedSegments
-            if let answered {
-                let roundTrip = report.tcp?.shortestRoundTrip.map { Duration.microseconds(Int64($0)) }
-                entry.answer(answered, roundTrip: roundTrip, at: now.monotonic)
-            }
+            if let answered { entry.answer(answered, roundTrip: report.tcp?.roundTripSample, at: now.monotonic) }
         }
-        if let answered {
-            self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered))
-        }
+        if let answered { self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered)) }
         guard let stall else { return }
         if step.isNewlyStalled { self.recorder.stall(stall.kind, direction) }
         self.groups.addStall(stall, of: remote)
@@ -144,10 +127,10 @@ struct ObservationState {
 
     private struct Step {
         var remote: Remote
-        var delta: TrafficDelta
+        var delta = TrafficDelta()
         var owner: RemoteReport.Owner
-        var isNewlyEstablished: Bool
-        var isNewlyStalled: Bool
+        var isNewlyEstablished = false
+        var isNewlyStalled = false
     }
 
     // A connection is known by now; if it is not, the table is full and nothing is counted twice.
@@ -173,8 +156,7 @@ struct ObservationState {
         }
         return step
             ?? Step(
-                remote: TrackedConnection(report, direction, listNumber: list).remote, delta: TrafficDelta(),
-                owner: .init(user: report.user), isNewlyEstablished: false, isNewlyStalled: false)
+                remote: TrackedConnection(report, direction, listNumber: list).remote, owner: .init(user: report.user))
     }
 
     /// A list has ended, which took so long.
@@ -182,7 +164,7 @@ struct ObservationState {
     {
         self.recorder.dump(kind, took: duration)
         guard kind != .listeners else { return [] }
-        if kind == .established { self.groups.didList(at: now.monotonic) }
+        if kind == .established { self.groups.lastList = now.monotonic }
         if kind == .established, self.table.listNumber > 1 {
             // Messages about their ends were lost, or they ended while the groups were left.
             _ = self.table.removeAll(notSeenSince: self.table.listNumber - 1)
@@ -201,11 +183,6 @@ struct ObservationState {
     /// A list was refused: it shows nothing, and nobody has gone.
     mutating func cancel(_ kind: ConnectionStatistics.Dump) {
         if kind == .established { self.table.cancelList() }
-    }
-
-    /// Takes over a list of listeners.
-    mutating func replaceListeners(_ reports: [SocketReport], at now: MonotonicTime, isOwn: (UInt32) -> Bool) {
-        self.listeners.replace(by: reports, at: now, isOwn: isOwn)
     }
 
     // Whose failure it is that connections hang, by what other remotes behind the same next hop say.
@@ -235,7 +212,7 @@ struct ObservationState {
 
     /// A socket has ended.
     mutating func ended(_ report: SocketReport, at now: Moment) -> [ObservationEffect] {
-        self.recorder.message(report.local.address.family)
+        self.recorder.statistics.messages[report.local.address.family, default: 0] += 1
         guard report.protocolNumber == 6 else { return [] }
         let known = self.table.remove(report.cookie)
         let count = SegmentCount(report)
@@ -246,17 +223,20 @@ struct ObservationState {
             return []
         }
         let context = self.context(report, known, now)
-        guard case .connection(let ending) = OutcomeClassifier.classify(report, context) else { return [] }
+        guard let ending = OutcomeClassifier.classify(report, context) else { return [] }
         if known == nil, ending.direction == .outgoing { self.observed.connects += 1 }
         guard ending.certainty == .likely, !ending.wasEstablished || report.receiveQueue > 0 else {
             return self.conclude(report, ending, known, at: now)
         }
         // The counters of this second tell.
         guard !ending.wasEstablished else {
-            self.ambiguous.unread.add(UnreadEnds.End(report: report, known: known, context: context))
+            self.unreadEnds.add(UnreadEnds.End(report: report, known: known, context: context))
             return []
         }
-        self.ambiguous.connects.add(report.withRemotePort(of: known), isTorn: count.isTorn)
+        // The kernel forgets the remote's port when it gives up a connect; a list may have shown it.
+        var report = report
+        if report.remote.port == 0, let port = known?.remote.port { report.remote.port = port }
+        self.ambiguousConnects.add(report, isTorn: count.isTorn)
         return []
     }
 
@@ -264,8 +244,8 @@ struct ObservationState {
         _ report: SocketReport, _ known: TrackedConnection?, _ now: Moment
     ) -> OutcomeClassifier.Context {
         var context = OutcomeClassifier.Context()
-        context.isOwnPortListening = self.listeners.contains(report.local, at: now.monotonic)
-        if let known { context.isOwnPortListening = known.direction == .incoming }
+        context.isOwnPortListening =
+            known.map { $0.direction == .incoming } ?? self.listeners.contains(report.local, at: now.monotonic)
         context.wasNeverSent = known?.flags.contains(.neverSent) ?? false
         context.wasEstablished = known?.flags.contains(.established) ?? false
         return context
@@ -276,7 +256,7 @@ struct ObservationState {
         _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?, at now: Moment
     ) -> [ObservationEffect] {
         // Those that are not sure have been explained by the counters themselves.
-        if !ending.wasEstablished, ending.certainty == .sure { self.ambiguous.connects.explain(ending.outcome) }
+        if !ending.wasEstablished, ending.certainty == .sure { self.ambiguousConnects.explain(ending.outcome) }
         switch ending.outcome {
         case .reset, .aborted, .lost: self.observed.resets += 1
         case .established, .refused, .unreachable, .noAnswer, .notSent, .abandoned, .closed: break
@@ -294,21 +274,16 @@ struct ObservationState {
         let answered = ending.outcome.isAnswer(after: known?.stall) ? report.tcp?.silence : nil
         self.remotes.update(remote, at: now.monotonic) { entry in
             entry.outcomes.add(ending.outcome, at: now.monotonic)
-            if let answered {
-                let roundTrip = report.tcp?.shortestRoundTrip.map { Duration.microseconds(Int64($0)) }
-                entry.answer(answered, roundTrip: roundTrip, at: now.monotonic)
-            }
+            if let answered { entry.answer(answered, roundTrip: report.tcp?.roundTripSample, at: now.monotonic) }
         }
-        if let answered {
-            self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered))
-        }
+        if let answered { self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered)) }
         return ending.outcome.isFailure ? self.fail(remote, ending.outcome, at: now.monotonic) : []
     }
 
     private mutating func countOpening(_ direction: ConnectionDirection, _ target: String?) {
         switch direction {
         case .outgoing: self.recorder.connect(.established, target: target)
-        case .incoming: self.recorder.accept()
+        case .incoming: self.recorder.statistics.accepts += 1
         }
     }
 
@@ -318,8 +293,8 @@ struct ObservationState {
         guard let info = report.tcp else { return }
         var connection = known ?? TrackedConnection(report, ending.direction, listNumber: self.table.listNumber)
         self.recorder.traffic(connection.advance(to: info), ending.direction)
-        if ending.direction == .outgoing, let sample = info.shortestRoundTrip {
-            self.recorder.roundTrip(.microseconds(Int64(sample)), ConnectionScope(report.remote.address))
+        if ending.direction == .outgoing, let sample = info.roundTripSample {
+            self.recorder.roundTrip(sample, ConnectionScope(report.remote.address))
         }
     }
 
@@ -388,20 +363,20 @@ struct ObservationState {
 
     /// Observing begins: what the kernel has counted so far says nothing of what comes.
     mutating func begin(_ counters: TCPCounters) {
-        _ = self.ambiguous.connects.assess(by: counters)
-        _ = self.ambiguous.unread.assess(by: counters)
+        _ = self.ambiguousConnects.assess(by: counters)
+        _ = self.unreadEnds.assess(by: counters)
     }
 
     /// A second has passed, in which the kernel counted; nil if it does not say.
     mutating func secondPassed(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
-        self.recorder.count(counters)
+        self.recorder.statistics.kernel = counters
         var effects = self.failures.flush(at: now.monotonic).map(ObservationEffect.publish)
-        for (report, outcome) in self.ambiguous.connects.assess(by: counters) {
+        for (report, outcome) in self.ambiguousConnects.assess(by: counters) {
             let ending = ConnectionEnding(
                 outcome: outcome, direction: .outgoing, certainty: .likely, wasEstablished: false)
             effects += self.conclude(report, ending, nil, at: now)
         }
-        for (end, ending) in self.ambiguous.unread.assess(by: counters) {
+        for (end, ending) in self.unreadEnds.assess(by: counters) {
             effects += self.conclude(end.report, ending, end.known, at: now)
         }
         return effects
@@ -418,16 +393,9 @@ extension TCPInfo {
         let silence = min(self.lastAcknowledgement, self.lastDataReceived)
         return silence < Self.longestSilence ? .milliseconds(Int64(silence)) : nil
     }
-}
 
-extension SocketReport {
-    /// The report with the remote's port, which the kernel forgets when it gives up a connect, if a list showed it.
-    fileprivate func withRemotePort(of known: TrackedConnection?) -> SocketReport {
-        guard self.remote.port == 0, let port = known?.remote.port else { return self }
-        var report = self
-        report.remote.port = port
-        return report
-    }
+    /// The shortest round trip; nil without a sample.
+    fileprivate var roundTripSample: Duration? { self.shortestRoundTrip.map { .microseconds(Int64($0)) } }
 }
 
 extension ConnectionOutcome {

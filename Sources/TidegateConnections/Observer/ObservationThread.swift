@@ -13,15 +13,6 @@ final class ObservationThread: LoopHandler {
         case report(CheckedContinuation<ConnectionsReport, Never>)
     }
 
-    /// What the thread asks, and whom it tells.
-    struct Dependencies: Sendable {
-        var publish: @Sendable (ConnectionEvent) -> Void
-        var lookUp: @Sendable (IPAddress) -> Void
-        var targets: @Sendable () -> [ObservedTarget]
-        var keep: @Sendable (ConnectionStatistics) -> Void
-        var time: any TimeSource
-    }
-
     private enum Timer: UInt64 {
         case connecting, established, listeners, second, batch, suspects
     }
@@ -34,7 +25,8 @@ final class ObservationThread: LoopHandler {
     private static let listenerInterval = Duration.seconds(1)
 
     private let loop: Loop
-    private let dependencies: Dependencies
+    private let environment: ConnectionObserver.Environment
+    private let link: ObserverLink
     private var sockets: ObservationSockets
     private var state: ObservationState
     private var mode = ObservationModeMachine()
@@ -44,11 +36,12 @@ final class ObservationThread: LoopHandler {
 
     init(
         _ loop: Loop, _ configuration: ConnectionsConfiguration, own: OwnSockets, _ options: NetlinkOptions,
-        _ dependencies: Dependencies
+        _ environment: ConnectionObserver.Environment, _ link: ObserverLink
     ) {
         options.onThreadStart()
         self.loop = loop
-        self.dependencies = dependencies
+        self.environment = environment
+        self.link = link
         self.state = ObservationState(configuration, own: own)
         self.sockets = ObservationSockets(configuration, options)
         self.start()
@@ -57,7 +50,7 @@ final class ObservationThread: LoopHandler {
     // Joined first, listed second, read third: what ends in between is seen twice, never missed.
     private func start() {
         self.open()
-        self.state.set(self.dependencies.targets())
+        self.state.set(self.environment.targets())
         if let counters = TCPCounters.read() {
             self.reconciliation = Reconciliation(since: counters)
             self.state.begin(counters)
@@ -85,14 +78,15 @@ final class ObservationThread: LoopHandler {
     }
 
     private var now: ObservationState.Moment {
-        ObservationState.Moment(monotonic: self.dependencies.time.monotonic(), wall: self.dependencies.time.wall())
+        ObservationState.Moment(monotonic: self.environment.time.monotonic(), wall: self.environment.time.wall())
     }
 
     private func execute(_ effects: [ObservationEffect]) {
         for effect in effects {
             switch effect {
-            case .publish(let event): self.dependencies.publish(event)
-            case .lookUp(let address): self.dependencies.lookUp(address)
+            case .publish(let event): self.environment.publish(event)
+            case .lookUp(let address):
+                Task { [environment, link] in link.send(.routed(address, await environment.route(address))) }
             }
         }
     }
@@ -127,17 +121,20 @@ final class ObservationThread: LoopHandler {
         case .connecting:
             if self.lists.needsConnecting { self.list(.connecting) }
             // Whose failure it is depends on who else answers, which only the other list shows.
-            if self.state.hasUnreportedStalls { self.refresh() }
+            if self.state.groups.hasUnreported { self.refresh() }
             self.start(.connecting, after: self.state.configuration.connectingInterval)
         case .established:
-            self.state.set(self.dependencies.targets())
+            self.state.set(self.environment.targets())
             // Counted first: what begins while the lists are made must not seem to be missing.
             let counters = TCPCounters.read()
             self.lists.count(counters)
             if self.lists.needsConnecting { self.list(.connecting) }
             let duration = self.list(.established)
             self.reconcile(with: counters)
-            self.start(.established, after: self.pause(after: duration))
+            let pause = ListSchedule.pause(
+                after: duration, every: self.state.configuration.establishedInterval,
+                isAnythingStalled: self.state.isAnythingStalled)
+            self.start(.established, after: pause)
         case .listeners:
             self.listListeners()
             self.start(.listeners, after: Self.listenerInterval)
@@ -157,12 +154,6 @@ final class ObservationThread: LoopHandler {
     // Lists live connections, unless that was done a moment ago or takes long.
     private func refresh() {
         if self.mode.mode.hasLists, self.lists.isDue(at: self.loop.clock.monotonic()) { self.list(.established) }
-    }
-
-    private func pause(after duration: Duration) -> Duration {
-        ListSchedule.pause(
-            after: duration, every: self.state.configuration.establishedInterval,
-            isAnythingStalled: self.state.isAnythingStalled)
     }
 
     private func readEndings() {
@@ -222,15 +213,16 @@ final class ObservationThread: LoopHandler {
         let refusal = self.sockets.list(.listeners) { reports.append($0) }
         if refusal == nil {
             let own = self.sockets.ownInodes(of: reports)
-            self.state.replaceListeners(reports, at: self.now.monotonic) { own.contains($0) }
+            self.state.listeners.replace(by: reports, at: self.now.monotonic) { own.contains($0) }
             _ = self.state.end(.listeners, took: self.loop.clock.monotonic() - start, at: self.now)
         }
         self.setListRefusal(refusal)
     }
 
-    private func setListRefusal(_ refusal: ObservationSockets.Refusal?) {
-        _ = self.mode.handle(.lists(refusal: refusal?.text))
-        _ = self.mode.handle(.kernelPart(refusal: refusal.flatMap { $0.isMissing ? $0.text : nil }))
+    private func setListRefusal(_ refusal: NetlinkError?) {
+        _ = self.mode.handle(.lists(refusal: refusal?.description))
+        // The kernel lacks the part that knows sockets (ENOENT).
+        _ = self.mode.handle(.kernelPart(refusal: refusal.flatMap { $0.code == 2 ? $0.description : nil }))
         self.publishMode()
     }
 
@@ -238,7 +230,7 @@ final class ObservationThread: LoopHandler {
         guard self.mode.mode == .event, let counters else { return }
         self.readEndings()
         guard let found = self.reconciliation?.compare(self.state.observed, with: counters) else { return }
-        self.state.recorder.set(found)
+        self.state.recorder.statistics.unexplained = found
     }
 
     private func secondPassed() {
@@ -253,8 +245,8 @@ final class ObservationThread: LoopHandler {
         self.execute(self.state.secondPassed(counters, at: self.now))
         let second = self.rate.secondPassed(self.sockets.dropCount, counters)
         if second.drops > 0 {
-            self.state.recorder.drop(second.drops)
-            self.dependencies.publish(.dropped(count: second.drops))
+            self.state.recorder.statistics.dropped += UInt64(second.drops)
+            self.environment.publish(.dropped(count: second.drops))
         }
         switch self.mode.handle(.second(messages: second.messages, drops: second.drops, opened: second.opened)) {
         case .leaveGroups: self.sockets.leave()
@@ -264,31 +256,26 @@ final class ObservationThread: LoopHandler {
         case nil: break
         }
         self.publishMode()
-        self.state.recorder.set(
-            self.mode.mode, tracked: self.state.table.count, receiveBufferBytes: self.sockets.receiveBufferBytes)
-        self.dependencies.keep(self.state.recorder.statistics)
+        self.keepStatistics()
     }
 
     private func publishMode() {
-        let (mode, before) = (self.mode.mode, self.mode.reported)
+        let before = self.mode.reported
         guard self.mode.report() else { return }
-        self.dependencies.publish(.modeChanged(from: before, to: mode, reason: self.mode.reason))
-        self.state.recorder.set(
-            mode, tracked: self.state.table.count, receiveBufferBytes: self.sockets.receiveBufferBytes)
-        self.dependencies.keep(self.state.recorder.statistics)
+        self.environment.publish(.modeChanged(from: before, to: self.mode.mode, reason: self.mode.reason))
+        self.keepStatistics()
+    }
+
+    private func keepStatistics() {
+        self.state.recorder.statistics.mode = self.mode.mode
+        self.state.recorder.statistics.tracked = self.state.table.count
+        self.state.recorder.statistics.receiveBufferBytes = self.sockets.receiveBufferBytes
+        self.link.keep(self.state.recorder.statistics)
     }
 }
 
 /// Counts what happens in a second.
 struct ObservationRate {
-    /// What happened in a second.
-    struct Second {
-        let messages: Int
-        let drops: Int
-        /// Connections that the kernel opened or accepted.
-        let opened: Int
-    }
-
     // From here on messages are read together.
     private static let busyRate = 100
 
@@ -301,20 +288,17 @@ struct ObservationRate {
     /// Messages were read.
     mutating func add(_ count: Int) { self.messages += count }
 
-    /// A second has passed; `drops` are all drops so far.
+    /// A second has passed; `drops` are all drops so far. Says what happened in it: `opened` are the connections that the
+    /// kernel opened or accepted.
     @discardableResult
-    mutating func secondPassed(_ drops: UInt32, _ counters: TCPCounters?) -> Second {
+    mutating func secondPassed(
+        _ drops: UInt32, _ counters: TCPCounters?
+    ) -> (messages: Int, drops: Int, opened: Int) {
         let opened = counters.map { $0.activeOpens + $0.passiveOpens } ?? 0
-        let second = Second(
-            messages: self.messages, drops: Int(self.newDrops(drops)), opened: Int(opened.growth(since: self.opened)))
-        (self.messages, self.drops, self.opened) = (0, drops, opened)
-        self.isBusy = second.messages > Self.busyRate
-        return second
-    }
-
-    // The kernel's count ends with the socket; that it goes round takes far more than a second.
-    private func newDrops(_ drops: UInt32) -> UInt32 {
-        let new = drops &- self.drops
-        return new > UInt32(Int32.max) ? drops : new
+        // The kernel's count ends with the socket; that it goes round takes far more than a second.
+        let newDrops = drops &- self.drops > UInt32(Int32.max) ? drops : drops &- self.drops
+        defer { (self.messages, self.drops, self.opened) = (0, drops, opened) }
+        self.isBusy = self.messages > Self.busyRate
+        return (self.messages, Int(newDrops), Int(opened.growth(since: self.opened)))
     }
 }

@@ -20,15 +20,6 @@ package struct ConnectionEnding: Sendable, Hashable {
     package var wasEstablished: Bool
 }
 
-/// What a message about a socket that ended says.
-package enum SocketEnding: Sendable, Hashable {
-    case connection(ConnectionEnding)
-    /// A listener, or a socket that was bound only: its port.
-    case listener(port: UInt16)
-    /// Nothing that counts: a socket that was never used.
-    case unused
-}
-
 /// Decides what became of a connection, by what the kernel says when its socket ends.
 ///
 /// The message has neither an error number nor a state. What is decided is in the sequence numbers, the retransmissions
@@ -40,9 +31,6 @@ package enum OutcomeClassifier {
         package var isOwnPortListening = false
         /// Whether a list showed that no packet of the connection ever left this host.
         package var wasNeverSent = false
-        /// Whether a router said within this second that something is unreachable (IcmpInDestUnreachs), and connects failed
-        /// that nothing else explains (TcpAttemptFails).
-        package var isUnreachable = false
         /// Whether the kernel counted a reset for unread data (TCPAbortOnClose) that may have been this connection's; nil
         /// if that is not known.
         package var isAbortedOnClose: Bool?
@@ -52,34 +40,27 @@ package enum OutcomeClassifier {
         package init() {}
     }
 
-    /// What a message says.
-    package static func classify(_ report: SocketReport, _ context: Context = Context()) -> SocketEnding {
+    private typealias Judgement = (outcome: ConnectionOutcome, certainty: ConnectionEnding.Certainty)
+
+    /// What a message says; nil if it is about no connection, but a listener, or a socket that was never used.
+    package static func classify(_ report: SocketReport, _ context: Context = Context()) -> ConnectionEnding? {
         let count = SegmentCount(report)
-        guard !count.hasNoRemote else {
-            return report.local.port == 0 ? .unused : .listener(port: report.local.port)
-        }
+        guard !count.hasNoRemote else { return nil }
         let info = report.tcp ?? TCPInfo()
-        guard count.isEstablished || context.wasEstablished else {
-            return .connection(self.failedConnect(info, count, context))
-        }
-        let direction = self.direction(count, context)
-        let end = self.end(report, info, count, direction, context)
-        return .connection(
-            ConnectionEnding(
-                outcome: end.outcome, direction: direction, certainty: end.certainty, wasEstablished: true))
+        let wasEstablished = count.isEstablished || context.wasEstablished
+        let direction = wasEstablished ? self.direction(count, context) : .outgoing
+        let (outcome, certainty) =
+            wasEstablished
+            ? self.end(report, info, count, direction, context) : self.failedConnect(info, count, context)
+        return ConnectionEnding(
+            outcome: outcome, direction: direction, certainty: certainty, wasEstablished: wasEstablished)
     }
 
-    private static func failedConnect(_ info: TCPInfo, _ count: SegmentCount, _ context: Context) -> ConnectionEnding {
-        func ending(_ outcome: ConnectionOutcome, _ certainty: ConnectionEnding.Certainty) -> ConnectionEnding {
-            ConnectionEnding(outcome: outcome, direction: .outgoing, certainty: certainty, wasEstablished: false)
-        }
-        if !count.isTorn, info.receivedSegments >= 1 { return ending(.refused, .sure) }
-        if info.retransmits >= 1 {
-            let isNotSent = count.isTorn ? context.wasNeverSent : info.retransmittedSegments == 0
-            return ending(isNotSent ? .notSent : .noAnswer, .sure)
-        }
-        if count.isTorn { return ending(context.isUnreachable ? .unreachable : .refused, .likely) }
-        return ending(context.isUnreachable ? .unreachable : .abandoned, .likely)
+    private static func failedConnect(_ info: TCPInfo, _ count: SegmentCount, _ context: Context) -> Judgement {
+        if !count.isTorn, info.receivedSegments >= 1 { return (.refused, .sure) }
+        guard info.retransmits >= 1 else { return (count.isTorn ? .refused : .abandoned, .likely) }
+        let isNotSent = count.isTorn ? context.wasNeverSent : info.retransmittedSegments == 0
+        return (isNotSent ? .notSent : .noAnswer, .sure)
     }
 
     // By the SYN that this side sent, if the message has the numbers; else by who listens.
@@ -94,7 +75,7 @@ package enum OutcomeClassifier {
     private static func end(
         _ report: SocketReport, _ info: TCPInfo, _ count: SegmentCount, _ direction: ConnectionDirection,
         _ context: Context
-    ) -> (outcome: ConnectionOutcome, certainty: ConnectionEnding.Certainty) {
+    ) -> Judgement {
         if count.isTorn { return (.aborted, .sure) }
         let closes = count.controlBytes - (direction == .outgoing ? 1 : 0)
         let waits = report.sendQueue > 0

@@ -3,28 +3,12 @@ internal import TidegateNetwork
 
 /// Counts what is observed, as metrics give it.
 struct StatisticsRecorder {
-    private(set) var statistics = ConnectionStatistics()
+    var statistics = ConnectionStatistics()
 
     init() {
         // Every series is there from the start, so that its first increase is seen.
         for direction in ConnectionDirection.allCases { self.statistics.traffic[direction] = .init() }
         for outcome in ConnectionOutcome.allCases where outcome.isOfConnect { self.statistics.connects[outcome] = 0 }
-    }
-
-    mutating func set(_ mode: ObservationMode, tracked: Int, receiveBufferBytes: Int) {
-        self.statistics.mode = mode
-        self.statistics.tracked = tracked
-        self.statistics.receiveBufferBytes = receiveBufferBytes
-    }
-
-    mutating func count(_ counters: TCPCounters?) { self.statistics.kernel = counters }
-
-    mutating func message(_ family: AddressFamily) { self.statistics.messages[family, default: 0] += 1 }
-
-    mutating func drop(_ count: Int) { self.statistics.dropped += UInt64(count) }
-
-    mutating func set(_ unexplained: [ConnectionStatistics.Unexplained: UInt64]) {
-        self.statistics.unexplained = unexplained
     }
 
     mutating func dump(_ kind: ConnectionStatistics.Dump, took duration: Duration) {
@@ -35,8 +19,6 @@ struct StatisticsRecorder {
         self.statistics.connects[outcome, default: 0] += 1
         if let target { self.statistics.targets[target, default: .init()].connects[outcome, default: 0] += 1 }
     }
-
-    mutating func accept() { self.statistics.accepts += 1 }
 
     mutating func end(_ outcome: ConnectionOutcome, _ direction: ConnectionDirection, target: String?) {
         self.statistics.traffic[direction, default: .init()].ends[outcome, default: 0] += 1

@@ -105,10 +105,17 @@ struct TrackedConnection {
 
     /// The number that no other socket has.
     let cookie: UInt64
-    private let remoteAddress: StoredAddress
+    // The remote's address in half the room.
+    private let high: UInt64
+    private let low: UInt64
+    private let zone: UInt32
     private let user: UInt32
     private let controlGroup: UInt64
-    private var counters = CountedTraffic()
+    // What was counted of it already.
+    private var sentBytes: UInt64 = 0
+    private var receivedBytes: UInt64 = 0
+    private var sentSegments: UInt32 = 0
+    private var retransmittedSegments: UInt32 = 0
     /// The number of the last list that showed it.
     var listNumber: UInt32
     // The remote's if a program of this host opened the connection, else this host's.
@@ -120,7 +127,8 @@ struct TrackedConnection {
     init(_ report: SocketReport, _ direction: ConnectionDirection, listNumber: UInt32) {
         self.cookie = report.cookie
         let address = report.remote.address
-        self.remoteAddress = StoredAddress(high: address.bits.high, low: address.bits.low, zone: address.zone)
+        (self.high, self.low) = address.bits
+        self.zone = address.zone
         self.controlGroup = report.controlGroup ?? 0
         self.user = report.user
         self.listNumber = listNumber
@@ -131,20 +139,15 @@ struct TrackedConnection {
 
     /// The remote's address.
     var address: IPAddress {
-        guard self.flags.contains(.ipv6) else {
-            return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.remoteAddress.low))
-        }
-        let plain = IPAddress(ipv6: self.remoteAddress.high, self.remoteAddress.low)
-        let zone = self.remoteAddress.zone
-        return zone == 0 ? plain : IPAddress(octets: plain.octets, zone: zone) ?? plain
+        guard self.flags.contains(.ipv6) else { return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low)) }
+        let plain = IPAddress(ipv6: self.high, self.low)
+        return self.zone == 0 ? plain : IPAddress(octets: plain.octets, zone: self.zone) ?? plain
     }
 
     var direction: ConnectionDirection { self.flags.contains(.incoming) ? .incoming : .outgoing }
 
     /// The remote, as people are told of it.
-    var remote: Remote {
-        Remote(self.address, port: self.port, self.direction)
-    }
+    var remote: Remote { Remote(self.address, port: self.port, self.direction) }
 
     /// Who created its socket.
     var owner: RemoteReport.Owner {
@@ -157,32 +160,16 @@ struct TrackedConnection {
     mutating func advance(to info: TCPInfo) -> TrafficDelta {
         let sent = info.sentBytes &- info.retransmittedBytes
         let delta = TrafficDelta(
-            sentSegments: UInt64(info.sentSegments.growth(since: self.counters.sentSegments)),
-            retransmittedSegments: UInt64(
-                info.retransmittedSegments.growth(since: self.counters.retransmittedSegments)),
-            sentBytes: sent.growth(since: self.counters.sentBytes),
-            receivedBytes: info.receivedBytes.growth(since: self.counters.receivedBytes))
-        self.counters.sentSegments = max(self.counters.sentSegments, info.sentSegments)
-        self.counters.retransmittedSegments = max(self.counters.retransmittedSegments, info.retransmittedSegments)
-        self.counters.sentBytes = max(self.counters.sentBytes, sent)
-        self.counters.receivedBytes = max(self.counters.receivedBytes, info.receivedBytes)
+            sentSegments: UInt64(info.sentSegments.growth(since: self.sentSegments)),
+            retransmittedSegments: UInt64(info.retransmittedSegments.growth(since: self.retransmittedSegments)),
+            sentBytes: sent.growth(since: self.sentBytes),
+            receivedBytes: info.receivedBytes.growth(since: self.receivedBytes))
+        self.sentSegments = max(self.sentSegments, info.sentSegments)
+        self.retransmittedSegments = max(self.retransmittedSegments, info.retransmittedSegments)
+        self.sentBytes = max(self.sentBytes, sent)
+        self.receivedBytes = max(self.receivedBytes, info.receivedBytes)
         return delta
     }
-}
-
-/// An address in half the room.
-private struct StoredAddress {
-    let high: UInt64
-    let low: UInt64
-    let zone: UInt32
-}
-
-/// What was counted of a connection already.
-private struct CountedTraffic {
-    var sentBytes: UInt64 = 0
-    var receivedBytes: UInt64 = 0
-    var sentSegments: UInt32 = 0
-    var retransmittedSegments: UInt32 = 0
 }
 
 /// What was sent and received on a connection between two reports.
@@ -191,9 +178,4 @@ struct TrafficDelta {
     var retransmittedSegments: UInt64 = 0
     var sentBytes: UInt64 = 0
     var receivedBytes: UInt64 = 0
-}
-
-extension FixedWidthInteger where Self: UnsignedInteger {
-    /// By how much it is above `other`; 0 if it is not.
-    fileprivate func growth(since other: Self) -> Self { self > other ? self - other : 0 }
 }

@@ -63,7 +63,11 @@ struct RemoteEntry {
 
         var counts: [ConnectionStatistics.State: Int] = [:]
         var stalls: [ConnectionStall: Stall] = [:]
+        // Eight of each state at most: people want to know who, not to read a list.
+        var owners: [ConnectionStatistics.State: [RemoteReport.Owner]] = [:]
     }
+
+    private static let ownerLimit = 8
 
     // As of the last lists that were not refused, and what the present one has shown so far.
     private var shown = Shown()
@@ -72,7 +76,8 @@ struct RemoteEntry {
     /// When it answered last.
     private(set) var answered: MonotonicTime?
     private(set) var shortestRoundTrip: Duration?
-    private(set) var owners = RemoteOwners()
+    /// Who has its connections, or who had the last ones.
+    private(set) var owners: [RemoteReport.Owner] = []
     var sentSegments: UInt64 = 0
     var retransmittedSegments: UInt64 = 0
     var outcomes = OutcomeWindow()
@@ -103,8 +108,7 @@ struct RemoteEntry {
     /// A list begins: what it counts starts again, and is known once it ends.
     mutating func beginList(of states: Set<ConnectionStatistics.State>) {
         self.listing = self.shown
-        self.owners.beginList(of: states)
-        for state in states { self.listing.counts[state] = nil }
+        for state in states { (self.listing.counts[state], self.listing.owners[state]) = (nil, nil) }
         if states.contains(.connecting) { self.listing.stalls[.connecting] = nil }
         if states.contains(.established) {
             (self.listing.stalls[.unanswered], self.listing.stalls[.window]) = (nil, nil)
@@ -116,7 +120,7 @@ struct RemoteEntry {
         _ state: ConnectionStatistics.State, _ stall: StallFinding?, owner: RemoteReport.Owner?, at now: MonotonicTime
     ) {
         self.listing.counts[state, default: 0] += 1
-        if let owner { self.owners.add(owner, of: state) }
+        if let owner { self.add(owner, of: state) }
         guard let stall else { return }
         let next = now + stall.nextTry
         var shown = self.listing.stalls[stall.kind] ?? Shown.Stall(nextTry: next)
@@ -126,17 +130,29 @@ struct RemoteEntry {
         self.stallTimes.add(stall, at: now)
     }
 
+    private mutating func add(_ owner: RemoteReport.Owner, of state: ConnectionStatistics.State) {
+        let owners = self.listing.owners[state] ?? []
+        guard !owners.contains(owner), owners.count < Self.ownerLimit else { return }
+        self.listing.owners[state] = owners + [owner]
+    }
+
     /// A list has ended; says what became of connections that hung before it, nil if they still do or nobody knows yet.
     ///
     /// Only after a list of the established ones is it known that there is none.
     mutating func endList(isEstablished: Bool, at now: MonotonicTime) -> StallEnd? {
+        // Who had the last connections is worth knowing once they have ended.
+        if self.shown.owners != self.listing.owners, !self.listing.owners.isEmpty { self.setOwners() }
         self.shown = self.listing
-        self.owners.endList()
         let end = self.stallTimes.endList(
             isEstablished: isEstablished, count: self.count, Set(self.shown.stalls.keys), answered: self.answered,
             at: now)
         if end != nil { self.party = nil }
         return end
+    }
+
+    private mutating func setOwners() {
+        let owners = self.listing.owners.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value)
+        self.owners = owners.reduce(into: []) { if !$0.contains($1), $0.count < Self.ownerLimit { $0.append($1) } }
     }
 
     /// The remote answered `ago`.
@@ -145,43 +161,6 @@ struct RemoteEntry {
         self.answered = max(self.answered ?? moment, moment)
         guard let roundTrip else { return }
         self.shortestRoundTrip = min(self.shortestRoundTrip ?? roundTrip, roundTrip)
-    }
-}
-
-/// Whose connections a remote has, as lists show them.
-struct RemoteOwners {
-    // People want to know who, not to read a list.
-    private static let limit = 8
-
-    // As of the last lists that were not refused, and what the present one has shown so far.
-    private var shown: [ConnectionStatistics.State: [RemoteReport.Owner]] = [:]
-    private var listing: [ConnectionStatistics.State: [RemoteReport.Owner]] = [:]
-    /// Whose they are, or whose the last ones were.
-    private(set) var all: [RemoteReport.Owner] = []
-
-    /// A list begins: what it shows starts again, and is known once it ends.
-    mutating func beginList(of states: Set<ConnectionStatistics.State>) {
-        self.listing = self.shown
-        for state in states { self.listing[state] = nil }
-    }
-
-    /// A list showed a connection.
-    mutating func add(_ owner: RemoteReport.Owner, of state: ConnectionStatistics.State) {
-        var owners = self.listing[state] ?? []
-        guard !owners.contains(owner), owners.count < Self.limit else { return }
-        owners.append(owner)
-        self.listing[state] = owners
-    }
-
-    /// A list has ended.
-    mutating func endList() {
-        guard self.shown != self.listing else { return }
-        self.shown = self.listing
-        // Who had the last connections is worth knowing once they have ended.
-        guard !self.shown.isEmpty else { return }
-        self.all = self.shown.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value).reduce(into: []) {
-            if !$0.contains($1), $0.count < Self.limit { $0.append($1) }
-        }
     }
 }
 

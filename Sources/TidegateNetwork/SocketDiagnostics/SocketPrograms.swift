@@ -19,7 +19,7 @@ package enum SocketPrograms {
     }
 
     /// The inodes of the sockets that this process has open.
-    static func ownInodes() -> Set<UInt32> { self.inodes(in: "/proc/self/fd") }
+    package static func ownInodes() -> Set<UInt32> { self.inodes(in: "/proc/self/fd") }
 
     // The link of a socket reads `socket:[INODE]`. A process may have a socket open more than once.
     private static func inodes(in folder: String) -> Set<UInt32> {
@@ -29,21 +29,5 @@ package enum SocketPrograms {
                 guard target.hasPrefix("socket:["), target.hasSuffix("]") else { return nil }
                 return UInt32(target.dropFirst("socket:[".count).dropLast())
             })
-    }
-}
-
-/// Which listening sockets are this process's own; its descriptors are only looked at when there are others than before.
-package struct OwnListeners {
-    private var listed: Set<UInt32> = []
-    private var own: Set<UInt32> = []
-
-    /// Nothing was listed yet.
-    package init() {}
-
-    /// The inodes of this process's own sockets among some listeners.
-    package mutating func inodes(of reports: [SocketReport]) -> Set<UInt32> {
-        let listed = Set(reports.map(\.inode))
-        if listed != self.listed { (self.listed, self.own) = (listed, SocketPrograms.ownInodes().intersection(listed)) }
-        return self.own
     }
 }
