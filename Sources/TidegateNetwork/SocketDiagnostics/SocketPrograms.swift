@@ -1,3 +1,4 @@
+internal import Glibc
 package import TidegateCore
 
 /// Which processes have which sockets open.
@@ -29,5 +30,72 @@ package enum SocketPrograms {
                 guard target.hasPrefix("socket:["), target.hasSuffix("]") else { return nil }
                 return UInt32(target.dropFirst("socket:[".count).dropLast())
             })
+    }
+}
+
+extension TCPCounters {
+    /// The counters of the calling thread's network namespace; nil if they cannot be read.
+    package static func read() -> TCPCounters? {
+        // A thread's own view: /proc/net is that of the main thread.
+        let folder = "/proc/thread-self/net"
+        guard let snmp = SystemFiles.text("\(folder)/snmp") else { return nil }
+        return TCPCounters(
+            snmp: snmp, netstat: SystemFiles.text("\(folder)/netstat") ?? "",
+            snmp6: SystemFiles.text("\(folder)/snmp6") ?? "")
+    }
+
+    /// From the texts of the files; nil if the first one has no line of TCP.
+    ///
+    /// A kernel without IPv6 has no third one.
+    package init?(snmp: String, netstat: String, snmp6: String = "") {
+        let (tcp, icmp) = (CounterLine("Tcp:", in: snmp), CounterLine("Icmp:", in: snmp))
+        let more = CounterLine("TcpExt:", in: netstat)
+        guard let activeOpens = tcp["ActiveOpens"] else { return nil }
+        self.init()
+        self.activeOpens = activeOpens
+        self.established = tcp["CurrEstab"] ?? 0
+        self.passiveOpens = tcp["PassiveOpens"] ?? 0
+        self.attemptFails = tcp["AttemptFails"] ?? 0
+        self.establishedResets = tcp["EstabResets"] ?? 0
+        self.sentResets = tcp["OutRsts"] ?? 0
+        self.retransmittedSegments = tcp["RetransSegs"] ?? 0
+        self.synRetransmits = more["TCPSynRetrans"] ?? 0
+        self.timeoutAborts = more["TCPAbortOnTimeout"] ?? 0
+        self.closeAborts = more["TCPAbortOnClose"] ?? 0
+        self.listenOverflows = more["ListenOverflows"] ?? 0
+        self.unreachableMessages = (icmp["InDestUnreachs"] ?? 0) + Self.unreachableMessages(in: snmp6)
+    }
+
+    // One name and its number on each line.
+    private static func unreachableMessages(in snmp6: String) -> UInt64 {
+        let name = "Icmp6InDestUnreachs".utf8
+        guard let line = snmp6.utf8.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: name) }) else {
+            return 0
+        }
+        let digits = line.dropFirst(name.count).drop { !(0x30...0x39).contains($0) }
+        return UInt64(Substring(digits.prefix { (0x30...0x39).contains($0) })) ?? 0
+    }
+}
+
+/// A pair of lines of one protocol, the names and then the numbers, as /proc/net/snmp has them.
+///
+/// Both files are read every second and have some 200 names: they are compared as bytes, and only where one is wanted.
+private struct CounterLine {
+    private var names: [Substring.UTF8View] = []
+    private var numbers: [Substring.UTF8View] = []
+
+    init(_ head: String, in text: String) {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: head.utf8) }
+        guard lines.count == 2 else { return }
+        // Kernels add names; numbers stand in the same order.
+        self.names = lines[0].split(separator: UInt8(ascii: " "))
+        self.numbers = lines[1].split(separator: UInt8(ascii: " "))
+    }
+
+    subscript(_ name: String) -> UInt64? {
+        let name = name.utf8
+        let position = self.names.firstIndex { $0.count == name.count && $0.elementsEqual(name) }
+        guard let position, position < self.numbers.count else { return nil }
+        return UInt64(Substring(self.numbers[position]))
     }
 }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CNetlink
 internal import Glibc
 package import TidegateCore
 
@@ -70,5 +71,146 @@ extension SocketRequest {
             close(descriptor)
             throw error
         }
+    }
+}
+
+/// Conversions of addresses for system calls.
+enum SocketAddress {
+    /// Opens a socket that never blocks (socket(2)); the descriptor, or -1 with errno.
+    static func socket(_ family: AddressFamily, _ type: __socket_type, _ number: Int32 = 0) -> Int32 {
+        let flags = SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+        return Glibc.socket(family.domain, Int32(type.rawValue | flags), number)
+    }
+
+    /// The error that a socket has met with (SO_ERROR in socket(7)); 0 for none.
+    static func pendingError(of descriptor: Int32) -> Int32 {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 ? code : errno
+    }
+
+    /// Connects a socket (connect(2)); 0 or the error number.
+    static func connect(_ descriptor: Int32, to address: IPAddress, port: UInt16) -> Int32 {
+        self.pass(address, port) { Glibc.connect(descriptor, $0, $1) }
+    }
+
+    /// Has a socket send from an address of this host (bind(2)); 0 or the error number.
+    static func bind(_ descriptor: Int32, to address: IPAddress) -> Int32 {
+        self.pass(address, 0) { Glibc.bind(descriptor, $0, $1) }
+    }
+
+    private typealias Call = (UnsafePointer<sockaddr>, socklen_t) -> Int32
+
+    private static func pass(_ address: IPAddress, _ port: UInt16, to call: Call) -> Int32 {
+        switch address.family {
+        case .ipv4:
+            var target = sockaddr_in()
+            target.sin_family = sa_family_t(AF_INET)
+            target.sin_port = port.bigEndian
+            withUnsafeMutableBytes(of: &target.sin_addr) { $0.copyBytes(from: address.octets) }
+            return self.pass(&target, to: call)
+        case .ipv6:
+            var target = sockaddr_in6()
+            target.sin6_family = sa_family_t(AF_INET6)
+            target.sin6_port = port.bigEndian
+            target.sin6_scope_id = address.zone
+            withUnsafeMutableBytes(of: &target.sin6_addr) { $0.copyBytes(from: address.octets) }
+            return self.pass(&target, to: call)
+        }
+    }
+
+    /// The local address of a socket (getsockname(2)); nil if it has none.
+    static func local(of descriptor: Int32) -> IPAddress? {
+        var name = [UInt8](repeating: 0, count: self.size)
+        var length = socklen_t(name.count)
+        let result = name.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress, &length) }
+        }
+        return result == 0 ? self.address(in: name) : nil
+    }
+
+    /// How many bytes an address of either family takes as the kernel writes it.
+    static let size = MemoryLayout<sockaddr_in6>.size
+
+    /// The address in what the kernel wrote, without its zone; nil if it is of no family of IP.
+    static func address(in name: [UInt8]) -> IPAddress? {
+        // Four octets after family and port, or sixteen after the flow label as well.
+        switch Int32(name[0]) | Int32(name[1]) << 8 {
+        case AF_INET: IPAddress(octets: name[4..<8])
+        case AF_INET6: IPAddress(octets: name[8..<24])
+        default: nil
+        }
+    }
+
+    private static func pass<Address>(_ address: inout Address, to call: Call) -> Int32 {
+        let size = socklen_t(MemoryLayout<Address>.size)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, size) == 0 ? 0 : errno }
+        }
+    }
+}
+
+extension AddressFamily {
+    /// AF_INET or AF_INET6.
+    var domain: Int32 { self == .ipv4 ? AF_INET : AF_INET6 }
+}
+
+/// A socket's error queue (IP_RECVERR in ip(7)).
+enum ErrorQueue {
+    /// Enables ICMP errors; if the kernel does not support them for this socket, outcomes only have less detail.
+    static func open(_ descriptor: Int32, _ family: AddressFamily) {
+        _ = tg_receive_errors(descriptor, family.domain, 1)
+    }
+
+    /// Empties the queue; returns its last error.
+    ///
+    /// - Parameter counts: Whether an error about a packet that starts with these bytes counts.
+    static func drain(
+        _ descriptor: Int32, where counts: (ExtendedSocketError, _ packet: ArraySlice<UInt8>) -> Bool = { _, _ in true }
+    ) -> ExtendedSocketError? {
+        var last: ExtendedSocketError?
+        var control = [UInt8](repeating: 0, count: 256)
+        var packet = [UInt8](repeating: 0, count: 64)
+        // Bounded, in case errors arrive faster than they are read.
+        for _ in 0..<64 {
+            var size = packet.count
+            let count = tg_take_error(descriptor, &packet, &size, &control, control.count)
+            guard count >= 0 else { break }
+            guard let error = ExtendedSocketError(control: Array(control.prefix(count))),
+                counts(error, packet.prefix(size))
+            else { continue }
+            last = error
+        }
+        return last
+    }
+}
+
+/// The interfaces of this host by their names.
+package enum NetworkInterface {
+    /// The index of an interface (if_nametoindex(3)); nil if there is none of that name.
+    package static func index(of name: String) -> Int? {
+        SystemFiles.interfaceIndex(of: name).map(Int.init)
+    }
+
+    /// Why no packet leaves by an interface; nil if packets do, or if there is none of that name.
+    package static func fault(of name: String) -> UnreachableReason? {
+        let descriptor = SocketAddress.socket(.ipv4, SOCK_DGRAM)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let flags = tg_interface_flags(descriptor, name)
+        guard flags >= 0 else { return nil }
+        // Switched on, and in a state to send (netdevice(7)); the kernel would send into the void otherwise.
+        guard flags & Int32(IFF_UP) != 0 else { return .adminDown }
+        return flags & Int32(IFF_RUNNING) != 0 ? nil : .noCarrier
+    }
+
+    /// True if the kernel would have packets to an address leave by an interface; no packet is sent.
+    package static func routes(to address: IPAddress, by name: String) -> Bool {
+        let descriptor = SocketAddress.socket(address.family, SOCK_DGRAM)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        // Of a datagram socket this only looks the route up; any port will do.
+        return tg_bind_to_device(descriptor, name) == 0
+            && SocketAddress.connect(descriptor, to: address, port: 9) == 0
     }
 }

@@ -25,16 +25,8 @@ package final class NetlinkThread<Delegate: NetlinkDelegate>: Sendable {
 
     /// Starts the thread; `make` runs on it.
     package init(options: NetlinkOptions, make: @escaping @Sendable (NetlinkClient) -> Delegate) throws(NetlinkError) {
-        let thread = try NetlinkThread.launch(options: options, make: make)
-        self.thread = thread
-        thread.send(.start { [weak thread] in thread?.send(.delegate($0)) ?? false })
-    }
-
-    private static func launch(
-        options: NetlinkOptions, make: @escaping @Sendable (NetlinkClient) -> Delegate
-    ) throws(NetlinkError) -> LoopThread<NetlinkHandler<Delegate>> {
         do throws(LoopError) {
-            return try LoopThread(name: "tg-netlink") { loop in
+            self.thread = try LoopThread(name: "tg-netlink") { loop in
                 options.onThreadStart()
                 let client = NetlinkClient(loop: loop, options: options)
                 return NetlinkHandler(client: client, delegate: make(client))
@@ -42,6 +34,7 @@ package final class NetlinkThread<Delegate: NetlinkDelegate>: Sendable {
         } catch {
             throw NetlinkError(operation: "starting the netlink thread", text: error.description)
         }
+        self.thread.send(.start { [weak thread] in thread?.send(.delegate($0)) ?? false })
     }
 
     /// Sends the delegate a command; false once the thread is stopping.
@@ -115,4 +108,61 @@ package struct NetlinkChanges: Sendable {
     package var isStateChanged = false
 
     package init() {}
+}
+
+/// The client's own timers and watched descriptors on the loop of the netlink thread.
+final class NetlinkTimers {
+    enum Timer: UInt64 {
+        case reconnect, resync, poll, storm, namespace, neighbours
+    }
+
+    // Tokens below belong to the delegate.
+    static let firstToken: UInt64 = 1 << 32
+
+    let loop: Loop
+    private var ids: [Timer: TimerID] = [:]
+
+    init(loop: Loop) { self.loop = loop }
+
+    func isScheduled(_ timer: Timer) -> Bool { self.ids[timer] != nil }
+
+    /// Schedules a timer, in place of the same one if that is scheduled already.
+    func schedule(_ timer: Timer, after delay: Duration) {
+        self.cancel(timer)
+        self.ids[timer] = self.loop.schedule(after: delay, token: NetlinkTimers.firstToken + timer.rawValue)
+    }
+
+    func cancel(_ timer: Timer) {
+        if let id = self.ids.removeValue(forKey: timer) { self.loop.cancel(id) }
+    }
+
+    func cancelAll() {
+        for id in self.ids.values { self.loop.cancel(id) }
+        self.ids = [:]
+    }
+
+    /// The client's timer behind a token, which has fired; nil if the token is one of the delegate's.
+    func didFire(_ token: UInt64) -> Timer? {
+        guard token >= NetlinkTimers.firstToken, let timer = Timer(rawValue: token - NetlinkTimers.firstToken) else {
+            return nil
+        }
+        self.ids[timer] = nil
+        return timer
+    }
+
+    func watch(_ descriptor: Int32) throws(NetlinkError) {
+        do throws(LoopError) {
+            try self.loop.watch(descriptor, for: .read)
+        } catch {
+            throw NetlinkError(operation: "watching a netlink socket", text: error.description)
+        }
+    }
+
+    // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.
+    func unwatch(_ descriptor: Int32) { try? self.loop.unwatch(descriptor) }
+
+    /// The delay before attempt `count`: doubled each time, up to `limit`.
+    static func backoff(_ count: Int, from first: Duration, limit: Duration) -> Duration {
+        min(limit, first * (1 << min(max(0, count - 1), 16)))
+    }
 }

@@ -37,12 +37,7 @@ package struct StormMachine: Sendable {
 
     package init() {}
 
-    package var isStorm: Bool {
-        switch self.state {
-        case .calm: false
-        case .storm: true
-        }
-    }
+    package var isStorm: Bool { if case .storm = self.state { true } else { false } }
 
     package mutating func handle(_ input: Input, at now: MonotonicTime) -> Effect? {
         switch (self.state, input) {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import TidegateCore
 
 /// Everything the kernel reports about where packets to one address go.
@@ -55,5 +56,99 @@ package struct RouteExplanation: Sendable, Hashable {
             (places[route.table] ?? tables.count, -route.prefix.length, route.metric)
         }
         return routes.sorted { key($0) < key($1) }
+    }
+}
+
+/// Collects what `explain` shows beyond the verdict; read on demand, never kept.
+struct RouteExplainer {
+    // What creates default routes (RTPROT_* of linux/rtnetlink.h): kernel, boot, static, dhcp, keepalived, and
+    // advertisements (ra) for IPv6. 0 would mean any, and with it the whole table; a routing daemon's default is found
+    // as the route that matched.
+    private static let protocols: [AddressFamily: [UInt8]] = [.ipv4: [2, 3, 4, 16, 18], .ipv6: [2, 3, 4, 16, 18, 9]]
+    // RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT.
+    private static let refusingTypes: [Int32: UInt8] = [22: 6, 113: 7, 13: 8]
+    // A list of more tables than this is of no use to a reader.
+    private static let tableLimit = 64
+
+    let query: QueryChannel
+    let tables: KernelTables
+
+    /// Adds rules, competing routes, the neighbour and the settings of the outgoing link.
+    func complete(_ explanation: inout RouteExplanation) throws(QueryFailure) {
+        try self.addRules(to: &explanation)
+        try self.addLink(to: &explanation)
+    }
+
+    private func addRules(to explanation: inout RouteExplanation) throws(QueryFailure) {
+        let family = explanation.question.destination.family
+        explanation.rules = try self.query.rules(family)
+        let evaluation = RuleEvaluation(of: self.packet(explanation.question), through: explanation.rules)
+        let tables = self.tablesNamed(by: explanation.rules, evaluation)
+        explanation.defaults = try self.defaults(family, tables)
+        switch explanation.lookup.matched {
+        case .route(let route):
+            explanation.rule = evaluation.rule(to: route.table, prefixLength: route.prefixLength)
+            explanation.include(route)
+        case .refused(let code, _):
+            var refusing: [DefaultRoute] = []
+            if let type = RouteExplainer.refusingTypes[code] {
+                for table in tables {
+                    refusing += try self.query.routes(family, RouteFilter(table: table, type: type), longest: 128)
+                }
+            }
+            (explanation.rule, explanation.refusal) = evaluation.refusal(errno: code, among: refusing)
+        case .none: break
+        }
+        explanation.defaults = RouteExplanation.sorted(explanation.defaults, by: tables)
+    }
+
+    private func packet(_ question: RouteQuestion) -> RuleEvaluation.Packet {
+        var packet = RuleEvaluation.Packet(destination: question.destination, uid: question.uid ?? getuid())
+        packet.mark = question.mark ?? 0
+        packet.port = question.port
+        packet.ipProtocol = question.port == nil ? nil : question.ipProtocol
+        packet.loopbackName = self.tables.link(1)?.name ?? "lo"
+        let zone = question.destination.zone
+        if let link = (question.link ?? (zone == 0 ? nil : zone)).flatMap({ self.tables.link($0) }) {
+            packet.outputName = link.name
+            packet.l3Table = link.vrfTable ?? link.master.flatMap { self.tables.link($0)?.vrfTable }
+        }
+        return packet
+    }
+
+    private func tablesNamed(by rules: [KernelRule], _ evaluation: RuleEvaluation) -> [UInt32] {
+        var tables: [UInt32] = []
+        for rule in rules {
+            guard let table = evaluation.table(of: rule) ?? rule.table, table != 0, !tables.contains(table) else {
+                continue
+            }
+            tables.append(table)
+        }
+        return Array(tables.prefix(RouteExplainer.tableLimit))
+    }
+
+    private func defaults(_ family: AddressFamily, _ tables: [UInt32]) throws(QueryFailure) -> [DefaultRoute] {
+        var defaults: [DefaultRoute] = []
+        for table in tables {
+            for number in RouteExplainer.protocols[family] ?? [] {
+                defaults += try self.query.routes(family, RouteFilter(table: table, routeProtocol: number), longest: 1)
+            }
+        }
+        return defaults
+    }
+
+    private func addLink(to explanation: inout RouteExplanation) throws(QueryFailure) {
+        let route = explanation.chosen ?? explanation.matched
+        guard let route, let link = route.link, route.kind == .unicast else { return }
+        let family = explanation.question.destination.family
+        explanation.neighbour = try self.query.neighbour(
+            NeighbourKey(route.gateway ?? explanation.question.destination, on: link))
+        let own = try self.query.settings(family, of: Int32(clamping: link))
+        explanation.ignoresLinkdown = own?.ignoresLinkdown
+        // For IPv4 the link's setting and the one for all links both count; for IPv6 only the link's.
+        guard family == .ipv4, let own else { return }
+        let all = try self.query.settings(family, of: -1)
+        if all?.ignoresLinkdown ?? false { explanation.ignoresLinkdown = true }
+        explanation.reversePathFilter = own.reversePathFilter.map { max($0, all?.reversePathFilter ?? 0) }
     }
 }

@@ -11,17 +11,8 @@ final class NetworkNamespaceGuard {
     private let device: UInt
     private let inode: UInt
 
-    private init(path: String, home: Int32, _ identity: stat) {
-        self.path = path
-        self.home = home
-        self.device = UInt(identity.st_dev)
-        self.inode = UInt(identity.st_ino)
-    }
-
-    deinit { close(self.home) }
-
     /// Moves the calling thread into the namespace.
-    static func enter(_ path: String) throws(NetlinkError) -> NetworkNamespaceGuard {
+    init(entering path: String) throws(NetlinkError) {
         let target = open(path, O_RDONLY | O_CLOEXEC)
         guard target >= 0 else { throw NetlinkError(operation: "entering the namespace \(path)", errno: errno) }
         defer { close(target) }
@@ -33,8 +24,13 @@ final class NetworkNamespaceGuard {
             close(home)
             throw NetlinkError(operation: "entering the namespace \(path)", errno: code)
         }
-        return NetworkNamespaceGuard(path: path, home: home, identity)
+        self.path = path
+        self.home = home
+        self.device = UInt(identity.st_dev)
+        self.inode = UInt(identity.st_ino)
     }
+
+    deinit { close(self.home) }
 
     /// True once the name was deleted, or belongs to another namespace.
     var isDeleted: Bool {

@@ -1,4 +1,9 @@
+internal import CLinux
+internal import CNetlink
+internal import Glibc
+internal import Synchronization
 package import TidegateCore
+internal import TidegateLoop
 
 /// Resolves names, at most eight at a time; concurrent requests for a name share one lookup, and answers are cached.
 ///
@@ -50,6 +55,257 @@ package final class Resolver: NameResolver {
         ttlLookup.find(name, answer.addresses) { [queue = self.queue] ttl in
             if let ttl { queue.recordTTL(ttl, of: answer, for: name) }
             completion(ttl)
+        }
+    }
+}
+
+/// Cached answers, pending lookups, and the threads that run them.
+final class LookupQueue: Sendable {
+    typealias Completion = @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
+
+    private struct Answer {
+        let addresses: [IPAddress]
+        var expiry: MonotonicTime
+        let generation: UInt64
+        /// Whether the expiry is that of a server's time to live.
+        var hasTTL = false
+    }
+
+    /// An answer that is valid now.
+    struct CachedAnswer: Sendable {
+        let addresses: [IPAddress]
+        /// The rest of its time to live; nil if that is unknown.
+        let remainingTTL: Duration?
+        fileprivate let generation: UInt64
+    }
+
+    private struct Pending {
+        var waiting: [Completion] = []
+        /// The generation in which its lookup began; nil while it is queued.
+        var generation: UInt64?
+    }
+
+    private struct State {
+        var answers: [String: Answer] = [:]
+        var generation: UInt64 = 0
+        var pending: [String: Pending] = [:]
+        var queue: [String] = []
+        var threads: [LoopThread<ResolverWorker>] = []
+        var idle: [Int] = []
+        var isClosed = false
+
+        // A full cache drops the answer that expired first, which is the one looked up the longest time ago.
+        mutating func store(_ answer: Answer, for name: String, limit: Int) {
+            if let known = self.answers[name], known.generation > answer.generation { return }
+            if self.answers.count >= limit, self.answers[name] == nil,
+                let oldest = self.answers.min(by: { $0.value.expiry < $1.value.expiry })?.key
+            {
+                self.answers[oldest] = nil
+            }
+            self.answers[name] = answer
+        }
+    }
+
+    /// What to do once the lock is released.
+    private enum Step {
+        case answer([IPAddress])
+        case fail
+        case wait
+        case wake(LoopThread<ResolverWorker>)
+    }
+
+    let lookup: Resolver.Lookup
+    private let time: any TimeSource
+    private let freshness: Duration
+    private let limit: Int
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    init(
+        time: any TimeSource, freshness: Duration, limit: Int, capacity: Int, lookup: @escaping Resolver.Lookup
+    ) {
+        self.time = time
+        self.freshness = freshness
+        self.limit = limit
+        self.capacity = capacity
+        self.lookup = lookup
+    }
+
+    func lookUp(_ name: String, _ completion: @escaping Completion) {
+        let now = self.time.monotonic()
+        let step = self.state.withLock { state -> Step in
+            if let answer = state.answers[name], answer.generation == state.generation, now < answer.expiry {
+                return .answer(answer.addresses)
+            }
+            guard !state.isClosed else { return .fail }
+            return self.enqueue(name, completion, &state)
+        }
+        switch step {
+        case .answer(let addresses): completion(.success(addresses))
+        case .fail: completion(.failure(.failed))
+        case .wait: break
+        case .wake(let worker): worker.send(.run)
+        }
+    }
+
+    private func enqueue(_ name: String, _ completion: @escaping Completion, _ state: inout State) -> Step {
+        // A lookup that began before the path changed may take long and return the other network's answer.
+        if let known = state.pending[name], known.generation == nil || known.generation == state.generation {
+            state.pending[name]?.waiting.append(completion)
+            return .wait
+        }
+        let worker = self.freeWorker(&state)
+        // Without a free thread the name waits for a busy one; without any thread it would wait for ever.
+        guard !state.threads.isEmpty else { return .fail }
+        state.pending[name, default: Pending()].generation = nil
+        state.pending[name]?.waiting.append(completion)
+        state.queue.append(name)
+        return worker.map(Step.wake) ?? .wait
+    }
+
+    func cached(_ name: String) -> [IPAddress]? { self.state.withLock { $0.answers[name]?.addresses } }
+
+    /// The answer for a name while it is valid; nil if it has to be looked up.
+    func cachedAnswer(for name: String) -> CachedAnswer? {
+        let now = self.time.monotonic()
+        return self.state.withLock { state in
+            guard let answer = state.answers[name], answer.generation == state.generation, now < answer.expiry else {
+                return nil
+            }
+            let remaining = answer.hasTTL ? answer.expiry - now : nil
+            return CachedAnswer(
+                addresses: answer.addresses, remainingTTL: remaining, generation: answer.generation)
+        }
+    }
+
+    /// Sets an answer's time to live, unless the answer has been replaced meanwhile.
+    func recordTTL(_ ttl: Duration, of answer: CachedAnswer, for name: String) {
+        let expiry = self.time.monotonic() + ttl
+        self.state.withLock { state in
+            guard let known = state.answers[name], known.generation == answer.generation,
+                known.addresses == answer.addresses
+            else { return }
+            state.answers[name]?.expiry = expiry
+            state.answers[name]?.hasTTL = true
+        }
+    }
+
+    // Old answers stay as a last resort for gates; they only stop being valid.
+    func invalidate() { self.state.withLock { $0.generation += 1 } }
+
+    func close() {
+        let (threads, abandoned) = self.state.withLock { state in
+            state.isClosed = true
+            let abandoned = state.pending.values.flatMap(\.waiting)
+            state.pending = [:]
+            state.queue = []
+            return (state.threads, abandoned)
+        }
+        for thread in threads { thread.abandon() }
+        for completion in abandoned { completion(.failure(.failed)) }
+    }
+
+    /// The next name for a worker with the generation of its lookup; nil makes the worker idle.
+    func next(for worker: Int) -> (name: String, generation: UInt64)? {
+        self.state.withLock { state in
+            guard !state.queue.isEmpty else {
+                state.idle.append(worker)
+                return nil
+            }
+            let name = state.queue.removeFirst()
+            state.pending[name]?.generation = state.generation
+            return (name, state.generation)
+        }
+    }
+
+    func finish(_ name: String, _ result: Result<[IPAddress], ResolveFailure>, startedIn generation: UInt64) {
+        let expiry = self.time.monotonic() + self.freshness
+        let waiting = self.state.withLock { state -> [Completion] in
+            if case .success(let addresses) = result {
+                state.store(
+                    Answer(addresses: addresses, expiry: expiry, generation: generation), for: name,
+                    limit: self.capacity)
+            }
+            // If the name was requested again since a path change, all its completions wait for the newer answer.
+            guard state.pending[name]?.generation == generation else { return [] }
+            return state.pending.removeValue(forKey: name)?.waiting ?? []
+        }
+        for completion in waiting { completion(result) }
+    }
+
+    private func freeWorker(_ state: inout State) -> LoopThread<ResolverWorker>? {
+        if let idle = state.idle.popLast() { return state.threads[idle] }
+        guard state.threads.count < self.limit else { return nil }
+        let number = state.threads.count
+        guard
+            let thread = try? LoopThread<ResolverWorker>(
+                name: "tg-dns-\(number + 1)", make: { _ in ResolverWorker(number: number, queue: self) })
+        else { return nil }
+        state.threads.append(thread)
+        return thread
+    }
+}
+
+/// A thread that looks names up until the queue is empty.
+final class ResolverWorker: LoopHandler {
+    enum Command: Sendable { case run }
+
+    private let number: Int
+    private let queue: LookupQueue
+
+    init(number: Int, queue: LookupQueue) {
+        self.number = number
+        self.queue = queue
+    }
+
+    func receive(_ command: Command) {
+        while let (name, generation) = self.queue.next(for: self.number) {
+            self.queue.finish(name, self.queue.lookup(name), startedIn: generation)
+        }
+    }
+}
+
+/// The system's own resolver: hosts file, name service switch, resolv.conf (getaddrinfo(3)).
+enum SystemLookup {
+    static func resolve(_ name: String) -> Result<[IPAddress], ResolveFailure> {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(name, nil, &hints, &list)
+        guard code == 0 else { return .failure(self.failure(code)) }
+        defer { freeaddrinfo(list) }
+        var addresses: [IPAddress] = []
+        var entry = list
+        while let current = entry {
+            if let address = self.address(current.pointee.ai_addr), !addresses.contains(address) {
+                addresses.append(address)
+            }
+            entry = current.pointee.ai_next
+        }
+        return addresses.isEmpty ? .failure(.nameNotFound) : .success(addresses)
+    }
+
+    // EAI_NODATA (-5) and EAI_ADDRFAMILY (-9) need _GNU_SOURCE.
+    private static func failure(_ code: Int32) -> ResolveFailure {
+        switch code {
+        case EAI_NONAME, -5, -9: .nameNotFound
+        case EAI_AGAIN: .timedOut
+        default: .failed
+        }
+    }
+
+    private static func address(_ socketAddress: UnsafeMutablePointer<sockaddr>?) -> IPAddress? {
+        guard let socketAddress else { return nil }
+        let raw = UnsafeRawPointer(socketAddress)
+        switch Int32(socketAddress.pointee.sa_family) {
+        case AF_INET:
+            let address = raw.loadUnaligned(as: sockaddr_in.self)
+            return IPAddress(ipv4: UInt32(bigEndian: address.sin_addr.s_addr))
+        case AF_INET6:
+            let address = raw.loadUnaligned(as: sockaddr_in6.self)
+            return withUnsafeBytes(of: address.sin6_addr) { IPAddress(octets: Array($0), zone: address.sin6_scope_id) }
+        default:
+            return nil
         }
     }
 }

@@ -120,3 +120,47 @@ extension ResolverSettings {
         return UInt32(bigEndian: bits.s_addr)
     }
 }
+
+/// The files with the resolver's settings.
+package struct ResolverFiles: Sendable, Hashable {
+    /// The file that glibc reads.
+    package var configuration = "/etc/resolv.conf"
+    /// The file in which systemd-resolved lists the servers behind its stub.
+    package var upstreams = "/run/systemd/resolve/resolv.conf"
+    /// The file that is asked before any server.
+    package var hosts = "/etc/hosts"
+
+    /// The files of this system.
+    package init() {}
+
+    var all: [String] { [self.configuration, self.upstreams, self.hosts] }
+
+    /// Reads the settings; a file that is missing or cannot be read counts as empty.
+    package func read() -> ResolverSettings {
+        let text = SystemFiles.text(self.configuration) ?? ""
+        var settings = ResolverSettings(parsing: text, zone: SystemFiles.interfaceIndex)
+        if settings.hasStub {
+            let text = SystemFiles.text(self.upstreams) ?? ""
+            settings.upstreams = ResolverSettings.nameservers(in: text, zone: SystemFiles.interfaceIndex)
+        }
+        return settings
+    }
+}
+
+/// The addresses in hosts(5), by name in lower case.
+package struct HostsFile: Sendable, Hashable {
+    /// The addresses of every name, in the file's order.
+    package var addresses: [String: [IPAddress]] = [:]
+
+    /// Parses a hosts file; lines without an address at their start are ignored, as glibc does.
+    package init(parsing text: String) {
+        for line in text.split(whereSeparator: \.isNewline) {
+            let fields = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
+            guard let first = fields.first, let address = IPAddress(String(first)) else { continue }
+            for name in fields.dropFirst() { self.addresses[name.lowercased(), default: []].append(address) }
+        }
+    }
+
+    /// The file of this host; one that is missing or cannot be read counts as empty.
+    package static func system() -> HostsFile { HostsFile(parsing: SystemFiles.text("/etc/hosts") ?? "") }
+}
