@@ -1,5 +1,5 @@
 #pragma once
-// libnl's sockets and attribute parsing, the rtnetlink constants, and what Swift cannot import from macros.
+// libnl's sockets and messages, the rtnetlink constants, and what Swift cannot import from macros.
 #include <linux/fib_rules.h>
 #include <linux/filter.h>
 #include <linux/if_addr.h>
@@ -9,7 +9,6 @@
 #include <linux/netlink.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
-#include <netlink/attr.h>
 #include <netlink/errno.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
@@ -40,11 +39,4 @@ static inline const struct rtnexthop *tg_nexthop_at(const void *bytes, size_t of
     const struct rtnexthop *hop = (const struct rtnexthop *)((const char *)bytes + offset);
     if (hop->rtnh_len < sizeof(struct rtnexthop) || hop->rtnh_len > length - offset) return NULL;
     return hop;
-}
-
-/// Parses the attributes that follow the fixed part of a nexthop.
-static inline int tg_nexthop_attributes(const struct rtnexthop *hop, struct nlattr **table, int maximum) {
-    return nla_parse(
-        table, maximum, (struct nlattr *)((char *)hop + sizeof(struct rtnexthop)),
-        (int)(hop->rtnh_len - sizeof(struct rtnexthop)), NULL);
 }

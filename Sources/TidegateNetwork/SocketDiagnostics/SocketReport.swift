@@ -204,7 +204,7 @@ package enum SocketMessageDecoder {
         report.sendQueue = word(60)
         report.user = word(64)
         report.inode = word(68)
-        let isWhole = Attributes.each(UnsafeRawBufferPointer(rebasing: bytes[self.reportSize...])) { type, value in
+        let isWhole = Attributes(UnsafeRawBufferPointer(rebasing: bytes[self.reportSize...])).each { type, value in
             self.read(type, value, into: &report)
         }
         return isWhole ? report : nil

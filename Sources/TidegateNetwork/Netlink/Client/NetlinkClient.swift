@@ -106,7 +106,7 @@ package final class NetlinkClient {
     // MARK: Failures
 
     /// Runs requests; an error means that the socket is unusable, and ends the connection.
-    private func withQuery<Result>(_ body: (QueryChannel) throws(NetlinkError) -> Result) -> Result? {
+    func withQuery<Result>(_ body: (QueryChannel) throws(NetlinkError) -> Result) -> Result? {
         guard let query = self.query else { return nil }
         do throws(NetlinkError) {
             return try body(query)

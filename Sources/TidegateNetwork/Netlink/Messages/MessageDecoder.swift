@@ -81,9 +81,7 @@ package enum MessageDecoder {
             return .error(errno: -error.error, hasText: false)
         }
         let fixed = MemoryLayout<nlmsgerr>.size + (echoed + 3) / 4 * 4
-        let text = Attributes.of(message, fixedBytes: fixed, highest: Int(NLMSGERR_ATTR_MAX.rawValue)) {
-            $0.text(Int(NLMSGERR_ATTR_MSG.rawValue))
-        }
+        let text = Attributes(message, fixedBytes: fixed)?[NLMSGERR_ATTR_MSG.rawValue]
         return .error(errno: -error.error, hasText: text != nil)
     }
 }

@@ -4,23 +4,23 @@ internal import TidegateCore
 
 /// Decodes RTM_NEWROUTE.
 enum RouteDecoder {
-    private static let highest = Int(RTA_NH_ID.rawValue)
-
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>) -> KernelRoute? {
-        guard let header = MessageDecoder.body(message, as: rtmsg.self) else { return nil }
+        guard let header = MessageDecoder.body(message, as: rtmsg.self),
+            let attributes = Attributes(message, fixedBytes: MemoryLayout<rtmsg>.size)
+        else { return nil }
         var route = KernelRoute(
             kind: .init(number: header.rtm_type), table: UInt32(header.rtm_table), prefixLength: header.rtm_dst_len,
             routeProtocol: header.rtm_protocol, flags: header.rtm_flags)
         // Thousands of answers arrive in a row: each attribute is read once, without a table of attributes.
-        let isWhole = Attributes.each(message, fixedBytes: MemoryLayout<rtmsg>.size) { type, bytes in
+        let isWhole = attributes.each { type, bytes in
             switch UInt32(type) {
-            case RTA_TABLE.rawValue: route.table = Attributes.word(bytes) ?? route.table
-            case RTA_PRIORITY.rawValue: route.metric = Attributes.word(bytes) ?? 0
-            case RTA_NH_ID.rawValue: route.nexthopObject = Attributes.word(bytes)
-            case RTA_OIF.rawValue: route.link = Attributes.word(bytes)
-            case RTA_GATEWAY.rawValue: route.gateway = Attributes.address(bytes)
-            case RTA_VIA.rawValue: route.gateway = Attributes.via(bytes)
-            case RTA_PREFSRC.rawValue: route.source = Attributes.address(bytes)
+            case RTA_TABLE.rawValue: route.table = bytes.word ?? route.table
+            case RTA_PRIORITY.rawValue: route.metric = bytes.word ?? 0
+            case RTA_NH_ID.rawValue: route.nexthopObject = bytes.word
+            case RTA_OIF.rawValue: route.link = bytes.word
+            case RTA_GATEWAY.rawValue: route.gateway = bytes.address
+            case RTA_VIA.rawValue: route.gateway = bytes.via
+            case RTA_PREFSRC.rawValue: route.source = bytes.address
             case RTA_MULTIPATH.rawValue: route.nexthops = self.nexthops(bytes)
             case RTA_CACHEINFO.rawValue: route.expiresIn = self.expiry(bytes)
             default: break
@@ -36,11 +36,10 @@ enum RouteDecoder {
         guard let header = MessageDecoder.body(message, as: rtmsg.self), header.rtm_dst_len <= longest,
             header.rtm_flags & UInt32(RTM_F_CLONED) == 0, let route = self.decode(message)
         else { return nil }
-        var destination: IPAddress? = family == .ipv4 ? IPAddress(ipv4: 0) : IPAddress(ipv6: 0, 0)
         // The zero prefix has no address.
-        _ = Attributes.each(message, fixedBytes: MemoryLayout<rtmsg>.size) { type, bytes in
-            if type == Int(RTA_DST.rawValue) { destination = Attributes.address(bytes) }
-        }
+        let zero = family == .ipv4 ? IPAddress(ipv4: 0) : IPAddress(ipv6: 0, 0)
+        let bytes = Attributes(message, fixedBytes: MemoryLayout<rtmsg>.size)?[RTA_DST.rawValue]
+        let destination: IPAddress? = bytes.map(\.address) ?? zero
         guard let prefix = destination.flatMap({ IPPrefix($0, length: Int(header.rtm_dst_len)) }) else { return nil }
         return DefaultRoute(prefix: prefix, route: route)
     }
@@ -49,9 +48,9 @@ enum RouteDecoder {
         var result: [KernelRoute.Nexthop] = []
         var offset = 0
         while let hop = tg_nexthop_at(bytes.baseAddress, offset, bytes.count) {
-            let gateway = Attributes.of(hop, highest: self.highest) {
-                $0.address(Int(RTA_GATEWAY.rawValue)) ?? $0.via(Int(RTA_VIA.rawValue))
-            }
+            let whole = bytes[offset..<offset + Int(hop.pointee.rtnh_len)]
+            let attributes = Attributes(UnsafeRawBufferPointer(rebasing: whole.dropFirst(MemoryLayout<rtnexthop>.size)))
+            let gateway = attributes[RTA_GATEWAY.rawValue]?.address ?? attributes[RTA_VIA.rawValue]?.via
             if hop.pointee.rtnh_ifindex > 0 {
                 result.append(
                     KernelRoute.Nexthop(
@@ -75,32 +74,27 @@ enum RouteDecoder {
 enum RuleDecoder {
     static func decode(_ message: UnsafeMutablePointer<nlmsghdr>, in family: AddressFamily) -> KernelRule? {
         guard Int(message.pointee.nlmsg_type) == RTM_NEWRULE,
-            let header = MessageDecoder.body(message, as: fib_rule_hdr.self)
+            let header = MessageDecoder.body(message, as: fib_rule_hdr.self),
+            let attributes = Attributes(message, fixedBytes: MemoryLayout<fib_rule_hdr>.size)
         else { return nil }
-        return Attributes.of(message, fixedBytes: MemoryLayout<fib_rule_hdr>.size, highest: Int(FRA_DPORT_RANGE)) {
-            self.rule(header, $0, family)
-        }
-    }
-
-    private static func rule(_ header: fib_rule_hdr, _ attributes: Attributes, _ family: AddressFamily) -> KernelRule {
-        let table = attributes.word(Int(FRA_TABLE)) ?? UInt32(header.table)
+        let table = attributes[FRA_TABLE]?.word ?? UInt32(header.table)
         var rule = KernelRule(
-            priority: attributes.word(Int(FRA_PRIORITY)) ?? 0,
-            action: self.action(header.action, table: table, target: attributes.word(Int(FRA_GOTO))))
+            priority: attributes[FRA_PRIORITY]?.word ?? 0,
+            action: self.action(header.action, table: table, target: attributes[FRA_GOTO]?.word))
         rule.source = self.prefix(attributes, FRA_SRC, header.src_len, family)
         rule.destination = self.prefix(attributes, FRA_DST, header.dst_len, family)
         rule.mark = self.mark(attributes)
         rule.uidRange = self.range(attributes, FRA_UID_RANGE)
-        rule.ipProtocol = attributes.byte(Int(FRA_IP_PROTO))
+        rule.ipProtocol = attributes[FRA_IP_PROTO]?.first
         rule.sourcePorts = self.ports(attributes, FRA_SPORT_RANGE)
         rule.destinationPorts = self.ports(attributes, FRA_DPORT_RANGE)
-        rule.inputName = attributes.text(Int(FRA_IIFNAME))
-        rule.outputName = attributes.text(Int(FRA_OIFNAME))
+        rule.inputName = attributes[FRA_IIFNAME]?.text
+        rule.outputName = attributes[FRA_OIFNAME]?.text
         rule.typeOfService = header.tos
         rule.isInverted = header.flags & UInt32(FIB_RULE_INVERT) != 0
         // All ones if nothing is suppressed.
-        rule.suppressPrefixLength = attributes.word(Int(FRA_SUPPRESS_PREFIXLEN)).flatMap { $0 == .max ? nil : $0 }
-        rule.isL3Master = attributes.byte(Int(FRA_L3MDEV)).map { $0 != 0 } ?? false
+        rule.suppressPrefixLength = attributes[FRA_SUPPRESS_PREFIXLEN]?.word.flatMap { $0 == .max ? nil : $0 }
+        rule.isL3Master = attributes[FRA_L3MDEV]?.first.map { $0 != 0 } ?? false
         return rule
     }
 
@@ -119,14 +113,14 @@ enum RuleDecoder {
     private static func prefix(
         _ attributes: Attributes, _ type: some BinaryInteger, _ length: UInt8, _ family: AddressFamily
     ) -> IPPrefix? {
-        guard length > 0, let address = attributes.address(Int(type)) else { return nil }
+        guard length > 0, let address = attributes[type]?.address else { return nil }
         // A rule of IPv6 about IPv4-mapped addresses fits no packet of IPv6.
         return IPPrefix(address, length: Int(length) - family.bits + address.family.bits)
     }
 
     // Without a mask the kernel compares all bits, and with neither it compares nothing.
     private static func mark(_ attributes: Attributes) -> KernelRule.Mark? {
-        let (value, mask) = (attributes.word(Int(FRA_FWMARK)), attributes.word(Int(FRA_FWMASK)))
+        let (value, mask) = (attributes[FRA_FWMARK]?.word, attributes[FRA_FWMASK]?.word)
         guard value != nil || mask != nil, mask != 0 else { return nil }
         return KernelRule.Mark(value: value ?? 0, mask: mask ?? .max)
     }
@@ -140,7 +134,7 @@ enum RuleDecoder {
         _ attributes: Attributes, _ type: some BinaryInteger
     ) -> ClosedRange<Bound>? {
         let size = MemoryLayout<Bound>.size
-        guard let bytes = attributes.bytes(Int(type)), bytes.count >= 2 * size else { return nil }
+        guard let bytes = attributes[type], bytes.count >= 2 * size else { return nil }
         let first = bytes.loadUnaligned(as: Bound.self)
         let last = bytes.loadUnaligned(fromByteOffset: size, as: Bound.self)
         return first <= last ? first...last : nil
