@@ -27,16 +27,15 @@ struct DNSProbe: TargetProbe {
             of: target, preferring: preference, from: self.options.source, &findings)
         self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
         guard let address else { return }
-        let id = UInt16.random(in: .min ... .max)
-        guard
-            let question = DNSReply.question(
-                self.options.name, type: self.options.type, class: self.options.recordClass,
-                recursionDesired: self.options.isRecursive, id: id)
-        else { return findings.fail(.invalidTarget, .mine, "\"\(self.options.name)\" cannot be a name in the DNS") }
+        let query = DNSQuery(
+            self.options.name, type: self.options.type, class: self.options.recordClass,
+            isRecursive: self.options.isRecursive, id: .random(in: .min ... .max))
+        guard let query else {
+            return findings.fail(.invalidTarget, .mine, "\"\(self.options.name)\" cannot be a name in the DNS")
+        }
         do throws(TextError) {
             let exchange = DNSProbeExchange(
-                port: target.port ?? self.options.defaultPort, tls: try self.tls(to: target), question: question, id: id
-            )
+                port: target.port ?? self.options.defaultPort, tls: try self.tls(to: target), query: query)
             await self.run(exchange, at: address, &findings)
         } catch {
             findings.fail(.fileError, .mine, "\(error)")

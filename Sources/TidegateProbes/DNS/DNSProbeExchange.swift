@@ -52,14 +52,7 @@ struct DNSProbeExchange: Sendable {
     let port: UInt16
     /// The handshake that comes first; nil for none.
     let tls: TLSClient?
-    let question: [UInt8]
-    let id: UInt16
-
-    // The reply in what came; nil if that is none to the question.
-    private func reply(in bytes: [UInt8]) -> DNSReply? {
-        guard let reply = DNSReply(bytes), reply.id == self.id else { return nil }
-        return reply.isAbout(self.question) ? reply : nil
-    }
+    let query: DNSQuery
 
     /// Asks by a datagram; a channel of NIO for them traps when a router refuses one.
     func ask(
@@ -68,15 +61,15 @@ struct DNSProbeExchange: Sendable {
         // The client would say only that it could not send.
         if let name = request.interface, NetworkInterface.index(of: name) == nil { throw Failure.noInterface(name) }
         let result = await datagrams.exchange(
-            self.question, request, whenSent: { progress.enter(.response) },
+            self.query.bytes, request, whenSent: { progress.enter(.response) },
             isAnswer: { bytes in
                 // Anybody can send a datagram that seems to come from the server: one that does not fit ends nothing.
-                guard self.reply(in: bytes) == nil else { return true }
+                guard DNSReply(bytes, to: self.query) == nil else { return true }
                 progress.receiveJunk()
                 return false
             })
         switch result {
-        case .answered(let bytes): return try self.reply(in: bytes) ?? { throw Failure.malformed }()
+        case .answered(let bytes): return try DNSReply(bytes, to: self.query) ?? { throw Failure.malformed }()
         case .silent: throw Failure.timedOut
         // The server's own word, unless somebody else sent it.
         case .refused(let error, code: ECONNREFUSED, _) where error.isFrom(request.address):
@@ -96,10 +89,10 @@ struct DNSProbeExchange: Sendable {
         defer { connection.close() }
         if let tls = self.tls, let handshake = connection.handshake { _ = try await tls.chain(after: handshake) }
         progress.enter(.response)
-        try await connection.send(DNSReply.framed(self.question))
+        try await connection.send(self.query.framed)
         let length = try await self.next(2, on: connection)
         let bytes = try await self.next(Int(length[0]) << 8 | Int(length[1]), on: connection)
-        guard let reply = self.reply(in: bytes) else { throw Failure.malformed }
+        guard let reply = DNSReply(bytes, to: self.query) else { throw Failure.malformed }
         return reply
     }
 

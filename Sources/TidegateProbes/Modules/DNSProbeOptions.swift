@@ -39,15 +39,13 @@ package struct DNSProbeOptions: Sendable, Hashable {
 
 extension DNSProbeOptions {
     /// True if there is a type of records of that name.
-    package static func isRecordType(_ name: String) -> Bool { DNSReply.isRecordType(name) }
+    package static func isRecordType(_ name: String) -> Bool { DNSQuery.isRecordType(name) }
 
     /// True if there is a class of records of that name.
-    package static func isRecordClass(_ name: String) -> Bool { DNSReply.isRecordClass(name) }
+    package static func isRecordClass(_ name: String) -> Bool { DNSQuery.isRecordClass(name) }
 
     /// True if a question can be about this name.
-    package static func isName(_ text: String) -> Bool {
-        DNSReply.question(text, type: "ANY", class: "IN", recursionDesired: true, id: 0) != nil
-    }
+    package static func isName(_ text: String) -> Bool { DNSQuery(text, type: "ANY", id: 0) != nil }
 
     /// The number of a response code such as `NXDOMAIN`; nil if there is none of that name.
     package static func code(of name: String) -> Int? { DNSReply.codeNames.first { $0.value == name }?.key }

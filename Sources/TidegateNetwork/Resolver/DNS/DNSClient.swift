@@ -182,7 +182,7 @@ struct DNSExchange: SocketExchange {
                 return self.handle(.broken(outcome), descriptor, now)
             case .resend(let pause): self.resend = now + pause
             case .openStream:
-                (self.stream, self.resend) = (DNSStream(self.query.bytes), nil)
+                (self.stream, self.resend) = (DNSStream(unsent: self.query.framed[...]), nil)
                 return .reopen
             case .finish(let outcome): return .over(outcome)
             }
@@ -200,7 +200,7 @@ struct DNSExchange: SocketExchange {
         case .later: return .wait
         case .failed(let outcome): return self.handle(.broken(outcome), descriptor, now)
         case .done(let count):
-            self.stream?.sent(count)
+            self.stream?.unsent.removeFirst(count)
             return .wait
         }
     }
@@ -283,12 +283,8 @@ struct DNSStream {
     private static let longest = 16_384
 
     /// The bytes that are still to be written.
-    private(set) var unsent: ArraySlice<UInt8>
-    private var received: [UInt8] = []
-
-    init(_ message: [UInt8]) { self.unsent = DNSReply.framed(message)[...] }
-
-    mutating func sent(_ count: Int) { self.unsent = self.unsent.dropFirst(count) }
+    var unsent: ArraySlice<UInt8>
+    var received: [UInt8] = []
 
     /// Adds bytes that were read; returns the answer once it is complete, an empty one if its length is out of bounds.
     mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8]? {
