@@ -1,25 +1,23 @@
-package import TidegateCore
-package import TidegateNetwork
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// Connects that ended without a sign of what became of them: given up, refused or unreachable.
 ///
 /// For a program that was told of an ICMP error the kernel counts a failed connect, for one that gave up it does not. So
 /// those of a second are judged together by its counters: no more were unreachable than ICMP messages came, some of which
 /// may have been about something else, and which ones is a guess.
-package struct AmbiguousConnects: Sendable {
+struct AmbiguousConnects: Sendable {
     private var waiting: [(report: SocketReport, isTorn: Bool)] = []
     // Connects of this second whose end the kernel counts, and which are explained.
     private var explained: UInt64 = 0
     private var timedOut: UInt64 = 0
     private var last: TCPCounters?
 
-    package init() {}
-
     /// Holds a connect back.
-    package mutating func add(_ report: SocketReport, isTorn: Bool) { self.waiting.append((report, isTorn)) }
+    mutating func add(_ report: SocketReport, isTorn: Bool) { self.waiting.append((report, isTorn)) }
 
     /// A connect ended in a way that needs no judgement.
-    package mutating func explain(_ outcome: ConnectionOutcome) {
+    mutating func explain(_ outcome: ConnectionOutcome) {
         switch outcome {
         case .refused, .notSent: self.explained += 1
         case .noAnswer: self.timedOut += 1
@@ -29,7 +27,7 @@ package struct AmbiguousConnects: Sendable {
 
     /// Judges those of the second that ends, by the kernel's counters now; nil if they cannot be read: then nothing says
     /// that one was unreachable.
-    package mutating func assess(by counters: TCPCounters?) -> [(report: SocketReport, outcome: ConnectionOutcome)] {
+    mutating func assess(by counters: TCPCounters?) -> [(report: SocketReport, outcome: ConnectionOutcome)] {
         defer {
             (self.waiting, self.explained, self.timedOut) = ([], 0, 0)
             self.last = counters ?? self.last
@@ -91,15 +89,13 @@ struct UnreadEnds {
 }
 
 /// Compares what was observed with what the kernel counted, which is never lost.
-package struct Reconciliation: Sendable {
+struct Reconciliation: Sendable {
     /// What was observed, of this program and of loopback, too, since observing began.
-    package struct Observed: Sendable, Hashable {
+    struct Observed: Sendable, Hashable {
         /// Connects that have ended, or whose connections live.
-        package var connects: UInt64 = 0
+        var connects: UInt64 = 0
         /// Established connections that were reset by either side, or lost.
-        package var resets: UInt64 = 0
-
-        package init() {}
+        var resets: UInt64 = 0
     }
 
     private let start: TCPCounters
@@ -107,12 +103,12 @@ package struct Reconciliation: Sendable {
     private var reported = Observed()
 
     /// Compares from `start` on.
-    package init(since start: TCPCounters) { self.start = start }
+    init(since start: TCPCounters) { self.start = start }
 
     /// What is unexplained now and was so at the comparison before; what was read in between two messages is not yet.
     ///
     /// `counters` are read first, then the sockets are listed, then the messages are read.
-    package mutating func compare(
+    mutating func compare(
         _ observed: Observed, with counters: TCPCounters
     ) -> [ConnectionStatistics.Unexplained: UInt64] {
         var now = Observed()

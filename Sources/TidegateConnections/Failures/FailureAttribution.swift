@@ -1,5 +1,5 @@
 internal import TidegateAttribution
-package import TidegateCore
+internal import TidegateCore
 
 /// Decides whose failure ended connections were, once their route is known, and makes their events.
 struct FailureAttribution {
@@ -130,7 +130,7 @@ struct RecentResets {
 }
 
 /// Makes events of failures: of those that are alike the first one at once, then one every ten seconds with their number.
-package struct FailureReporter: Sendable {
+struct FailureReporter: Sendable {
     private struct Key: Hashable {
         let remote: Remote
         let outcome: ConnectionOutcome
@@ -148,10 +148,8 @@ package struct FailureReporter: Sendable {
 
     private var runs: [Key: Run] = [:]
 
-    package init() {}
-
     /// A connection failed; the event, if it is the first of its kind.
-    package mutating func add(
+    mutating func add(
         _ remote: Remote, _ outcome: ConnectionOutcome, _ party: FaultParty, at now: MonotonicTime
     ) -> ConnectionEvent? {
         let key = Key(remote: remote, outcome: outcome)
@@ -166,7 +164,7 @@ package struct FailureReporter: Sendable {
     }
 
     /// The events that are due.
-    package mutating func flush(at now: MonotonicTime) -> [ConnectionEvent] {
+    mutating func flush(at now: MonotonicTime) -> [ConnectionEvent] {
         var events: [ConnectionEvent] = []
         for (key, run) in self.runs where now - run.reported >= Self.interval {
             guard run.count > 0 else {
@@ -184,7 +182,7 @@ package struct FailureReporter: Sendable {
 extension FailureEvidence {
     /// What the end of a connection says, and what the kernel would do with a packet to its remote now; nil if it is no
     /// failure.
-    package init?(_ outcome: ConnectionOutcome, by verdict: Verdict) {
+    init?(_ outcome: ConnectionOutcome, by verdict: Verdict) {
         guard outcome.isFailure else { return nil }
         self.init(failure: .connectFailed, before: verdict, after: verdict)
         self.isOfThisPath = true

@@ -75,7 +75,10 @@ struct GroupWatch {
                 assessment.parties[remote] = party
                 if let stall = self.unreported.removeValue(forKey: remote) {
                     self.reported.insert(remote)
-                    assessment.effects.append(.publish(.stalled(stall.event(of: remote, party))))
+                    let event = ConnectionEvent.Stall(
+                        remote, stall.kind, age: stall.age, retransmits: stall.retransmits, nextTry: stall.nextTry,
+                        party: party)
+                    assessment.effects.append(.publish(.stalled(event)))
                 }
             }
         }
@@ -115,13 +118,6 @@ struct GroupWatch {
         var evidence = FailureEvidence(failure: .timedOut, before: verdict, after: verdict)
         (evidence.isOfThisPath, evidence.remotes) = (true, finding.evidence(of: remote.address))
         return DecisionTable.party(of: evidence)
-    }
-}
-
-extension StallFinding {
-    fileprivate func event(of remote: Remote, _ party: FaultParty) -> ConnectionEvent.Stall {
-        ConnectionEvent.Stall(
-            remote, self.kind, age: self.age, retransmits: self.retransmits, nextTry: self.nextTry, party: party)
     }
 }
 

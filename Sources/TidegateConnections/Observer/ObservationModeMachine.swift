@@ -1,8 +1,8 @@
-package import TidegateCore
+internal import TidegateCore
 
 /// Decides how connections are observed: by what the kernel lets through, and by how much there is.
-package struct ObservationModeMachine: Sendable {
-    package enum Input: Sendable, Hashable {
+struct ObservationModeMachine: Sendable {
+    enum Input: Sendable, Hashable {
         /// Messages about endings come, or are refused: why.
         case endings(refusal: String?)
         /// Sockets can be listed, or that is refused: why.
@@ -16,7 +16,7 @@ package struct ObservationModeMachine: Sendable {
         case counters(isReadable: Bool)
     }
 
-    package enum Effect: Sendable, Hashable {
+    enum Effect: Sendable, Hashable {
         /// Leave the groups: the kernel then makes no messages.
         case leaveGroups
         /// Join the groups again, and list everything.
@@ -24,9 +24,9 @@ package struct ObservationModeMachine: Sendable {
     }
 
     /// More messages than this in each of three seconds are a storm.
-    package static let stormRate = 20_000
+    static let stormRate = 20_000
     /// Fewer connections than this in each of thirty seconds are its end.
-    package static let calmRate = 10_000
+    static let calmRate = 10_000
     private static let stormSeconds = 3
     private static let calmSeconds = 30
 
@@ -45,8 +45,6 @@ package struct ObservationModeMachine: Sendable {
     /// The mode of the last event.
     private(set) var reported = ObservationMode.off
 
-    package init() {}
-
     /// The mode is reported now; true if it is another one than before.
     mutating func report() -> Bool {
         defer { self.reported = self.mode }
@@ -54,7 +52,7 @@ package struct ObservationModeMachine: Sendable {
     }
 
     /// Takes what happened.
-    package mutating func handle(_ input: Input) -> Effect? {
+    mutating func handle(_ input: Input) -> Effect? {
         switch input {
         case .endings(let refusal): self.endingsRefusal = refusal
         case .lists(let refusal): self.listsRefusal = refusal
@@ -87,10 +85,10 @@ package struct ObservationModeMachine: Sendable {
     }
 
     /// True while there is too much to read.
-    package var isStorm: Bool { if case .storm = self.storm { true } else { false } }
+    var isStorm: Bool { if case .storm = self.storm { true } else { false } }
 
     /// How connections are observed now.
-    package var mode: ObservationMode {
+    var mode: ObservationMode {
         let hasMessages = self.endingsRefusal == nil && self.partRefusal == nil && !self.isStorm
         return switch (hasMessages, self.listsRefusal == nil) {
         case (true, true): .event
@@ -101,7 +99,7 @@ package struct ObservationModeMachine: Sendable {
     }
 
     /// Why not better, in one clause; nil in the best mode.
-    package var reason: String? {
+    var reason: String? {
         if self.isStorm {
             return "too many connections end to read a message about each; until it is calm for \(Self.calmSeconds) s, "
                 + "only live ones are listed"

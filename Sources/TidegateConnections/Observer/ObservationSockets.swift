@@ -45,17 +45,12 @@ struct ObservationSockets {
     mutating func readEndings(_ body: (SocketReport) -> Void) -> Int {
         guard let endings = self.endings else { return 0 }
         var count = 0
-        while count < Self.burst {
-            let received = endings.receive { message in
-                if case .socket(let report) = message { body(report) }
+        do throws(NetlinkError) {
+            while count < Self.burst, try endings.receive({ if case .socket(let report) = $0 { body(report) } }) {
+                count += 1
             }
-            switch received {
-            case .messages: count += 1
-            case .nothing: return count
-            case .failed(let error):
-                self.close(after: error)
-                return count
-            }
+        } catch {
+            self.close(after: error)
         }
         return count
     }

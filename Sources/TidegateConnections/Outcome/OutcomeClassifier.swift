@@ -1,49 +1,47 @@
-package import TidegateCore
-package import TidegateNetwork
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// What became of a connection whose socket has ended.
-package struct ConnectionEnding: Sendable, Hashable {
+struct ConnectionEnding: Sendable, Hashable {
     /// How sure an outcome is.
-    package enum Certainty: Sendable, Hashable {
+    enum Certainty: Sendable, Hashable {
         case sure
         /// Something else may look the same.
         case likely
     }
 
     /// What became of it.
-    package var outcome: ConnectionOutcome
+    var outcome: ConnectionOutcome
     /// Who opened it.
-    package var direction: ConnectionDirection
+    var direction: ConnectionDirection
     /// How sure that is.
-    package var certainty: Certainty
+    var certainty: Certainty
     /// True if it was established before it ended.
-    package var wasEstablished: Bool
+    var wasEstablished: Bool
 }
 
 /// Decides what became of a connection, by what the kernel says when its socket ends.
 ///
 /// The message has neither an error number nor a state. What is decided is in the sequence numbers, the retransmissions
 /// and the queues that it still has.
-package enum OutcomeClassifier {
+enum OutcomeClassifier {
     /// What is known besides the message.
-    package struct Context: Sendable, Hashable {
+    struct Context: Sendable, Hashable {
         /// Whether a program of this machine listens, or listened a minute ago, at the socket's own address and port.
-        package var isOwnPortListening = false
+        var isOwnPortListening = false
         /// Whether a list showed that no packet of the connection ever left this host.
-        package var wasNeverSent = false
+        var wasNeverSent = false
         /// Whether the kernel counted a reset for unread data (TCPAbortOnClose) that may have been this connection's; nil
         /// if that is not known.
-        package var isAbortedOnClose: Bool?
+        var isAbortedOnClose: Bool?
         /// Whether a list saw the connection established.
-        package var wasEstablished = false
-
-        package init() {}
+        var wasEstablished = false
     }
 
     private typealias Judgement = (outcome: ConnectionOutcome, certainty: ConnectionEnding.Certainty)
 
     /// What a message says; nil if it is about no connection, but a listener, or a socket that was never used.
-    package static func classify(_ report: SocketReport, _ context: Context = Context()) -> ConnectionEnding? {
+    static func classify(_ report: SocketReport, _ context: Context = Context()) -> ConnectionEnding? {
         let count = SegmentCount(report)
         guard !count.hasNoRemote else { return nil }
         let info = report.tcp ?? TCPInfo()

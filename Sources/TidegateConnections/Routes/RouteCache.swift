@@ -1,4 +1,4 @@
-package import TidegateCore
+internal import TidegateCore
 
 /// What the kernel would do with packets to remotes, as the monitor's look-ups said a moment ago.
 struct RouteCache {
@@ -74,9 +74,9 @@ struct RouteCache {
 }
 
 /// The next hop of packets.
-package struct NextHop: Sendable, Hashable {
+struct NextHop: Sendable, Hashable {
     /// The gateway; nil for what is on this host's own link.
-    package var gateway: IPAddress?
+    var gateway: IPAddress?
     /// The interface; nil if it is not known.
-    package var interface: String?
+    var interface: String?
 }

@@ -1,23 +1,23 @@
-package import TidegateCore
-package import TidegateNetwork
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// How a connection hangs, as one report of the kernel shows it.
-package struct StallFinding: Sendable, Hashable {
+struct StallFinding: Sendable, Hashable {
     /// How it hangs.
-    package var kind: ConnectionStall
+    var kind: ConnectionStall
     /// For how long.
-    package var age: Duration
+    var age: Duration
     /// How often the kernel has sent again.
-    package var retransmits: Int
+    var retransmits: Int
     /// How long until it sends again.
-    package var nextTry: Duration
+    var nextTry: Duration
 
     /// For how long nothing was answered; nil if the remote answers, and its program does not read.
     var silence: Duration? { self.kind == .window ? nil : self.age }
 }
 
 /// Decides whether a connection hangs.
-package enum StallDetector {
+enum StallDetector {
     // One packet that is lost, or a tail-loss probe, looks the same until the second timeout.
     private static let suspiciousRetransmits = 2
     private static let shortestSilence = Duration.seconds(1)
@@ -25,14 +25,14 @@ package enum StallDetector {
 
     /// Whether a connection that does not hang yet may do so within a second: what was sent waits for an answer, and a
     /// timeout has passed.
-    package static func isSuspect(_ report: SocketReport) -> Bool {
+    static func isSuspect(_ report: SocketReport) -> Bool {
         guard report.timer == .retransmission, let info = report.tcp else { return false }
         return info.unacknowledged > 0 && info.retransmits > 0 && self.stall(of: report) == nil
     }
 
     /// How a connection hangs; nil if it does not, or if nothing shows it: an idle connection, and one that only
     /// receives, look the same over a path that is dead.
-    package static func stall(of report: SocketReport) -> StallFinding? {
+    static func stall(of report: SocketReport) -> StallFinding? {
         switch report.state {
         case .synSent: self.connecting(report)
         case .established, .finWait1, .closeWait, .lastAck, .closing: self.established(report)

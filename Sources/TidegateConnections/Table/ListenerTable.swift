@@ -1,8 +1,8 @@
-package import TidegateCore
-package import TidegateNetwork
+internal import TidegateCore
+internal import TidegateNetwork
 
 /// The ports of this host at which programs listen, or listened a minute ago.
-package struct ListenerTable: Sendable {
+struct ListenerTable: Sendable {
     // A listener may end a moment before the connections that it has accepted.
     private static let memory = Duration.seconds(60)
 
@@ -13,12 +13,10 @@ package struct ListenerTable: Sendable {
 
     private var listeners: [UInt16: [Listener]] = [:]
     /// The ports at which this program itself listens.
-    package private(set) var ownPorts: Set<UInt16> = []
-
-    package init() {}
+    private(set) var ownPorts: Set<UInt16> = []
 
     /// Takes over a list of all listeners; `isOwn` says of an inode whether this program holds it.
-    package mutating func replace(
+    mutating func replace(
         by reports: [SocketReport], at now: MonotonicTime, isOwn: (UInt32) -> Bool
     ) {
         var present: [UInt16: [Listener]] = [:]
@@ -40,7 +38,7 @@ package struct ListenerTable: Sendable {
     }
 
     /// A listener, or a socket that was bound only, has ended.
-    package mutating func ended(port: UInt16, _ address: IPAddress, at now: MonotonicTime) {
+    mutating func ended(port: UInt16, _ address: IPAddress, at now: MonotonicTime) {
         var listeners = self.listeners[port] ?? []
         // Where lists are refused, nothing else removes them.
         listeners.removeAll { $0.until.map { $0 <= now } ?? false || $0.until != nil && $0.address == address }
@@ -49,7 +47,7 @@ package struct ListenerTable: Sendable {
     }
 
     /// Whether a connection of this local address and port was accepted here.
-    package func contains(_ local: SocketReport.Endpoint, at now: MonotonicTime) -> Bool {
+    func contains(_ local: SocketReport.Endpoint, at now: MonotonicTime) -> Bool {
         self.listeners[local.port]?.contains { listener in
             (listener.address.isUnspecified || listener.address.withoutZone == local.address.withoutZone
                 || local.address.isUnspecified) && listener.until.map { $0 > now } ?? true

@@ -36,8 +36,8 @@ package final class HopWalk: Sendable {
         within limit: Duration = HopWalk.maximumDuration, completion: @escaping @Sendable (HopWalkResult) -> Void
     ) {
         let request = HopWalkLoop.Request(
-            address: address, port: port, maximumHops: min(max(1, maximumHops), HopWalk.maximumHops),
-            limit: min(limit, HopWalk.maximumDuration), completion: completion)
+            destination: SocketRequest(to: address, port: port, within: min(limit, HopWalk.maximumDuration)),
+            maximumHops: min(max(1, maximumHops), HopWalk.maximumHops), completion: completion)
         if !self.thread.send(request) {
             completion(HopWalkResult(destination: address, port: port, hops: [.failed(ESHUTDOWN)]))
         }
@@ -49,10 +49,8 @@ package final class HopWalk: Sendable {
 
 private final class HopWalkLoop: LoopHandler {
     struct Request: Sendable {
-        let address: IPAddress
-        let port: UInt16
+        let destination: SocketRequest
         let maximumHops: Int
-        let limit: Duration
         let completion: @Sendable (HopWalkResult) -> Void
     }
 
@@ -80,12 +78,12 @@ private final class HopWalkLoop: LoopHandler {
         let id = self.lastID
         let start = self.loop.clock.monotonic()
         var machine = HopWalkMachine(
-            to: request.address, port: request.port, maximumHops: request.maximumHops, start: start,
-            within: request.limit)
+            to: request.destination.address, port: request.destination.port, maximumHops: request.maximumHops,
+            start: start, within: request.destination.limit)
         var sockets: [HopWalkMachine.Probe: HopSocket] = [:]
         for probe in machine.probes where machine.isWanted(probe) {
             do throws(SocketFailure) {
-                sockets[probe] = try self.open(probe, for: request, owner: id)
+                sockets[probe] = try self.open(probe, to: request.destination, owner: id)
             } catch {
                 machine.record(.failed(error.code), for: probe, at: start)
             }
@@ -96,9 +94,8 @@ private final class HopWalkLoop: LoopHandler {
     }
 
     private func open(
-        _ probe: HopWalkMachine.Probe, for request: Request, owner: UInt64
+        _ probe: HopWalkMachine.Probe, to destination: SocketRequest, owner: UInt64
     ) throws(SocketFailure) -> HopSocket {
-        let destination = SocketRequest(to: request.address, port: request.port, within: request.limit)
         let socket = try HopSocket(probe, to: destination, at: self.loop.clock.monotonic(), noting: self.own)
         do throws(LoopError) {
             try self.loop.watch(socket.descriptor, for: probe.transport == .tcp ? .write : .read)

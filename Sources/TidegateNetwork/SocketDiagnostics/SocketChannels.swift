@@ -9,6 +9,7 @@ package final class SocketDumpChannel {
     private let options: NetlinkOptions
     private var socket: NetlinkSocket
     private var sequence: UInt32 = 0
+    private var encoder = RequestEncoder()
 
     /// A channel.
     ///
@@ -32,12 +33,10 @@ package final class SocketDumpChannel {
     package func dump(_ request: SocketDump, _ body: (SocketReport) -> Void) throws(NetlinkError) {
         self.sequence &+= 1
         let (sequence, operation) = (self.sequence, "listing sockets")
-        let message = request.message(sequence: sequence)
+        self.encoder.clear()
+        request.write(to: &self.encoder, sequence: sequence)
+        try self.socket.send(self.encoder.requests)
         var problem: NetlinkError?
-        message.withUnsafeBytes { bytes in
-            do throws(NetlinkError) { try self.socket.send(bytes) } catch { problem = error }
-        }
-        if let problem { throw problem }
         var isDone = false
         while !isDone {
             let received = self.socket.receive { bytes in
@@ -97,40 +96,24 @@ package struct SocketDump: Sendable, Hashable {
         self.asksForInfo = asksForInfo
     }
 
-    /// The request as it is sent.
-    func message(sequence: UInt32) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: 72)
-        func put<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {
-            withUnsafeBytes(of: number) { bytes.replaceSubrange(offset..<offset + $0.count, with: $0) }
-        }
-        put(UInt32(bytes.count), at: 0)
+    fileprivate func write(to encoder: inout RequestEncoder, sequence: UInt32) {
         // SOCK_DIAG_BY_FAMILY.
-        put(UInt16(20), at: 4)
-        put(UInt16(NLM_F_REQUEST | NLM_F_DUMP), at: 6)
-        put(sequence, at: 8)
-        bytes[16] = UInt8(self.family.domain)
-        bytes[17] = UInt8(IPPROTO_TCP)
+        encoder.begin(20, flags: NLM_F_DUMP, sequence)
+        encoder.write(UInt8(self.family.domain))
+        encoder.write(UInt8(IPPROTO_TCP))
         // Bit n − 1 asks for attribute n; INET_DIAG_INFO is 2. The control group comes unasked.
-        bytes[18] = self.asksForInfo ? 0x02 : 0
-        put(self.states.rawValue, at: 20)
-        // Any cookie (INET_DIAG_NOCOOKIE).
-        put(UInt64.max, at: 64)
-        return bytes
+        encoder.write(UInt16(self.asksForInfo ? 0x02 : 0).littleEndian)
+        encoder.write(self.states.rawValue)
+        // Any ports, addresses and interface, and any cookie (INET_DIAG_NOCOOKIE).
+        encoder.write(zeros: 40)
+        encoder.write(UInt64.max)
+        encoder.end()
     }
 }
 
 /// The multicast socket on which the kernel tells of sockets that have ended (the groups SKNLGRP_*_DESTROY of
 /// NETLINK_SOCK_DIAG, since Linux 4.2).
 package final class SocketEndingChannel {
-    /// What one call of ``receive(_:)`` read.
-    package enum Received: Sendable, Hashable {
-        case messages
-        /// Nothing to read.
-        case nothing
-        /// The socket does not work any more.
-        case failed(NetlinkError)
-    }
-
     // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY.
     private static let groups: [UInt32] = [1, 3]
     static let protocolNumber: Int32 = 4
@@ -166,17 +149,18 @@ package final class SocketEndingChannel {
     /// Has no more messages come: the kernel does not make them any more.
     package func leave() throws(NetlinkError) { for group in Self.groups { try self.socket.leave(group) } }
 
-    /// Reads one datagram, which holds one message.
-    package func receive(_ body: (SocketMessage) -> Void) -> Received {
+    /// Reads one datagram, which holds one message; false if there is nothing to read.
+    ///
+    /// - Throws: If the socket does not work any more.
+    package func receive(_ body: (SocketMessage) -> Void) throws(NetlinkError) -> Bool {
         switch self.socket.receive({ bytes in SocketMessageDecoder.decode(bytes) { body($1) } }) {
         // A message of somebody else, or none at all.
-        case .datagram, .foreign, .overrun: return .messages
-        case .truncated:
-            body(.malformed)
-            return .messages
-        case .nothing: return .nothing
-        case .failed(let error): return .failed(error)
+        case .datagram, .foreign, .overrun: break
+        case .truncated: body(.malformed)
+        case .nothing: return false
+        case .failed(let error): throw error
         }
+        return true
     }
 }
 

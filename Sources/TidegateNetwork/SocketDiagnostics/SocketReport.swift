@@ -224,22 +224,16 @@ package enum SocketMessageDecoder {
     private static func endpoint(
         _ bytes: UnsafeRawBufferPointer, address: Int, port: Int, _ interface: UInt32
     ) -> SocketReport.Endpoint? {
-        let isIPv6: Bool
+        let size: Int
         switch Int32(bytes[0]) {
-        case AF_INET: isIPv6 = false
-        case AF_INET6: isIPv6 = true
+        case AF_INET: size = 4
+        case AF_INET6: size = 16
         default: return nil
         }
+        guard let plain = UnsafeRawBufferPointer(rebasing: bytes[address..<address + size]).address else { return nil }
         let number = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: port, as: UInt16.self))
-        guard isIPv6 else {
-            let bits = bytes.loadUnaligned(fromByteOffset: address, as: UInt32.self)
-            return SocketReport.Endpoint(address: IPAddress(ipv4: UInt32(bigEndian: bits)), port: number)
-        }
-        let high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: address, as: UInt64.self))
-        let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: address + 8, as: UInt64.self))
-        let plain = IPAddress(ipv6: high, low)
-        // A link-local address means something on its link only.
-        let scoped = plain.isLinkLocal ? IPAddress(octets: plain.octets, zone: interface) : nil
+        // A link-local address of IPv6 means something on its link only.
+        let scoped = size == 16 && plain.isLinkLocal ? IPAddress(octets: plain.octets, zone: interface) : nil
         return SocketReport.Endpoint(address: scoped ?? plain, port: number)
     }
 }

@@ -74,11 +74,14 @@ package final class EchoClient: Sendable {
     package func stop() { self.thread.stop() }
 }
 
-/// One echo request on a socket of its own: a datagram socket, which needs no privilege (icmp(7)), or a raw one where
-/// those are not allowed.
+/// One echo request (RFC 792, RFC 4443 4) on a socket of its own: a datagram socket, which needs no privilege (icmp(7)),
+/// or a raw one where those are not allowed.
 struct EchoExchange: SocketExchange {
+    private static let headerSize = 8
+
     private let request: EchoClient.Request
-    private let packet: EchoPacket
+    private let id: UInt16
+    private let sequence: UInt16
     private var isRaw = false
     private var descriptor: Int32 = -1
     private var start = MonotonicTime(nanoseconds: 0)
@@ -86,15 +89,17 @@ struct EchoExchange: SocketExchange {
 
     init(_ request: EchoClient.Request, id: UInt16, sequence: UInt16) {
         self.request = request
-        self.packet = EchoPacket(
-            family: request.socket.address.family, id: id, sequence: sequence, payload: request.payload)
+        self.id = id
+        self.sequence = sequence
     }
+
+    private var family: AddressFamily { self.request.socket.address.family }
 
     func timeToWait(at _: MonotonicTime) -> Duration { self.request.socket.limit }
 
     mutating func open(at now: MonotonicTime) throws(SocketFailure) -> Int32 {
         (self.start, self.sent) = (now, now)
-        let family = self.request.socket.address.family
+        let family = self.family
         // IPPROTO_ICMP and IPPROTO_ICMPV6.
         let number: Int32 = family == .ipv4 ? 1 : 58
         var descriptor = SocketAddress.socket(family, SOCK_DGRAM, number)
@@ -116,7 +121,7 @@ struct EchoExchange: SocketExchange {
 
     mutating func begin(_: Int32, at now: MonotonicTime) -> ExchangeStep<EchoClient.Outcome> {
         self.sent = now
-        let bytes = self.packet.request
+        let bytes = self.packet
         guard send(self.descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) < 0 else { return .wait }
         let code = errno
         let message = ErrorQueue.drain(self.descriptor)
@@ -156,7 +161,7 @@ struct EchoExchange: SocketExchange {
                 continue
             }
             guard SocketAddress.address(in: name)?.octets == self.request.socket.address.octets,
-                self.packet.isAnswered(by: self.message(in: buffer.prefix(count)), checkingID: self.isRaw)
+                self.isAnswered(by: Array(self.message(in: buffer.prefix(count))))
             else { continue }
             return .answered(hopLimit: hopLimit < 0 ? nil : Int(hopLimit), after: now - self.sent)
         }
@@ -168,7 +173,7 @@ struct EchoExchange: SocketExchange {
         // A redirect (ICMP type 5) comes with the packet on its way all the same.
         let error = ErrorQueue.drain(self.descriptor) { error, packet in
             !(error.origin == .icmp && error.refusal.type == 5)
-                && self.packet.isQuoted(in: packet, checkingID: self.isRaw)
+                && self.isQuoted(in: Array(packet))
         }
         return error.map {
             guard $0.errorNumber == EMSGSIZE else { return .refused($0.refusal) }
@@ -178,50 +183,39 @@ struct EchoExchange: SocketExchange {
 
     // IPv4's raw sockets receive the header of IP as well.
     private func message(in packet: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard self.isRaw, self.packet.family == .ipv4, let first = packet.first else { return packet }
+        guard self.isRaw, self.family == .ipv4, let first = packet.first else { return packet }
         return packet.dropFirst(Int(first & 0xF) * 4)
     }
-}
 
-/// An echo request and the reply to it (RFC 792, RFC 4443 4).
-struct EchoPacket {
-    let family: AddressFamily
-    let id: UInt16
-    let sequence: UInt16
-    let payload: [UInt8]
+    // MARK: The packet
 
-    static let headerSize = 8
-
-    /// The request; the kernel computes the checksum of every kind of socket but IPv4's raw one.
-    var request: [UInt8] {
+    // The kernel computes the checksum of every kind of socket but IPv4's raw one.
+    private var packet: [UInt8] {
         var bytes: [UInt8] =
             [self.family == .ipv4 ? 8 : 128, 0, 0, 0, UInt8(self.id >> 8), UInt8(truncatingIfNeeded: self.id)]
-            + [UInt8(self.sequence >> 8), UInt8(truncatingIfNeeded: self.sequence)] + self.payload
+            + [UInt8(self.sequence >> 8), UInt8(truncatingIfNeeded: self.sequence)] + self.request.payload
         let sum = Self.checksum(bytes)
         bytes[2] = UInt8(sum >> 8)
         bytes[3] = UInt8(truncatingIfNeeded: sum)
         return bytes
     }
 
-    /// True if a message is the reply to this request; of datagram sockets the kernel sets and checks the id itself.
-    func isAnswered(by message: ArraySlice<UInt8>, checkingID: Bool) -> Bool {
-        guard message.count == Self.headerSize + self.payload.count else { return false }
-        let bytes = Array(message)
-        return bytes[0] == (self.family == .ipv4 ? 0 : 129) && bytes[1] == 0
-            && self.hasNumbers(bytes, checkingID: checkingID)
-            && bytes.dropFirst(Self.headerSize).elementsEqual(self.payload)
+    // True if a message is the reply to this request.
+    private func isAnswered(by message: [UInt8]) -> Bool {
+        message.count == Self.headerSize + self.request.payload.count
+            && message[0] == (self.family == .ipv4 ? 0 : 129) && message[1] == 0 && self.hasNumbers(message)
+            && message.dropFirst(Self.headerSize).elementsEqual(self.request.payload)
     }
 
-    /// True if the packet that an error quotes is this request.
-    func isQuoted(in message: ArraySlice<UInt8>, checkingID: Bool) -> Bool {
-        let bytes = Array(message)
-        guard bytes.count >= Self.headerSize else { return !checkingID }
-        return self.hasNumbers(bytes, checkingID: checkingID)
+    // True if the packet that an error quotes is this request.
+    private func isQuoted(in message: [UInt8]) -> Bool {
+        message.count >= Self.headerSize ? self.hasNumbers(message) : !self.isRaw
     }
 
-    private func hasNumbers(_ bytes: [UInt8], checkingID: Bool) -> Bool {
+    // Of datagram sockets the kernel sets and checks the id itself.
+    private func hasNumbers(_ bytes: [UInt8]) -> Bool {
         UInt16(bytes[6]) << 8 | UInt16(bytes[7]) == self.sequence
-            && (!checkingID || UInt16(bytes[4]) << 8 | UInt16(bytes[5]) == self.id)
+            && (!self.isRaw || UInt16(bytes[4]) << 8 | UInt16(bytes[5]) == self.id)
     }
 
     // The Internet checksum (RFC 1071).

@@ -188,8 +188,9 @@ enum ErrorQueue {
 /// The interfaces of this host by their names.
 package enum NetworkInterface {
     /// The index of an interface (if_nametoindex(3)); nil if there is none of that name.
-    package static func index(of name: String) -> Int? {
-        SystemFiles.interfaceIndex(of: name).map(Int.init)
+    package static func index(of name: String) -> UInt32? {
+        let index = if_nametoindex(name)
+        return index == 0 ? nil : index
     }
 
     /// Why no packet leaves by an interface; nil if packets do, or if there is none of that name.

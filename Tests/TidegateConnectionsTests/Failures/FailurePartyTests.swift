@@ -1,6 +1,6 @@
 import Testing
 import TidegateAttribution
-import TidegateConnections
+@testable import TidegateConnections
 import TidegateCore
 
 /// Whose failure an outcome is.

@@ -1,5 +1,5 @@
 import Testing
-import TidegateConnections
+@testable import TidegateConnections
 import TidegateCore
 @testable import TidegateNetwork
 

@@ -1,6 +1,6 @@
 internal import Testing
 internal import TidegateCore
-internal import TidegateNetwork
+@testable internal import TidegateNetwork
 
 /// The begin and end of route storms.
 struct StormMachineTests {

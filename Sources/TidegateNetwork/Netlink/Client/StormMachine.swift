@@ -1,8 +1,8 @@
-package import TidegateCore
+internal import TidegateCore
 
 /// Decides when route messages arrive too fast to read, and when to read them again.
-package struct StormMachine: Sendable {
-    package enum Input: Sendable, Hashable {
+struct StormMachine: Sendable {
+    enum Input: Sendable, Hashable {
         /// Route messages were read.
         case routeMessages(Int)
         /// The kernel dropped messages.
@@ -11,7 +11,7 @@ package struct StormMachine: Sendable {
         case tick
     }
 
-    package enum Effect: Sendable, Hashable {
+    enum Effect: Sendable, Hashable {
         /// Leave the route groups.
         case leaveRouteGroups
         /// Join the route groups again and dump.
@@ -26,20 +26,18 @@ package struct StormMachine: Sendable {
     /// The rate of route messages that is a storm if it lasts for a second.
     ///
     /// A single burst is not a storm, however large it is and whatever follows it.
-    package static let messagesPerSecond = 200
+    static let messagesPerSecond = 200
     private static let patience = Duration.seconds(1)
     private static let calm = State.calm(MessageRate(limit: messagesPerSecond))
     private static let overrunWindow = Duration.seconds(10)
-    package static let quiet = Duration.seconds(10)
+    static let quiet = Duration.seconds(10)
 
     private var state = StormMachine.calm
     private var lastOverrun: MonotonicTime?
 
-    package init() {}
+    var isStorm: Bool { if case .storm = self.state { true } else { false } }
 
-    package var isStorm: Bool { if case .storm = self.state { true } else { false } }
-
-    package mutating func handle(_ input: Input, at now: MonotonicTime) -> Effect? {
+    mutating func handle(_ input: Input, at now: MonotonicTime) -> Effect? {
         switch (self.state, input) {
         case (.calm(let rate), .routeMessages(let count)): self.count(count, rate, now)
         case (.calm, .overrun): self.overrun(now)

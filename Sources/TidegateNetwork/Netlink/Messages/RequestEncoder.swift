@@ -117,7 +117,7 @@ struct RequestEncoder: ~Copyable {
 
     // MARK: Parts of a message
 
-    private mutating func begin(_ type: Int, flags: Int32, _ sequence: UInt32) {
+    mutating func begin(_ type: Int, flags: Int32, _ sequence: UInt32) {
         self.start = self.count
         self.write(UInt32(0))
         self.write(UInt16(type))
@@ -126,7 +126,7 @@ struct RequestEncoder: ~Copyable {
         self.write(UInt32(0))
     }
 
-    private mutating func end() {
+    mutating func end() {
         self.buffer.storeBytes(of: UInt32(self.count - self.start), toByteOffset: self.start, as: UInt32.self)
     }
 
@@ -151,11 +151,11 @@ struct RequestEncoder: ~Copyable {
         self.write(UInt16(type))
     }
 
-    private mutating func write(zeros count: Int) {
+    mutating func write(zeros count: Int) {
         for _ in 0..<count { self.write(UInt8(0)) }
     }
 
-    private mutating func write<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
+    mutating func write<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
         self.reserve(MemoryLayout<Number>.size)
         self.buffer.storeBytes(of: number, toByteOffset: self.count, as: Number.self)
         self.count += MemoryLayout<Number>.size

@@ -96,13 +96,10 @@ package struct KernelNeighbour: Sendable, Hashable {
 }
 
 extension KernelNeighbour.State {
-    /// From NUD_*; the bits exclude each other.
+    /// From NUD_*: a bit for each case behind `none`, in their order; the bits exclude each other.
     init(bits: UInt16) {
-        let states: [(UInt16, KernelNeighbour.State)] = [
-            (0x01, .incomplete), (0x02, .reachable), (0x04, .stale), (0x08, .delay), (0x10, .probe), (0x20, .failed),
-            (0x40, .noarp), (0x80, .permanent),
-        ]
-        self = states.first { bits & $0.0 != 0 }?.1 ?? .none
+        let place = bits.trailingZeroBitCount + 1
+        self = Self.allCases.indices.contains(place) ? Self.allCases[place] : .none
     }
 }
 

@@ -117,13 +117,8 @@ struct RouteExplainer {
     }
 
     private func tablesNamed(by rules: [KernelRule], _ evaluation: RuleEvaluation) -> [UInt32] {
-        var tables: [UInt32] = []
-        for rule in rules {
-            guard let table = evaluation.table(of: rule) ?? rule.table, table != 0, !tables.contains(table) else {
-                continue
-            }
-            tables.append(table)
-        }
+        let named = rules.compactMap { evaluation.table(of: $0) ?? $0.table }.filter { $0 != 0 }
+        let tables: [UInt32] = named.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
         return Array(tables.prefix(RouteExplainer.tableLimit))
     }
 

@@ -63,10 +63,4 @@ package enum SystemFiles {
         guard count > 0 else { return nil }
         return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
-
-    /// The index of an interface by its name (if_nametoindex(3)); nil if there is none of that name.
-    static func interfaceIndex(of name: String) -> UInt32? {
-        let index = if_nametoindex(name)
-        return index == 0 ? nil : index
-    }
 }

@@ -48,10 +48,10 @@ package final class Resolver: NameResolver {
     }
 
     package func timeToLive(of name: String, completion: @escaping @Sendable (Duration?) -> Void) {
-        guard let ttlLookup = self.ttlLookup, let answer = self.queue.cachedAnswer(for: name) else {
+        guard let ttlLookup = self.ttlLookup, let (answer, remaining) = self.queue.cachedAnswer(for: name) else {
             return completion(nil)
         }
-        if let remaining = answer.remainingTTL { return completion(DNSTTL.clamped(remaining)) }
+        if let remaining { return completion(DNSTTL.clamped(remaining)) }
         ttlLookup.find(name, answer.addresses) { [queue = self.queue] ttl in
             if let ttl { queue.recordTTL(ttl, of: answer, for: name) }
             completion(ttl)
@@ -63,20 +63,12 @@ package final class Resolver: NameResolver {
 final class LookupQueue: Sendable {
     typealias Completion = @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
 
-    private struct Answer {
+    struct Answer {
         let addresses: [IPAddress]
-        var expiry: MonotonicTime
-        let generation: UInt64
-        /// Whether the expiry is that of a server's time to live.
-        var hasTTL = false
-    }
-
-    /// An answer that is valid now.
-    struct CachedAnswer: Sendable {
-        let addresses: [IPAddress]
-        /// The rest of its time to live; nil if that is unknown.
-        let remainingTTL: Duration?
+        fileprivate(set) var expiry: MonotonicTime
         fileprivate let generation: UInt64
+        /// Whether the expiry is that of a server's time to live.
+        fileprivate(set) var hasTTL = false
     }
 
     private struct Pending {
@@ -93,6 +85,10 @@ final class LookupQueue: Sendable {
         var threads: [LoopThread<ResolverWorker>] = []
         var idle: [Int] = []
         var isClosed = false
+
+        func validAnswer(for name: String, at now: MonotonicTime) -> Answer? {
+            self.answers[name].flatMap { $0.generation == self.generation && now < $0.expiry ? $0 : nil }
+        }
 
         // A full cache drops the answer that expired first, which is the one looked up the longest time ago.
         mutating func store(_ answer: Answer, for name: String, limit: Int) {
@@ -134,9 +130,7 @@ final class LookupQueue: Sendable {
     func lookUp(_ name: String, _ completion: @escaping Completion) {
         let now = self.time.monotonic()
         let step = self.state.withLock { state -> Step in
-            if let answer = state.answers[name], answer.generation == state.generation, now < answer.expiry {
-                return .answer(answer.addresses)
-            }
+            if let answer = state.validAnswer(for: name, at: now) { return .answer(answer.addresses) }
             guard !state.isClosed else { return .fail }
             return self.enqueue(name, completion, &state)
         }
@@ -165,21 +159,16 @@ final class LookupQueue: Sendable {
 
     func cached(_ name: String) -> [IPAddress]? { self.state.withLock { $0.answers[name]?.addresses } }
 
-    /// The answer for a name while it is valid; nil if it has to be looked up.
-    func cachedAnswer(for name: String) -> CachedAnswer? {
+    /// The answer for a name while it is valid, and the rest of its time to live as far as that is known; nil if it has to
+    /// be looked up.
+    func cachedAnswer(for name: String) -> (answer: Answer, remainingTTL: Duration?)? {
         let now = self.time.monotonic()
-        return self.state.withLock { state in
-            guard let answer = state.answers[name], answer.generation == state.generation, now < answer.expiry else {
-                return nil
-            }
-            let remaining = answer.hasTTL ? answer.expiry - now : nil
-            return CachedAnswer(
-                addresses: answer.addresses, remainingTTL: remaining, generation: answer.generation)
-        }
+        let answer = self.state.withLock { $0.validAnswer(for: name, at: now) }
+        return answer.map { ($0, $0.hasTTL ? $0.expiry - now : nil) }
     }
 
     /// Sets an answer's time to live, unless the answer has been replaced meanwhile.
-    func recordTTL(_ ttl: Duration, of answer: CachedAnswer, for name: String) {
+    func recordTTL(_ ttl: Duration, of answer: Answer, for name: String) {
         let expiry = self.time.monotonic() + ttl
         self.state.withLock { state in
             guard let known = state.answers[name], known.generation == answer.generation,

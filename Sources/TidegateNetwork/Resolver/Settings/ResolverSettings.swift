@@ -89,10 +89,8 @@ extension ResolverSettings {
 
     private mutating func readOption(_ option: String) {
         let parts = option.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        switch (String(parts[0]), parts.count == 2 ? ResolverSettings.number(parts[1]) : nil) {
-        case ("ndots", let value?): self.ndots = min(max(value, 0), 15)
-        case (_, _): break
-        }
+        guard parts.count == 2, parts[0] == "ndots" else { return }
+        self.ndots = min(max(ResolverSettings.number(parts[1]), 0), 15)
     }
 
     // As atoi(3): the leading digits, and 0 without any.
@@ -138,10 +136,10 @@ package struct ResolverFiles: Sendable, Hashable {
     /// Reads the settings; a file that is missing or cannot be read counts as empty.
     package func read() -> ResolverSettings {
         let text = SystemFiles.text(self.configuration) ?? ""
-        var settings = ResolverSettings(parsing: text, zone: SystemFiles.interfaceIndex)
+        var settings = ResolverSettings(parsing: text, zone: NetworkInterface.index)
         if settings.hasStub {
             let text = SystemFiles.text(self.upstreams) ?? ""
-            settings.upstreams = ResolverSettings.nameservers(in: text, zone: SystemFiles.interfaceIndex)
+            settings.upstreams = ResolverSettings.nameservers(in: text, zone: NetworkInterface.index)
         }
         return settings
     }
