@@ -155,7 +155,7 @@ struct Checker {
     }
 
     private mutating func comprehension(
-        _ comprehension: SyntaxComprehension, at offset: Int
+        _ comprehension: Comprehension<SyntaxNode, String>, at offset: Int
     ) throws(CELError) -> Typed {
         let range = try self.check(comprehension.range)
         let element: ValueType
@@ -170,7 +170,7 @@ struct Checker {
         defer { self.variables.removeLast() }
         let predicate = try comprehension.predicate.map { node throws(CELError) in try self.condition(node) }
         let transform = try comprehension.transform.map { node throws(CELError) in try self.check(node) }
-        let checked = CheckedComprehension(
+        let checked = Comprehension(
             kind: comprehension.kind, range: range.expression, variable: self.variables.count - 1,
             predicate: predicate, transform: transform?.expression)
         let type: ValueType =
@@ -234,17 +234,5 @@ indirect enum CheckedExpression: Sendable {
     case every([CheckedExpression])
     case any([CheckedExpression])
     case conditional(CheckedExpression, CheckedExpression, CheckedExpression)
-    case comprehension(CheckedComprehension)
-}
-
-/// A macro over a list or a map.
-struct CheckedComprehension: Sendable {
-    let kind: SyntaxComprehension.Kind
-    let range: CheckedExpression
-    /// Where the element stands.
-    let variable: Int
-    /// The condition on an element; nil for a `map` of all.
-    let predicate: CheckedExpression?
-    /// What `map` makes of an element.
-    let transform: CheckedExpression?
+    case comprehension(Comprehension<CheckedExpression, Int>)
 }

@@ -1,24 +1,22 @@
-/// The operators that calculate; what does not fit its type is an error, never another number.
-enum Arithmetic {
-    /// The result; nil if the operator does not take values of these types.
-    static func result(
-        _ function: Function, _ values: [Value], _ budget: inout Budget
-    ) throws(CELError) -> Value? {
-        if function == .negate { return try self.negated(values[0]) }
-        switch (values[0], values[1]) {
-        case (.int(let left), .int(let right)): return .int(try self.whole(function, left, right))
-        case (.uint(let left), .uint(let right)): return .uint(try self.whole(function, left, right))
-        case (.double(let left), .double(let right)): return self.real(function, left, right)
-        case (.string(let left), .string(let right)) where function == .add:
+// The operators that calculate; what does not fit its type is an error, never another number.
+extension Call {
+    /// The result of an operator; nil if it does not take values of these types.
+    func calculation(_ budget: inout Budget) throws(CELError) -> Value? {
+        if self.function == .negate { return try Self.negated(self.arguments[0]) }
+        switch (self.arguments[0], self.arguments[1]) {
+        case (.int(let left), .int(let right)): return .int(try Self.whole(self.function, left, right))
+        case (.uint(let left), .uint(let right)): return .uint(try Self.whole(self.function, left, right))
+        case (.double(let left), .double(let right)): return Self.real(self.function, left, right)
+        case (.string(let left), .string(let right)) where self.function == .add:
             try budget.spend(bytes: left.count + right.count)
             return .string(left + right)
-        case (.bytes(let left), .bytes(let right)) where function == .add:
+        case (.bytes(let left), .bytes(let right)) where self.function == .add:
             try budget.spend(bytes: left.count + right.count)
             return .bytes(left + right)
-        case (.list(let left), .list(let right)) where function == .add:
+        case (.list(let left), .list(let right)) where self.function == .add:
             try budget.spend(left.count + right.count)
             return .list(left + right)
-        default: return try self.ofTimes(function, values[0], values[1])
+        default: return try self.ofTimes()
         }
     }
 
@@ -59,15 +57,15 @@ enum Arithmetic {
         }
     }
 
-    private static func ofTimes(_ function: Function, _ left: Value, _ right: Value) throws(CELError) -> Value? {
-        switch (function, left, right) {
-        case (.add, .duration(let one), .duration(let other)): return .duration(try self.whole(.add, one, other))
+    private func ofTimes() throws(CELError) -> Value? {
+        switch (self.function, self.arguments[0], self.arguments[1]) {
+        case (.add, .duration(let one), .duration(let other)): return .duration(try Self.whole(.add, one, other))
         case (.subtract, .duration(let one), .duration(let other)):
-            return .duration(try self.whole(.subtract, one, other))
+            return .duration(try Self.whole(.subtract, one, other))
         case (.add, .timestamp(let moment), .duration(let span)), (.add, .duration(let span), .timestamp(let moment)):
-            return try self.moment(moment.adding(span))
+            return try Self.moment(moment.adding(span))
         case (.subtract, .timestamp(let moment), .duration(let span)):
-            return try self.moment(moment.adding(try self.whole(.subtract, 0, span)))
+            return try Self.moment(moment.adding(try Self.whole(.subtract, 0, span)))
         case (.subtract, .timestamp(let moment), .timestamp(let other)):
             guard let span = moment.since(other) else { throw CELError("a duration is longer than 292 years") }
             return .duration(span)

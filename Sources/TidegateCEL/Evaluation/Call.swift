@@ -17,24 +17,24 @@ struct Call {
         case .index: value = try self.element()
         case .not: if case .bool(let truth) = self.arguments[0] { value = .bool(!truth) } else { value = nil }
         case .add, .subtract, .multiply, .divide, .modulo, .negate:
-            value = try Arithmetic.result(self.function, self.arguments, &budget)
+            value = try self.calculation(&budget)
         case .size, .contains, .startsWith, .endsWith, .matches:
-            value = try TextFunction.result(self.function, self.arguments, &budget)
+            value = try self.textual(&budget)
         case .bool, .bytes, .double, .duration, .dyn, .int, .string, .timestamp, .type, .uint:
-            value = try Conversion.result(self.function, self.arguments[0], &budget)
+            value = try self.conversion(&budget)
         case .getDate, .getDayOfMonth, .getDayOfWeek, .getDayOfYear, .getFullYear, .getHours, .getMilliseconds,
             .getMinutes, .getMonth, .getSeconds:
             value = try self.partOfTime()
         }
-        guard let value else { throw Self.mismatch(self.function, self.arguments) }
+        guard let value else { throw self.mismatch }
         return value
     }
 
     /// The error of a function that does not take values of these types.
-    static func mismatch(_ function: Function, _ arguments: [Value]) -> CELError {
-        let types = arguments.map(\.type.name)
-        let isOperator = function.rawValue == "in" || function.rawValue.first?.isLetter != true
-        let name = function == .negate ? "-" : function.rawValue
+    var mismatch: CELError {
+        let types = self.arguments.map(\.type.name)
+        let isOperator = self.function.rawValue == "in" || self.function.rawValue.first?.isLetter != true
+        let name = self.function == .negate ? "-" : self.function.rawValue
         guard isOperator else { return CELError("\(name)() does not take \(types.joined(separator: " and "))") }
         return CELError("\"\(name)\" does not take \(types.joined(separator: " and "))")
     }
@@ -86,13 +86,13 @@ struct Call {
 
     private func partOfTime() throws(CELError) -> Value? {
         switch (self.arguments[0], self.arguments.count) {
-        case (.timestamp(let moment), 1): return moment.part(self.function, in: .utc).map(Value.int)
+        case (.timestamp(let moment), 1): return self.part(of: moment, offset: 0).map(Value.int)
         case (.timestamp(let moment), _):
             guard case .string(let name) = self.arguments[1] else { return nil }
-            guard let zone = TimeZoneOffset(String(decoding: name, as: UTF8.self)) else {
+            guard let offset = Timestamp.offset(String(decoding: name, as: UTF8.self)) else {
                 throw CELError("a time zone is UTC or an offset such as +02:00; names of places are not known")
             }
-            return moment.part(self.function, in: zone).map(Value.int)
+            return self.part(of: moment, offset: offset).map(Value.int)
         case (.duration(let nanoseconds), 1):
             switch self.function {
             case .getHours: return .int(nanoseconds / 3_600_000_000_000)
@@ -104,16 +104,14 @@ struct Call {
         default: return nil
         }
     }
-}
 
-extension Timestamp {
-    /// A part of the moment in a time zone, as the functions of expressions count it; nil for another function.
-    func part(_ function: Function, in zone: TimeZoneOffset) -> Int64? {
-        let local = self.seconds + zone.seconds
+    // A part of a moment in a time zone, which is `offset` seconds ahead of UTC; nil for another function.
+    private func part(of moment: Timestamp, offset: Int64) -> Int64? {
+        let local = moment.seconds + offset
         let days = local.flooredDivision(by: 86_400)
         let second = local.flooredRemainder(by: 86_400)
         let date = CivilDate(daysSince1970: days)
-        switch function {
+        switch self.function {
         case .getFullYear: return date.year
         case .getMonth: return date.month - 1
         case .getDate: return date.day
@@ -124,25 +122,22 @@ extension Timestamp {
         case .getHours: return second / 3600
         case .getMinutes: return second / 60 % 60
         case .getSeconds: return second % 60
-        case .getMilliseconds: return self.nanoseconds / 1_000_000
+        case .getMilliseconds: return moment.nanoseconds / 1_000_000
         default: return nil
         }
     }
-}
 
-/// The functions of strings, and `size()`.
-enum TextFunction {
+    // MARK: - Strings
+
     /// Patterns that are made while an expression is evaluated.
     private static let longestPattern = 1024
 
-    /// The result; nil if the function does not take values of these types.
-    static func result(
-        _ function: Function, _ values: [Value], _ budget: inout Budget
-    ) throws(CELError) -> Value? {
-        if function == .size { return try self.size(values[0], &budget).map { .int(Int64($0)) } }
-        guard case .string(let text) = values[0], case .string(let part) = values[1] else { return nil }
+    /// The result of a function of strings, or of `size()`; nil if it does not take values of these types.
+    private func textual(_ budget: inout Budget) throws(CELError) -> Value? {
+        if self.function == .size { return try self.size(&budget).map { .int(Int64($0)) } }
+        guard case .string(let text) = self.arguments[0], case .string(let part) = self.arguments[1] else { return nil }
         try budget.spend(bytes: text.count + part.count)
-        switch function {
+        switch self.function {
         case .startsWith: return .bool(text.starts(with: part))
         case .endsWith: return .bool(text.suffix(part.count) == part[...])
         case .contains: return .bool(text.contains(part))
@@ -158,8 +153,8 @@ enum TextFunction {
     }
 
     // Strings are counted in code points.
-    private static func size(_ value: Value, _ budget: inout Budget) throws(CELError) -> Int? {
-        switch value {
+    private func size(_ budget: inout Budget) throws(CELError) -> Int? {
+        switch self.arguments[0] {
         case .string(let text):
             try budget.spend(bytes: text.count)
             return text.count { $0 & 0xC0 != 0x80 }

@@ -1,12 +1,14 @@
 /// Whether values are equal, and which of two is the smaller one.
 enum Comparison {
     /// Where the first value stands.
-    enum Order {
-        case less
+    enum Order: Int {
+        case less = -1
         case equal
         case greater
-        /// One of them is no number.
+        /// One of them is no number; it stays so the other way round.
         case unordered
+
+        var reversed: Order { Order(rawValue: -self.rawValue) ?? self }
     }
 
     /// True if two values are equal; values of different types are not, but for numbers.
@@ -37,7 +39,7 @@ enum Comparison {
             try budget.spend(bytes: min(one.count, other.count))
             // UTF-8 sorts as code points do.
             return one == other ? .equal : one.lexicographicallyPrecedes(other) ? .less : .greater
-        case (.timestamp(let one), .timestamp(let other)): return self.order(one, other)
+        case (.timestamp(let one), .timestamp(let other)): return self.order(one.total, other.total)
         case (.duration(let one), .duration(let other)): return self.order(one, other)
         default: return self.numericOrder(left, right)
         }
@@ -58,8 +60,8 @@ enum Comparison {
             one.isNaN || other.isNaN ? .unordered : self.order(one, other)
         case (.double(let one), .int(let other)): self.order(one, of: other)
         case (.double(let one), .uint(let other)): self.order(one, of: other)
-        case (.int(let one), .double(let other)): self.reversed(self.order(other, of: one))
-        case (.uint(let one), .double(let other)): self.reversed(self.order(other, of: one))
+        case (.int(let one), .double(let other)): self.order(other, of: one).reversed
+        case (.uint(let one), .double(let other)): self.order(other, of: one).reversed
         default: nil
         }
     }
@@ -71,13 +73,5 @@ enum Comparison {
         let whole = number.rounded(.down)
         let (one, other) = (Int128(whole), Int128(integer))
         return one == other && number > whole ? .greater : self.order(one, other)
-    }
-
-    private static func reversed(_ order: Order) -> Order {
-        switch order {
-        case .less: .greater
-        case .greater: .less
-        case .equal, .unordered: order
-        }
     }
 }

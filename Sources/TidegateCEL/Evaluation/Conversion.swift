@@ -1,28 +1,27 @@
 internal import TidegateCore
 
-/// The functions that make a value of one type from one of another.
-enum Conversion {
-    /// The result; nil if the function does not take a value of this type.
-    static func result(
-        _ function: Function, _ value: Value, _ budget: inout Budget
-    ) throws(CELError) -> Value? {
+// The functions that make a value of one type from one of another.
+extension Call {
+    /// The result of a conversion; nil if it does not take a value of this type.
+    func conversion(_ budget: inout Budget) throws(CELError) -> Value? {
+        let value = self.arguments[0]
         if case .string(let text) = value { try budget.spend(bytes: text.count) }
-        switch function {
+        switch self.function {
         case .dyn: return value
         case .type: return .type(value.type)
-        case .bool: return try self.bool(value)
+        case .bool: return try Self.bool(value)
         case .bytes:
             if case .string(let text) = value { return .bytes(text) }
             if case .bytes = value { return value }
             return nil
-        case .double: return try self.double(value)
+        case .double: return try Self.double(value)
         case .int:
             if case .timestamp(let moment) = value { return .int(moment.seconds) }
-            return try self.whole(value, "int").map(Value.int)
-        case .uint: return try self.whole(value, "uint").map(Value.uint)
-        case .string: return try self.string(value)
-        case .timestamp: return try self.timestamp(value)
-        case .duration: return try self.duration(value)
+            return try Self.whole(value, "int").map(Value.int)
+        case .uint: return try Self.whole(value, "uint").map(Value.uint)
+        case .string: return try Self.string(value)
+        case .timestamp: return try Self.timestamp(value)
+        case .duration: return try Self.duration(value)
         default: return nil
         }
     }

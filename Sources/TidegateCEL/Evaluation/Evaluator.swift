@@ -29,7 +29,9 @@ struct Evaluator {
             return try Call(function: function, arguments: values).result(&self.budget)
         case .matches(let operand, let pattern):
             let value = try self.value(of: operand)
-            guard case .string(let text) = value else { throw Call.mismatch(.matches, [value, .string([])]) }
+            guard case .string(let text) = value else {
+                throw Call(function: .matches, arguments: [value, .string([])]).mismatch
+            }
             try self.budget.spend(bytes: text.count)
             return .bool(pattern.matches(text))
         case .list(let elements):
@@ -101,7 +103,7 @@ struct Evaluator {
 
     // MARK: - Macros
 
-    private mutating func value(of comprehension: CheckedComprehension) throws(CELError) -> Value {
+    private mutating func value(of comprehension: Comprehension<CheckedExpression, Int>) throws(CELError) -> Value {
         let range = try self.value(of: comprehension.range)
         let elements: [Value]
         switch range {
@@ -133,7 +135,7 @@ struct Evaluator {
 
     /// `all()` and `exists()`, which combine the conditions on the elements as `&&` and `||` do.
     private mutating func holds(
-        _ comprehension: CheckedComprehension, _ elements: [Value], unless decisive: Bool
+        _ comprehension: Comprehension<CheckedExpression, Int>, _ elements: [Value], unless decisive: Bool
     ) throws(CELError) -> Bool {
         guard let predicate = comprehension.predicate else { return !decisive }
         var failure: CELError?

@@ -14,7 +14,7 @@ package final class RegularExpression: Sendable, Hashable {
     /// - Throws: ``TextError``, which quotes the pattern and says what is wrong.
     package init(_ pattern: String) throws(TextError) {
         self.pattern = pattern
-        self.code = Mutex(try CompiledExpression.compile(pattern))
+        self.code = Mutex(try CompiledExpression(pattern))
     }
 
     /// The first match in `bytes`; nil if there is none.
@@ -38,7 +38,12 @@ package final class RegularExpression: Sendable, Hashable {
     /// The groups that have names, with their numbers.
     private let names: [String: Int]
 
-    private init(_ code: OpaquePointer) {
+    init(_ pattern: String) throws(TextError) {
+        guard let code = unsafe tg_re2_new(pattern, pattern.utf8.count) else { throw TextError("out of memory") }
+        if let error = unsafe tg_re2_error(code) {
+            defer { unsafe tg_re2_free(code) }
+            throw TextError("\"\(pattern)\" is no regular expression: \(unsafe String(cString: error))")
+        }
         unsafe self.code = code
         var names: [String: Int] = [:]
         for number in 0...Int(max(0, unsafe tg_re2_groups(code))) {
@@ -50,15 +55,6 @@ package final class RegularExpression: Sendable, Hashable {
     }
 
     deinit { unsafe tg_re2_free(self.code) }
-
-    static func compile(_ pattern: String) throws(TextError) -> CompiledExpression {
-        guard let code = unsafe tg_re2_new(pattern, pattern.utf8.count) else {
-            throw TextError("out of memory")
-        }
-        guard let error = unsafe tg_re2_error(code) else { return unsafe CompiledExpression(code) }
-        defer { unsafe tg_re2_free(code) }
-        throw TextError("\"\(pattern)\" is no regular expression: \(unsafe String(cString: error))")
-    }
 
     func matches(_ bytes: [UInt8]) -> Bool {
         unsafe Self.withText(bytes) { text, count in unsafe tg_re2_search(self.code, text, count, nil, 0) == 1 }

@@ -133,7 +133,7 @@ struct Parser {
                     continue
                 }
                 let arguments = try self.list(until: ")", allowsTrailingComma: false)
-                node = try Macro(name: name, receiver: node, arguments: arguments, offset: offset).node()
+                node = try self.call(name, node, arguments, at: offset)
             } else {
                 return node
             }
@@ -182,7 +182,7 @@ struct Parser {
         }
         guard self.takes("(") else { return try SyntaxNode(.name(name), at: token.offset) }
         let arguments = try self.list(until: ")", allowsTrailingComma: false)
-        return try Macro(name: name, receiver: nil, arguments: arguments, offset: token.offset).node()
+        return try self.call(name, nil, arguments, at: token.offset)
     }
 
     private mutating func list(until end: String, allowsTrailingComma: Bool) throws(CELError) -> [SyntaxNode] {
@@ -231,47 +231,41 @@ struct Parser {
         guard digits.lowercased().hasPrefix("0x") else { return Number(text) }
         return Number(sign + digits.dropFirst(2), radix: 16)
     }
-}
 
-/// A call, before it is known whether it is a macro.
-struct Macro {
-    let name: String
-    let receiver: SyntaxNode?
-    let arguments: [SyntaxNode]
-    let offset: Int
+    // MARK: - Macros
 
-    /// What it means: a test, a comprehension or a call.
-    func node() throws(CELError) -> SyntaxNode {
-        if self.name == "has", self.receiver == nil { return try self.test() }
-        if let receiver = self.receiver, let kind = SyntaxComprehension.Kind(rawValue: self.name),
-            self.arguments.count == 2 || kind == .map && self.arguments.count == 3
+    // A call that may be a macro: a test, a comprehension or a call.
+    private func call(
+        _ name: String, _ receiver: SyntaxNode?, _ arguments: [SyntaxNode], at offset: Int
+    ) throws(CELError) -> SyntaxNode {
+        if name == "has", receiver == nil { return try self.test(arguments, at: offset) }
+        if let receiver, let kind = ComprehensionKind(rawValue: name),
+            arguments.count == 2 || kind == .map && arguments.count == 3
         {
-            return try self.comprehension(kind, over: receiver)
+            return try self.comprehension(kind, over: receiver, arguments, at: offset)
         }
         return try SyntaxNode(
-            .call(self.name, receiver: self.receiver, self.arguments), at: self.offset,
-            over: self.arguments + (self.receiver.map { [$0] } ?? []))
+            .call(name, receiver: receiver, arguments), at: offset, over: arguments + (receiver.map { [$0] } ?? []))
     }
 
-    private func test() throws(CELError) -> SyntaxNode {
-        guard self.arguments.count == 1, case .select(let operand, let field, false) = self.arguments[0].kind else {
-            throw CELError("has() takes a field, such as has(body.name),", at: self.offset)
+    private func test(_ arguments: [SyntaxNode], at offset: Int) throws(CELError) -> SyntaxNode {
+        guard arguments.count == 1, case .select(let operand, let field, false) = arguments[0].kind else {
+            throw CELError("has() takes a field, such as has(body.name),", at: offset)
         }
-        return try SyntaxNode(.select(operand, field: field, isTest: true), at: self.offset, over: [operand])
+        return try SyntaxNode(.select(operand, field: field, isTest: true), at: offset, over: [operand])
     }
 
     private func comprehension(
-        _ kind: SyntaxComprehension.Kind, over range: SyntaxNode
+        _ kind: ComprehensionKind, over range: SyntaxNode, _ arguments: [SyntaxNode], at offset: Int
     ) throws(CELError) -> SyntaxNode {
-        guard case .name(let variable) = self.arguments[0].kind else {
-            throw CELError("the first argument of \(self.name)() is no name", at: self.arguments[0].offset)
+        guard case .name(let variable) = arguments[0].kind else {
+            throw CELError("the first argument of \(kind.rawValue)() is no name", at: arguments[0].offset)
         }
         let isMap = kind == .map
-        let comprehension = SyntaxComprehension(
+        let comprehension = Comprehension(
             kind: kind, range: range, variable: variable,
-            predicate: isMap && self.arguments.count == 2 ? nil : self.arguments[1],
-            transform: isMap ? self.arguments[self.arguments.count - 1] : nil)
-        return try SyntaxNode(
-            .comprehension(comprehension), at: self.offset, over: [range] + self.arguments.dropFirst())
+            predicate: isMap && arguments.count == 2 ? nil : arguments[1],
+            transform: isMap ? arguments[arguments.count - 1] : nil)
+        return try SyntaxNode(.comprehension(comprehension), at: offset, over: [range] + arguments.dropFirst())
     }
 }

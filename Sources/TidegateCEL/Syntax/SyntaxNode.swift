@@ -13,7 +13,7 @@ struct SyntaxNode: Sendable {
         case every([SyntaxNode])
         case any([SyntaxNode])
         case conditional(SyntaxNode, SyntaxNode, SyntaxNode)
-        case comprehension(SyntaxComprehension)
+        case comprehension(Comprehension<SyntaxNode, String>)
     }
 
     let kind: Kind
@@ -37,22 +37,22 @@ struct SyntaxNode: Sendable {
 }
 
 /// A macro that looks at each element of a list, or at each key of a map.
-struct SyntaxComprehension: Sendable {
-    /// Which one.
-    enum Kind: String, Sendable {
-        case all
-        case exists
-        case existsOne = "exists_one"
-        case filter
-        case map
-    }
-
-    let kind: Kind
-    let range: SyntaxNode
-    /// The name of an element.
-    let variable: String
+struct Comprehension<Node: Sendable, Variable: Sendable>: Sendable {
+    let kind: ComprehensionKind
+    let range: Node
+    /// The name of an element, or where it stands.
+    let variable: Variable
     /// The condition on an element; nil for a `map` of all.
-    let predicate: SyntaxNode?
+    let predicate: Node?
     /// What `map` makes of an element.
-    let transform: SyntaxNode?
+    let transform: Node?
+}
+
+/// Which macro a comprehension is.
+enum ComprehensionKind: String, Sendable {
+    case all
+    case exists
+    case existsOne = "exists_one"
+    case filter
+    case map
 }

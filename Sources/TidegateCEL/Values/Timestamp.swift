@@ -42,9 +42,9 @@ struct Timestamp: Sendable, Hashable {
             fraction = (digits.count..<9).reduce(value) { scaled, _ in scaled * 10 }
             place += 1 + digits.count
         }
-        guard let offset = TimeZoneOffset(String(decoding: bytes[place...], as: UTF8.self)) else { return nil }
+        guard let offset = Self.offset(String(decoding: bytes[place...], as: UTF8.self)) else { return nil }
         self.init(
-            seconds: date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset.seconds,
+            seconds: date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second - offset,
             nanoseconds: fraction)
     }
 
@@ -62,6 +62,9 @@ struct Timestamp: Sendable, Hashable {
         return overflow || isTooLarge ? nil : sum
     }
 
+    /// In nanoseconds since 1970.
+    var total: Int128 { Int128(self.seconds) * Int128(Self.billion) + Int128(self.nanoseconds) }
+
     /// RFC 3339 in UTC, with as many digits of the second as there are.
     var text: String {
         let date = CivilDate(daysSince1970: self.seconds.flooredDivision(by: 86_400))
@@ -77,37 +80,19 @@ struct Timestamp: Sendable, Hashable {
         while digits.hasSuffix("0") { digits.removeLast() }
         return "\(text).\(digits)Z"
     }
-}
 
-extension Timestamp: Comparable {
-    static func < (left: Timestamp, right: Timestamp) -> Bool {
-        (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
-    }
-}
-
-/// How far the clocks of a time zone are ahead of UTC.
-struct TimeZoneOffset: Sendable, Hashable {
-    /// Less than a day.
-    let seconds: Int64
-
-    /// Coordinated universal time.
-    static let utc = TimeZoneOffset(seconds: 0)
-
-    private init(seconds: Int64) { self.seconds = seconds }
-
+    /// How many seconds the clocks of a time zone are ahead of UTC, less than a day.
+    ///
     /// Parses `Z`, `UTC`, `+02:00` or `-02:00`; nil for anything else, names of cities too.
-    init?(_ text: String) {
-        guard text != "Z", text != "UTC" else {
-            self = .utc
-            return
-        }
-        let sign: Int64 = text.hasPrefix("-") ? -1 : 1
-        let digits = text.hasPrefix("-") || text.hasPrefix("+") ? text.dropFirst() : Substring(text)
+    static func offset(_ zone: String) -> Int64? {
+        guard zone != "Z", zone != "UTC" else { return 0 }
+        let sign: Int64 = zone.hasPrefix("-") ? -1 : 1
+        let digits = zone.hasPrefix("-") || zone.hasPrefix("+") ? zone.dropFirst() : Substring(zone)
         let parts = digits.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2,
             parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
             let hours = Int64(parts[0]), let minutes = Int64(parts[1]), hours < 24, minutes < 60
         else { return nil }
-        self.init(seconds: sign * (hours * 3600 + minutes * 60))
+        return sign * (hours * 3600 + minutes * 60)
     }
 }
