@@ -3,28 +3,16 @@ internal import Glibc
 
 /// Opens SQLite files in which every commit survives `kill -9` and a power cut.
 enum DurableDatabase {
-    /// Why a file cannot be opened.
-    enum OpenError: Error, Hashable {
-        /// The file is damaged; SQLite's message.
-        case damaged(String)
-        /// A newer version has changed the tables.
-        case newer
-        /// It is the database of another program.
-        case foreign
-        /// The file cannot be opened or written; the system's message.
-        case unusable(String)
-    }
-
     /// Opens a file, or creates it for its owner only, and brings its tables up to date.
     ///
     /// `pragmas` run before anything is written. With `checksEveryPage` a structural damage anywhere is found now;
     /// without, when the damaged page is read. A file that is refused is left as it is.
     static func open(
         _ path: String, migrator: DatabaseMigrator, pragmas: [String] = [], checksEveryPage: Bool
-    ) throws(OpenError) -> DatabaseQueue {
+    ) throws(JournalOpenError) -> DatabaseQueue {
         // SQLite gives the files that it creates beside this one the same mode.
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw .unusable(SystemError.message(errno)) }
+        guard descriptor >= 0 else { throw .unusable(path, SystemError.message(errno)) }
         close(descriptor)
         do {
             try self.check(path, migrator, checksEveryPage: checksEveryPage)
@@ -32,7 +20,7 @@ enum DurableDatabase {
             try self.prepare(queue, migrator, pragmas)
             return queue
         } catch {
-            throw OpenError(error, path)
+            throw JournalOpenError(error, path)
         }
     }
 
@@ -54,7 +42,7 @@ enum DurableDatabase {
         try migrator.migrate(queue)
         // If GRDB or SQLite lowered either of them, a commit would no longer be durable.
         let used = try queue.writeWithoutTransaction { try SQLitePragmas($0) }
-        guard used == .durable else { throw OpenError.unusable("SQLite runs with \(used)") }
+        guard used == .durable else { throw JournalOpenError.unusable(queue.path, "SQLite runs with \(used)") }
     }
 
     /// Throws unless the file is empty or a database of ours; changes nothing.
@@ -62,27 +50,27 @@ enum DurableDatabase {
         let log = "\(path)-wal"
         // SQLite would take the log for that of an earlier file and delete it, with everything in it.
         guard self.size(path) != 0 || self.size(log) == 0 else {
-            throw OpenError.damaged("it is empty, but \(log) is not")
+            throw JournalOpenError.damaged(path, "it is empty, but \(log) is not")
         }
-        if checksEveryPage, let damage = WriteAheadLog.damage(at: log) { throw OpenError.damaged(damage) }
+        if checksEveryPage, let damage = WriteAheadLog.damage(at: log) { throw JournalOpenError.damaged(path, damage) }
         // A connection that may write moves the log into the file when it closes, even if the file is damaged.
         let queue = try self.queue(path, isReadOnly: true)
         defer { try? queue.close() }
         try queue.read { database in
-            if checksEveryPage { try self.checkPages(database) }
+            if checksEveryPage { try self.checkPages(database, path) }
             let isEmpty = try Bool.fetchOne(database, sql: "SELECT count(*) = 0 FROM sqlite_schema") ?? true
             let isOurs = try database.tableExists("grdb_migrations")
-            guard isEmpty || isOurs else { throw OpenError.foreign }
-            if try migrator.hasBeenSuperseded(database) { throw OpenError.newer }
+            guard isEmpty || isOurs else { throw JournalOpenError.foreign(path) }
+            if try migrator.hasBeenSuperseded(database) { throw JournalOpenError.newer(path) }
         }
     }
 
-    private static func checkPages(_ database: Database) throws {
+    private static func checkPages(_ database: Database, _ path: String) throws {
         let answers = try String.fetchAll(database, sql: "PRAGMA quick_check(1)")
         guard answers != ["ok"] else { return }
         // The first line is a heading.
         let lines = answers.flatMap { $0.split(separator: "\n") }.filter { !$0.hasPrefix("***") }
-        throw OpenError.damaged(lines.first.map(String.init) ?? "quick_check gives no answer")
+        throw JournalOpenError.damaged(path, lines.first.map(String.init) ?? "quick_check gives no answer")
     }
 
     private static func size(_ path: String) -> Int {
@@ -91,19 +79,44 @@ enum DurableDatabase {
     }
 }
 
-extension DurableDatabase.OpenError {
+/// Why a journal cannot be opened.
+public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Another process has the directory; its process id, nil if unknown.
+    case inUse(String, process: Int?)
+    /// The file is damaged; SQLite's message.
+    case damaged(String, String)
+    /// The file was written by a newer version.
+    case newer(String)
+    /// The file is a database of another program.
+    case foreign(String)
+    /// A user other than this process's own may change the directory or a file in it; what is wrong.
+    case unsafe(String, String)
+    /// The directory or the file cannot be used; the system's message.
+    case unusable(String, String)
+
+    /// One sentence without a final full stop.
+    public var description: String {
+        switch self {
+        case .inUse(let directory, let process):
+            "another daemon\(process.map { " (process \($0))" } ?? "") uses the state directory \(directory)"
+        case .damaged(let file, let message):
+            "the journal \(file) is damaged (\(message)): it was left as it is; move it away to start with an empty one"
+        case .newer(let file):
+            "the journal \(file) was written by a newer version of Tidegate: it was left as it is"
+        case .foreign(let file): "\(file) is another program's database: it was left as it is; name another directory"
+        case .unsafe(let path, let message): "the journal is not safe in \(path): \(message); nothing was changed"
+        case .unusable(let path, let message): "the journal cannot be kept in \(path): \(message)"
+        }
+    }
+
     /// An error of SQLite's or of ours while a file was opened or first read.
     init(_ error: any Error, _ path: String) {
         switch error {
-        case let error as DurableDatabase.OpenError: self = error
-        case let error as DatabaseError:
-            self =
-                if error.isDamage {
-                    .damaged(error.text)
-                } else {
-                    .unusable(error.isFullDisk(at: path) ? "the disk is full" : error.text)
-                }
-        default: self = .unusable("\(error)")
+        case let error as JournalOpenError: self = error
+        case let error as DatabaseError where error.isDamage: self = .damaged(path, error.text)
+        case let error as DatabaseError where error.isFullDisk(at: path): self = .unusable(path, "the disk is full")
+        case let error as DatabaseError: self = .unusable(path, error.text)
+        default: self = .unusable(path, "\(error)")
         }
     }
 }

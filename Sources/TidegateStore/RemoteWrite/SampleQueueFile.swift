@@ -48,10 +48,10 @@ final class SampleQueueFile {
         var contents = Contents()
         do {
             contents.batches = try self.openDatabase()
-        } catch .damaged(let message) {
+        } catch .damaged(_, let message) {
             let samples = self.deleteDatabase()
             contents.discarded = Discarded(samples: samples, detail: "\(self.path) was damaged (\(message))")
-            contents.batches = try Result { () throws(DurableDatabase.OpenError) in try self.openDatabase() }
+            contents.batches = try Result { () throws(JournalOpenError) in try self.openDatabase() }
                 .mapError(self.writeError).get()
         } catch {
             throw self.writeError(error)
@@ -72,7 +72,7 @@ final class SampleQueueFile {
                 (try? SampleQueueFile.insert(body, as: batch, into: database)) != nil
             else { throw TextError("\(self.path): \(error.text)") }
         } catch {
-            throw self.writeError(DurableDatabase.OpenError(error, self.path))
+            throw self.writeError(JournalOpenError(error, self.path))
         }
     }
 
@@ -102,7 +102,7 @@ final class SampleQueueFile {
 
     // MARK: SQLite
 
-    private func openDatabase() throws(DurableDatabase.OpenError) -> [SampleBatch] {
+    private func openDatabase() throws(JournalOpenError) -> [SampleBatch] {
         // One damaged page costs the batch that it belongs to, so that not all pages are read first.
         let database = try DurableDatabase.open(
             self.path, migrator: SampleQueueSchema.migrator, pragmas: SampleQueueSchema.pragmas,
@@ -114,7 +114,7 @@ final class SampleQueueFile {
                     .map { SampleBatch(sequence: $0[0], samples: $0[1], length: $0[2]) }
             }
         }
-        return try batches.mapError { DurableDatabase.OpenError($0, self.path) }.get()
+        return try batches.mapError { JournalOpenError($0, self.path) }.get()
     }
 
     private static func insert(_ body: [UInt8], as batch: SampleBatch, into database: DatabaseQueue) throws {
@@ -145,11 +145,12 @@ final class SampleQueueFile {
         return samples ?? 0
     }
 
-    private func writeError(_ error: DurableDatabase.OpenError) -> TextError {
+    private func writeError(_ error: JournalOpenError) -> TextError {
         switch error {
-        case .damaged(let message), .unusable(let message): TextError("\(self.path): \(message)")
+        case .damaged(_, let message), .unusable(_, let message): TextError("\(self.path): \(message)")
         case .newer: TextError("\(self.path) was written by a newer version of Tidegate")
         case .foreign: TextError("\(self.path) is another program's database")
+        case .inUse, .unsafe: TextError(error.description)
         }
     }
 
