@@ -20,11 +20,9 @@ struct CrashHelper {
         configuration.retry = RemoteWriteConfiguration.retry(base: .milliseconds(5), cap: .milliseconds(20))
         let turns = Turns(start)
         let writer = try RemoteWriter(
-            configuration,
-            dependencies: .init(
-                paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
-                collect: { [MetricSample(name: "turn", labels: [], value: Double(turns.next()))] },
-                onEvent: { if case .kept = $0 { CrashHelper.print("kept \(turns.last)\n") } }))
+            configuration, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
+            collect: { [MetricSample(name: "turn", labels: [], value: Double(turns.next()))] },
+            onEvent: { if case .kept = $0 { CrashHelper.print("kept \(turns.last)\n") } })
         // The test kills it long before.
         try await Task.sleep(for: .seconds(300))
         await writer.stop()

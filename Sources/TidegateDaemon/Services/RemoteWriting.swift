@@ -13,10 +13,8 @@ extension RemoteWriter {
     ) throws(TaskError) {
         let bus = monitor.bus
         try self.init(
-            configuration,
-            dependencies: .init(
-                paths: monitor.reachability, resolver: Monitor.systemResolver(time: time), time: time,
-                collect: { endpoint.samples() }, onEvent: { bus.publish(.daemon(.remoteWrite($0))) }))
+            configuration, paths: monitor.reachability, resolver: Monitor.systemResolver(time: time), time: time,
+            collect: { endpoint.samples() }, onEvent: { bus.publish(.daemon(.remoteWrite($0))) })
     }
 }
 

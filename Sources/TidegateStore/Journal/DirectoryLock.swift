@@ -11,8 +11,9 @@ final class DirectoryLock: Sendable {
 
     /// Creates the directory if it is missing, for its owner only, validates it, and locks it.
     init(_ directory: String) throws(JournalOpenError) {
-        try DirectoryLock.create(directory)
-        try StateDirectoryValidator(directory).validate()
+        let code = Directory.create(directory)
+        guard code == 0 else { throw .unusable(directory, SystemError.message(code)) }
+        try StateDirectoryValidator(directory: directory).validate()
         let path = "\(directory)/lock"
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .unusable(directory, SystemError.message(errno)) }
@@ -46,11 +47,6 @@ final class DirectoryLock: Sendable {
     /// Lets another process lock the directory.
     func release() { flock(self.descriptor, LOCK_UN) }
 
-    private static func create(_ directory: String) throws(JournalOpenError) {
-        let code = Directory.create(directory)
-        guard code == 0 else { throw .unusable(directory, SystemError.message(code)) }
-    }
-
     private static func process(_ descriptor: Int32) -> Int? {
         Int(self.text(descriptor).prefix { $0.isASCII && $0.isNumber })
     }
@@ -60,8 +56,6 @@ final class DirectoryLock: Sendable {
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
-
-    private func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
 }
 
 /// Checks that a state directory and the files in it belong to their user, and that no other user may change them.
@@ -73,12 +67,7 @@ struct StateDirectoryValidator {
 
     let directory: String
     /// The owner that the files must have; root's are accepted, too.
-    let user: UInt32
-
-    init(_ directory: String, user: UInt32 = geteuid()) {
-        self.directory = directory
-        self.user = user
-    }
+    var user = geteuid()
 
     /// Changes nothing.
     ///

@@ -1,5 +1,6 @@
-internal import Synchronization
+internal import FoundationEssentials
 internal import Glibc
+internal import Synchronization
 internal import TidegateLoop
 public import TidegateCore
 public import TidegateSession
@@ -53,10 +54,17 @@ public final class Journal: JournalStorage {
             onEvent: @escaping @Sendable (JournalEvent) -> Void = { _ in },
             onCommit: @escaping @Sendable (CommitPhase) -> Void = { _ in }
         ) {
-            self.boot = boot ?? BootID.current()
+            self.boot = boot ?? Dependencies.currentBoot
             self.time = time
             self.onEvent = onEvent
             self.onCommit = onCommit
+        }
+
+        // The kernel's random id: moments on the monotonic clock compare only within one boot. If it cannot be read it is
+        // empty, and then moments compare by the wall clock.
+        private static var currentBoot: String {
+            let bytes = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
+            return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
         }
     }
 
@@ -77,13 +85,11 @@ public final class Journal: JournalStorage {
     /// Why tasks could not be read when the journal was opened, each with its id; their rows are kept in the table
     /// `unreadable_task`.
     package let setAside: [String]
-    private let openTaskCount: OpenTaskCount
     /// How many tasks are not over.
-    package var openTasks: Int { self.openTaskCount.value }
-    // Nil once the journal is closed, so that its connection is closed, too.
-    private let file: Mutex<JournalFile?>
+    package var openTasks: Int { self.file.openTasks.load(ordering: .relaxed) }
+    private let file: JournalFile
     /// The SQLite file.
-    let path: String
+    var path: String { self.file.path }
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalWorker>
 
@@ -112,16 +118,13 @@ public final class Journal: JournalStorage {
         if self.lock.hadJournal { try JournalFile.checkNotEmptied(in: directory) }
         let file = try JournalFile(directory: directory)
         self.lock.markJournal()
-        self.file = Mutex(file)
-        self.path = file.path
+        self.file = file
         self.setAside = try file.setUnreadableTasksAside()
         self.unfinished = try file.countUnfinished()
-        let openTasks = OpenTaskCount(self.unfinished)
-        self.openTaskCount = openTasks
+        file.openTasks.store(self.unfinished, ordering: .relaxed)
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
-                JournalWorker(
-                    loop: loop, file: file, retention: retention, dependencies: dependencies, openTasks: openTasks)
+                JournalWorker(loop: loop, file: file, retention: retention, dependencies: dependencies)
             }
         } catch {
             throw .unusable(directory, "\(error)")
@@ -132,7 +135,7 @@ public final class Journal: JournalStorage {
     /// fail as `closed`.
     public func close() {
         self.thread.stop()
-        self.file.withLock { $0 = nil }
+        self.file.close()
         self.lock.release()
     }
 
@@ -182,7 +185,7 @@ public final class Journal: JournalStorage {
     /// The newest entries of the status page's history, the oldest first; none if they cannot be read.
     ///
     /// Blocks for the disk.
-    package func history(newest limit: Int) -> [String] { self.file.withLock { $0 }?.history(newest: limit) ?? [] }
+    package func history(newest limit: Int) -> [String] { self.file.history(newest: limit) }
 }
 
 extension JournalError {

@@ -1,12 +1,13 @@
-internal import FoundationEssentials
 internal import GRDB
 internal import Glibc
 internal import Synchronization
 
 /// The journal's SQLite file.
-struct JournalFile: Sendable {
+final class JournalFile: Sendable {
     let path: String
     let queue: DatabaseQueue
+    /// How many tasks are not over; written by the journal's thread, read by any other.
+    let openTasks = Atomic(0)
 
     /// Opens `journal.sqlite` in a directory, or creates it; `migrator` knows the versions of its tables.
     init(directory: String, migrator: DatabaseMigrator = JournalSchema.migrator) throws(JournalOpenError) {
@@ -14,6 +15,9 @@ struct JournalFile: Sendable {
         self.queue = try DurableDatabase.open(
             self.path, migrator: migrator, pragmas: ["secure_delete = ON"], checksEveryPage: true)
     }
+
+    /// Closes the connection; the history is empty from then on.
+    func close() { try? self.queue.close() }
 
     /// The path of a directory's journal.
     static func path(in directory: String) -> String { "\(directory)/journal.sqlite" }
@@ -51,26 +55,6 @@ struct JournalFile: Sendable {
         }
         return (texts ?? []).reversed()
     }
-}
-
-/// Names this boot of the machine: moments on the monotonic clock compare only within one.
-enum BootID {
-    /// The kernel's random id; empty if it cannot be read, and then moments compare by the wall clock.
-    static func current() -> String {
-        let bytes = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
-        return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
-    }
-}
-
-/// How many tasks of a journal are not over; written by its thread, read by any other.
-final class OpenTaskCount: Sendable {
-    private let count: Atomic<Int>
-
-    init(_ count: Int) { self.count = Atomic(count) }
-
-    var value: Int { self.count.load(ordering: .relaxed) }
-
-    func add(_ change: Int) { self.count.wrappingAdd(change, ordering: .relaxed) }
 }
 
 /// The tables of the journal, version by version; their queries are in `TaskRow` and `JournalWorker`.

@@ -1,4 +1,5 @@
 internal import GRDB
+internal import Synchronization
 internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateSession
@@ -24,18 +25,13 @@ final class JournalWorker: LoopHandler {
     private let retention: Journal.Retention
     private let dependencies: Journal.Dependencies
     private var pending: [JournalWork] = []
-    private let openTasks: OpenTaskCount
     // Called once what was written before them can be read.
     private var queries: [() -> Void] = []
     private var isUrgent = false
     private var flushTimer: TimerID?
     private var awaitingWritable: [@Sendable () -> Void] = []
 
-    init(
-        loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies,
-        openTasks: OpenTaskCount
-    ) {
-        self.openTasks = openTasks
+    init(loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies) {
         self.loop = loop
         self.file = file
         self.retention = retention
@@ -113,7 +109,7 @@ final class JournalWorker: LoopHandler {
         let applied = try self.file.queue.write { database in
             try work.map { try $0.apply(to: database, at: wall) }
         }
-        self.openTasks.add(applied.reduce(0) { $0 + $1.openTasks })
+        self.file.openTasks.wrappingAdd(applied.reduce(0) { $0 + $1.openTasks }, ordering: .relaxed)
         self.dependencies.onCommit(.after(names))
         let duration = self.dependencies.time.monotonic() - start
         self.dependencies.onEvent(.committed(entries: work.count, duration: duration))

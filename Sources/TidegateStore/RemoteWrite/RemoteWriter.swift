@@ -11,47 +11,31 @@ internal import TidegateSession
 /// The writer has a session and a bus of its own: its requests would fill the users' task lists, history and counters,
 /// and samples about sending samples would never end. What becomes of the samples is reported as ``RemoteWriteEvent``.
 package final class RemoteWriter: Sendable {
-    /// What a writer needs from its surroundings.
-    package struct Dependencies: Sendable {
-        let paths: any PathSource
-        let resolver: any NameResolver
-        let time: any TimeSource
-        let collect: @Sendable () -> [MetricSample]
-        let onEvent: @Sendable (RemoteWriteEvent) -> Void
-
-        /// `paths` opens and shuts the gate; `collect` returns the samples of a moment, and `onEvent` is called with
-        /// what becomes of them, both on the writer's thread.
-        package init(
-            paths: any PathSource, resolver: any NameResolver, time: any TimeSource,
-            collect: @escaping @Sendable () -> [MetricSample],
-            onEvent: @escaping @Sendable (RemoteWriteEvent) -> Void = { _ in }
-        ) {
-            self.paths = paths
-            self.resolver = resolver
-            self.time = time
-            self.collect = collect
-            self.onEvent = onEvent
-        }
-    }
-
     private let session: Session
     private let thread: LoopThread<RemoteWriteWorker>
 
     /// Starts to collect samples and to send them.
     ///
+    /// `paths` opens and shuts the gate; `collect` returns the samples of a moment, and `onEvent` is called with what
+    /// becomes of them, both on the writer's thread.
     /// - Throws: ``TaskError`` if the configuration is invalid, or no thread can be started.
-    package init(_ configuration: RemoteWriteConfiguration, dependencies: Dependencies) throws(TaskError) {
+    package init(
+        _ configuration: RemoteWriteConfiguration, paths: any PathSource, resolver: any NameResolver,
+        time: any TimeSource, collect: @escaping @Sendable () -> [MetricSample],
+        onEvent: @escaping @Sendable (RemoteWriteEvent) -> Void = { _ in }
+    ) throws(TaskError) {
         // An invalid URL is refused now, and not with the first samples.
         _ = try TaskRequest(url: configuration.url)
-        let bus = EventBus(time: dependencies.time)
+        let bus = EventBus(time: time)
         do {
             let session = try Session(
-                configuration.session(), bus: bus, paths: dependencies.paths, resolver: dependencies.resolver,
-                time: dependencies.time, generator: SystemRandomNumberGenerator())
+                configuration.session(), bus: bus, paths: paths, resolver: resolver, time: time,
+                generator: SystemRandomNumberGenerator())
             self.session = session
             self.thread = try LoopThread(name: "tg-remote") {
-                RemoteWriteWorker(
-                    loop: $0, session: session, configuration: configuration, dependencies: dependencies)
+                let collector = SampleCollector(labels: configuration.labels, time: time, collect: collect)
+                return RemoteWriteWorker(
+                    loop: $0, session: session, configuration: configuration, collector: collector, onEvent: onEvent)
             }
         } catch let error as TaskError {
             throw error
@@ -115,15 +99,15 @@ final class RemoteWriteWorker: LoopHandler {
     private var isStopping = false
 
     init(
-        loop: Loop, session: Session, configuration: RemoteWriteConfiguration, dependencies: RemoteWriter.Dependencies
+        loop: Loop, session: Session, configuration: RemoteWriteConfiguration, collector: SampleCollector,
+        onEvent: @escaping @Sendable (RemoteWriteEvent) -> Void
     ) {
         self.loop = loop
         self.configuration = configuration
         self.session = session
-        self.onEvent = dependencies.onEvent
+        self.onEvent = onEvent
         self.file = SampleQueueFile(directory: configuration.directory)
-        self.collector = SampleCollector(
-            labels: configuration.labels, time: dependencies.time, collect: dependencies.collect)
+        self.collector = collector
         self.machine = RemoteWriteMachine(bound: configuration.bound)
         self.nextCollection = loop.now
     }

@@ -101,7 +101,7 @@ struct StateDirectoryValidatorTests {
         chown(directory.state, 4711, 4711)
         #expect(Self.openError(of: directory).contains("\(directory.state): it belongs to user 4711, not to user 0"))
         chown(directory.state, 0, 0)
-        #expect(throws: Never.self) { try StateDirectoryValidator(directory.state, user: 4711).validate() }
+        #expect(throws: Never.self) { try StateDirectoryValidator(directory: directory.state, user: 4711).validate() }
         let link = directory.file("link")
         #expect(symlink(directory.state, link) == 0)
         try Journal(link).close()

@@ -39,11 +39,9 @@ final class RemoteWriteFixture: Sendable {
         try change(&configuration)
         let recorder = Recorder()
         self.writer = try RemoteWriter(
-            configuration,
-            dependencies: .init(
-                paths: self.paths, resolver: ScriptedResolver(), time: clock,
-                collect: collect ?? { [MetricSample(name: "turn", labels: [], value: turns.next)] },
-                onEvent: { recorder.record($0) }))
+            configuration, paths: self.paths, resolver: ScriptedResolver(), time: clock,
+            collect: collect ?? { [MetricSample(name: "turn", labels: [], value: turns.next)] },
+            onEvent: { recorder.record($0) })
         self.recorder = recorder
     }
 
