@@ -86,10 +86,12 @@ public final class Journal: JournalStorage {
     /// `unreadable_task`.
     package let setAside: [String]
     /// How many tasks are not over.
-    package var openTasks: Int { self.file.openTasks.load(ordering: .relaxed) }
-    private let file: JournalFile
+    package var openTasks: Int { self.openTaskCount.value.load(ordering: .relaxed) }
+    private let openTaskCount = OpenTaskCount()
+    // Nil once the journal is closed, so that its connection is closed, too.
+    private let file: Mutex<JournalFile?>
     /// The SQLite file.
-    var path: String { self.file.path }
+    let path: String
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalWorker>
 
@@ -118,13 +120,16 @@ public final class Journal: JournalStorage {
         if self.lock.hadJournal { try JournalFile.checkNotEmptied(in: directory) }
         let file = try JournalFile(directory: directory)
         self.lock.markJournal()
-        self.file = file
+        self.file = Mutex(file)
+        self.path = file.path
         self.setAside = try file.setUnreadableTasksAside()
         self.unfinished = try file.countUnfinished()
-        file.openTasks.store(self.unfinished, ordering: .relaxed)
+        let openTasks = self.openTaskCount
+        openTasks.value.store(self.unfinished, ordering: .relaxed)
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
-                JournalWorker(loop: loop, file: file, retention: retention, dependencies: dependencies)
+                JournalWorker(
+                    loop: loop, file: file, retention: retention, dependencies: dependencies, openTasks: openTasks)
             }
         } catch {
             throw .unusable(directory, "\(error)")
@@ -135,7 +140,7 @@ public final class Journal: JournalStorage {
     /// fail as `closed`.
     public func close() {
         self.thread.stop()
-        self.file.close()
+        self.file.withLock { $0 = nil }
         self.lock.release()
     }
 
@@ -185,7 +190,7 @@ public final class Journal: JournalStorage {
     /// The newest entries of the status page's history, the oldest first; none if they cannot be read.
     ///
     /// Blocks for the disk.
-    package func history(newest limit: Int) -> [String] { self.file.history(newest: limit) }
+    package func history(newest limit: Int) -> [String] { self.file.withLock { $0 }?.history(newest: limit) ?? [] }
 }
 
 extension JournalError {

@@ -1,13 +1,10 @@
 internal import GRDB
 internal import Glibc
-internal import Synchronization
 
 /// The journal's SQLite file.
-final class JournalFile: Sendable {
+struct JournalFile: Sendable {
     let path: String
     let queue: DatabaseQueue
-    /// How many tasks are not over; written by the journal's thread, read by any other.
-    let openTasks = Atomic(0)
 
     /// Opens `journal.sqlite` in a directory, or creates it; `migrator` knows the versions of its tables.
     init(directory: String, migrator: DatabaseMigrator = JournalSchema.migrator) throws(JournalOpenError) {
@@ -15,9 +12,6 @@ final class JournalFile: Sendable {
         self.queue = try DurableDatabase.open(
             self.path, migrator: migrator, pragmas: ["secure_delete = ON"], checksEveryPage: true)
     }
-
-    /// Closes the connection; the history is empty from then on.
-    func close() { try? self.queue.close() }
 
     /// The path of a directory's journal.
     static func path(in directory: String) -> String { "\(directory)/journal.sqlite" }

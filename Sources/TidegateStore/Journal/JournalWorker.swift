@@ -25,13 +25,18 @@ final class JournalWorker: LoopHandler {
     private let retention: Journal.Retention
     private let dependencies: Journal.Dependencies
     private var pending: [JournalWork] = []
+    private let openTasks: OpenTaskCount
     // Called once what was written before them can be read.
     private var queries: [() -> Void] = []
     private var isUrgent = false
     private var flushTimer: TimerID?
     private var awaitingWritable: [@Sendable () -> Void] = []
 
-    init(loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies) {
+    init(
+        loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies,
+        openTasks: OpenTaskCount
+    ) {
+        self.openTasks = openTasks
         self.loop = loop
         self.file = file
         self.retention = retention
@@ -109,7 +114,7 @@ final class JournalWorker: LoopHandler {
         let applied = try self.file.queue.write { database in
             try work.map { try $0.apply(to: database, at: wall) }
         }
-        self.file.openTasks.wrappingAdd(applied.reduce(0) { $0 + $1.openTasks }, ordering: .relaxed)
+        self.openTasks.value.wrappingAdd(applied.reduce(0) { $0 + $1.openTasks }, ordering: .relaxed)
         self.dependencies.onCommit(.after(names))
         let duration = self.dependencies.time.monotonic() - start
         self.dependencies.onEvent(.committed(entries: work.count, duration: duration))
@@ -272,4 +277,9 @@ enum JournalWork: Sendable {
         try TaskRow.insert(task, into: database)
         return .accepted(task, replacing: replaced)
     }
+}
+
+/// How many tasks of a journal are not over; written by its thread, read by any other.
+final class OpenTaskCount: Sendable {
+    let value = Atomic(0)
 }
