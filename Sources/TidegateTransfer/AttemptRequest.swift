@@ -188,9 +188,6 @@ package struct InlinePEM: Sendable, Hashable {
     package var certificate: String?
     /// Its key, without a passphrase.
     package var key: String?
-
-    /// Files only.
-    package init() {}
 }
 
 /// Judges servers; called on the transfer thread, which does nothing else meanwhile.

@@ -96,11 +96,6 @@ struct BodyWriter {
         return nil
     }
 
-    mutating func removeBody() -> [UInt8] {
-        defer { self.body = [] }
-        return self.body
-    }
-
     mutating func clear() { self = BodyWriter() }
 
     private mutating func write(_ bytes: UnsafeRawBufferPointer, to file: DownloadFile) -> Step {

@@ -18,14 +18,8 @@ struct LocalAuthorities {
     private static let maxFiles = 1024
     private static let maxBytes = 1 << 20
 
-    private let folders: [String]
-    private let shippedFolders: [String]
-
-    init(
-        folders: [String] = LocalAuthorities.systemFolders, shipped: [String] = LocalAuthorities.shippedFolders
-    ) {
-        (self.folders, self.shippedFolders) = (folders, shipped)
-    }
+    var folders = LocalAuthorities.systemFolders
+    var shipped = LocalAuthorities.shippedFolders
 
     /// The added authority that a server's certificate leads to; nil if it leads to another one.
     ///
@@ -48,7 +42,7 @@ struct LocalAuthorities {
 
     // Files are read once only: most hosts have added none, or their chains do not lead there.
     private func isShipped(_ authority: X509Certificate) -> Bool {
-        self.files(in: self.shippedFolders).contains { file in
+        self.files(in: self.shipped).contains { file in
             self.certificates(in: file).contains { $0.isEqual(to: authority) }
         }
     }

@@ -8,15 +8,15 @@ struct ConnectionInfo {
     /// How often the request was started on the wire.
     private(set) var starts = 0
     /// Whether a socket was opened for this attempt.
-    private(set) var hasOpened = false
+    var hasOpened = false
     /// Whether the kept connection was dropped before the request was sent, because something had arrived on it.
     var isGivenUp = false
     /// Whether a socket could not be opened because no descriptor was free.
     var lackedDescriptor = false
     /// Whether one of the tries became a connection.
-    private(set) var hasConnected = false
+    var hasConnected = false
     /// The address of that connection.
-    private(set) var connectedAddress: IPAddress?
+    var connectedAddress: IPAddress?
     /// The failed try that came furthest: it tells more than one that this host did not let out at all.
     private(set) var bestFailure: FailedConnect?
     /// The addresses that had their time and did not answer.
@@ -33,13 +33,6 @@ struct ConnectionInfo {
 
     /// Whether the attempt has, or is getting, a connection.
     var usesConnection: Bool { self.hasOpened || self.starts > 0 }
-
-    mutating func noteOpened() { self.hasOpened = true }
-
-    mutating func noteConnected(to address: IPAddress?) {
-        self.hasConnected = true
-        self.connectedAddress = address
-    }
 
     mutating func noteFailure(_ failure: FailedConnect) {
         if failure.isSilence, let address = failure.address, !self.silentAddresses.contains(address) {

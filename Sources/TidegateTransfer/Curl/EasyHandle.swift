@@ -1,5 +1,4 @@
 internal import CCurl
-internal import Glibc
 
 /// One transfer of libcurl's, used again after a reset (CURL), and the buffer for its error messages.
 struct EasyHandle: ~Copyable {
@@ -85,8 +84,6 @@ struct EasyHandle: ~Copyable {
 /// A list of strings in libcurl's form (curl_slist).
 struct CurlList: ~Copyable {
     private(set) var raw: UnsafeMutablePointer<curl_slist>?
-
-    init() {}
 
     deinit { curl_slist_free_all(self.raw) }
 

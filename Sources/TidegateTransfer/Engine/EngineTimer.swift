@@ -1,6 +1,3 @@
-internal import TidegateCore
-internal import TidegateLoop
-
 /// What one of the engine's own timers is for.
 enum EngineTimer: Hashable {
     /// libcurl has something to do.
@@ -30,26 +27,5 @@ enum EngineTimer: Hashable {
         case .rate(let number): EngineTimer.first + UInt64(number) << 2 + 1
         case .progress(let number): EngineTimer.first + UInt64(number) << 2 + 2
         }
-    }
-}
-
-/// The one timer of the loop that serves libcurl; moved only when it would fire too late.
-///
-/// libcurl asks for another moment with every transfer, usually a later one: firing once too early costs less than
-/// following it.
-struct CurlTimer {
-    private var armed: (id: TimerID, deadline: MonotonicTime)?
-
-    /// It fired.
-    mutating func fired() { self.armed = nil }
-
-    /// Makes sure that the loop wakes at `deadline`.
-    mutating func arm(at deadline: MonotonicTime?, on loop: Loop) {
-        guard let deadline else { return }
-        if let armed = self.armed {
-            guard deadline < armed.deadline else { return }
-            loop.cancel(armed.id)
-        }
-        self.armed = (loop.schedule(at: deadline, token: EngineTimer.curl.token), deadline)
     }
 }

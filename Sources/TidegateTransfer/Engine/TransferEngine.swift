@@ -14,7 +14,11 @@ package final class TransferEngine {
     var sockets = SocketTable()
     let actions: SocketActions
     let watchdog = CallWatchdog()
-    var timer = CurlTimer()
+    /// The one timer of the loop that serves libcurl, and when it is due; moved only when it would fire too late.
+    ///
+    /// libcurl asks for another moment with every transfer, usually a later one: firing once too early costs less than
+    /// following it.
+    private var curlTimer: (id: TimerID, deadline: MonotonicTime)?
     var blocked = BlockedDescriptors()
     /// Numbers of transfers that need a timer for their next report of progress: the last report is too recent, or
     /// libcurl still sends what it has taken.
@@ -246,7 +250,7 @@ package final class TransferEngine {
         guard let timer = EngineTimer(token: token) else { return false }
         self.wakeUps += 1
         switch timer {
-        case .curl: self.timer.fired()
+        case .curl: self.curlTimer = nil
         // A timer that outlives its attempt finds nothing to resume, and nothing to report.
         case .rate(let number): self.transfers[number]?.resume(.rate)
         case .progress(let number):
@@ -278,7 +282,12 @@ package final class TransferEngine {
         }
         // What is left for now comes first in the next batch.
         if !self.queue.numbers.isEmpty { deadline = self.loop.now }
-        self.timer.arm(at: deadline, on: self.loop)
+        guard let deadline else { return }
+        if let armed = self.curlTimer {
+            guard deadline < armed.deadline else { return }
+            self.loop.cancel(armed.id)
+        }
+        self.curlTimer = (self.loop.schedule(at: deadline, token: EngineTimer.curl.token), deadline)
     }
 
     /// Drops everything; nothing is reported.

@@ -100,7 +100,7 @@ func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_
 extension CurlTransfer {
     fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
         if self.timestamps.firstByte == nil { self.timestamps.firstByte = self.timestamps.clock.monotonic() }
-        switch self.response.appendHeader(line) {
+        switch self.response.head.append(line) {
         case .more: return line.count
         case .tooLarge:
             self.abort(.protocolError, "the response has more than \(ResponseHeadParser.limit) bytes of header fields")
@@ -115,7 +115,7 @@ extension CurlTransfer {
 
     private func headIsComplete() -> Bool {
         guard let request = self.request else { return false }
-        self.response.evaluateHead(request)
+        self.response.head.evaluate(request)
         self.note(.head)
         if case .failed(let failure, let text)? = self.response.chooseDecoder(request, on: self.easy) {
             self.abort(failure, text)
@@ -231,7 +231,7 @@ extension CurlTransfer {
         if var size = self.request?.value.segmentSize.map({ Int32(clamping: $0) }) {
             _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &size, socklen_t(4))
         }
-        self.connection.noteOpened()
+        self.connection.hasOpened = true
         if self.timestamps.socketOpened == nil { self.timestamps.socketOpened = self.timestamps.clock.monotonic() }
         guard let pool = self.pool, let request = self.request else { return descriptor }
         pool.opened(descriptor)

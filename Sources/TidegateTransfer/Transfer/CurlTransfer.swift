@@ -109,7 +109,8 @@ final class CurlTransfer {
 
     /// A try to connect became a connection.
     func didConnect(to address: IPAddress?) {
-        self.connection.noteConnected(to: address)
+        self.connection.hasConnected = true
+        self.connection.connectedAddress = address
         self.timestamps.connected = self.timestamps.clock.monotonic()
     }
 
@@ -241,20 +242,15 @@ struct TransferReports {
         static let tryFailed = Kinds(rawValue: 128)
     }
 
-    private let number: Int
-    private let queue: ReportQueue
-    private var pending: Kinds = []
+    let number: Int
+    let queue: ReportQueue
+    private(set) var pending: Kinds = []
     /// When progress was reported last; the attempt's start before that.
     var lastProgress = MonotonicTime(nanoseconds: 0)
     /// How many bytes had moved then.
     var reportedBytes: Int64 = 0
     /// Whether a timer is set for the next report of progress; it also serves the transfer's next attempt.
     var hasProgressTimer = false
-
-    init(number: Int, queue: ReportQueue) {
-        self.number = number
-        self.queue = queue
-    }
 
     mutating func add(_ kind: Kinds) {
         if self.pending.isEmpty { self.queue.numbers.append(self.number) }
@@ -290,8 +286,6 @@ struct TransferTimestamps {
     var bodyRead: MonotonicTime?
     /// When the last byte moved, either way.
     var lastActivity = MonotonicTime(nanoseconds: 0)
-
-    init(clock: SystemClock) { self.clock = clock }
 
     mutating func begin() {
         self.started = self.clock.monotonic()

@@ -4,7 +4,7 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// Makes the outcome of a transfer that is over; takes the body out of it.
+/// Makes the outcome of a transfer that is over.
 struct OutcomeBuilder {
     private let transfer: CurlTransfer
     private let code: CURLcode
@@ -36,7 +36,7 @@ struct OutcomeBuilder {
             connectedTo: transfer.connection.connectedAddress, reachedWire: transfer.connection.starts > 0,
             stage: self.stage, wireTries: transfer.connection.starts, head: transfer.response.head.value,
             isLengthVerified: failure == nil && transfer.response.isEndProved(transfer.request),
-            body: failure == nil ? transfer.response.removeBody() : [],
+            body: failure == nil ? transfer.response.writer.body : [],
             diagnosticBody: transfer.response.writer.diagnostic, progress: progress,
             started: self.loop.onSource(transfer.timestamps.started), ended: self.loop.onSource(ended),
             phases: transfer.timestamps.phases(

@@ -4,7 +4,7 @@ internal import TidegateCore
 /// The response being received: its head, and where its body goes.
 // Not copyable, so that it is read where it is.
 struct ResponseReceiver: ~Copyable {
-    private(set) var head = ResponseHeadParser()
+    var head = ResponseHeadParser()
     private(set) var writer = BodyWriter()
     private var decoding = Decoding.none
 
@@ -13,11 +13,6 @@ struct ResponseReceiver: ~Copyable {
         case none, libcurl
         case here(ContentDecoder)
     }
-
-    mutating func appendHeader(_ line: UnsafeRawBufferPointer) -> ResponseHeadParser.Step { self.head.append(line) }
-
-    /// Evaluates a complete head by what was asked for.
-    mutating func evaluateHead(_ request: Indirect<AttemptRequest>) { self.head.evaluate(request) }
 
     /// Decides who decodes the body, libcurl unless that is done here; nil is good.
     mutating func chooseDecoder(_ request: Indirect<AttemptRequest>, on easy: borrowing EasyHandle) -> BodyWriter.Step?
@@ -127,8 +122,6 @@ struct ResponseReceiver: ~Copyable {
         else { return false }
         return self.writer.chunkStart + Int64(count) > announced
     }
-
-    mutating func removeBody() -> [UInt8] { self.writer.removeBody() }
 
     mutating func clear() {
         self.head.clear()

@@ -1,8 +1,6 @@
-internal import CCurl
 internal import CLinux
 internal import Glibc
 internal import Synchronization
-internal import TidegateCore
 internal import TidegateLoop
 
 /// Ends calls of libcurl that a server keeps going: one that sends for ever what libcurl reads in a single loop.
