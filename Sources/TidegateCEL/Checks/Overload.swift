@@ -118,7 +118,5 @@ enum Function: String, Sendable, CaseIterable {
     case getMonth, getSeconds
 
     /// The function with that name in expressions and that many arguments; nil if there is none.
-    init?(name: String, argumentCount: Int) {
-        self.init(rawValue: name == "-" && argumentCount == 1 ? "-_" : name)
-    }
+    init?(name: String, argumentCount: Int) { self.init(rawValue: name == "-" && argumentCount == 1 ? "-_" : name) }
 }

@@ -58,9 +58,7 @@ extension Call {
     }
 
     /// A whole number of a type that is called `name`.
-    private static func whole<Number: FixedWidthInteger>(
-        _ value: Value, _ name: String
-    ) throws(CELError) -> Number? {
+    private static func whole<Number: FixedWidthInteger>(_ value: Value, _ name: String) throws(CELError) -> Number? {
         let number: Number?
         let text: String
         switch value {

@@ -47,9 +47,7 @@ struct Evaluator {
         }
     }
 
-    private mutating func members(
-        of operand: CheckedExpression, _ field: [UInt8]
-    ) throws(CELError) -> [MapKey: Value] {
+    private mutating func members(of operand: CheckedExpression, _ field: [UInt8]) throws(CELError) -> [MapKey: Value] {
         let value = try self.value(of: operand)
         guard case .map(let members) = value else {
             let name = String(decoding: field, as: UTF8.self)

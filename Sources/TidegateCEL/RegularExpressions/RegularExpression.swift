@@ -25,9 +25,7 @@ package final class RegularExpression: Sendable, Hashable {
     /// True if `bytes` contain a match.
     package func matches(_ bytes: [UInt8]) -> Bool { self.code.withLock { $0.matches(bytes) } }
 
-    package static func == (left: RegularExpression, right: RegularExpression) -> Bool {
-        left.pattern == right.pattern
-    }
+    package static func == (left: RegularExpression, right: RegularExpression) -> Bool { left.pattern == right.pattern }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.pattern) }
 }
@@ -47,9 +45,7 @@ package final class RegularExpression: Sendable, Hashable {
         unsafe self.code = code
         var names: [String: Int] = [:]
         for number in 0...Int(max(0, unsafe tg_re2_groups(code))) {
-            if let name = unsafe tg_re2_group_name(code, Int32(number)) {
-                names[unsafe String(cString: name)] = number
-            }
+            if let name = unsafe tg_re2_group_name(code, Int32(number)) { names[unsafe String(cString: name)] = number }
         }
         self.names = names
     }

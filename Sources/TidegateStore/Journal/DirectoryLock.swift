@@ -74,13 +74,9 @@ struct StateDirectoryValidator {
     /// - Throws: ``JournalOpenError/unsafe(_:_:)`` naming the first file that fails.
     func validate() throws(JournalOpenError) {
         // The directory's own name may be a link: systemd makes one (DynamicUser=).
-        if let link = try self.status(of: self.directory, lstat) {
-            try self.checkOwner(link, self.directory)
-        }
+        if let link = try self.status(of: self.directory, lstat) { try self.checkOwner(link, self.directory) }
         guard let status = try self.status(of: self.directory, stat) else { return }
-        guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw .unusable(self.directory, SystemError.message(ENOTDIR))
-        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .unusable(self.directory, SystemError.message(ENOTDIR)) }
         try self.checkOwner(status, self.directory)
         try self.checkMode(status, S_IWOTH | S_IWGRP, self.directory)
         try self.checkParents()

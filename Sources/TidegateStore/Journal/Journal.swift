@@ -154,9 +154,7 @@ public final class Journal: JournalStorage {
     }
 
     /// Writes an entry; sessions call it, and `completion` comes once the entry is durable.
-    package func record(
-        _ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void
-    ) {
+    package func record(_ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void) {
         if !self.thread.send(.write(.entry(entry, completion))) { completion(.failure(.closed)) }
     }
 
@@ -183,9 +181,7 @@ public final class Journal: JournalStorage {
     }
 
     /// Keeps an entry of the status page's history; if it cannot be written it is lost.
-    package func recordHistory(at time: WallTime, _ text: String) {
-        self.thread.send(.write(.pathEvent(time, text)))
-    }
+    package func recordHistory(at time: WallTime, _ text: String) { self.thread.send(.write(.pathEvent(time, text))) }
 
     /// The newest entries of the status page's history, the oldest first; none if they cannot be read.
     ///

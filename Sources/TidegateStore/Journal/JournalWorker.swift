@@ -13,9 +13,7 @@ final class JournalWorker: LoopHandler {
         case whenWritable(@Sendable () -> Void)
     }
 
-    private enum Timer: UInt64 {
-        case flush, writeTest, expiry
-    }
+    private enum Timer: UInt64 { case flush, writeTest, expiry }
 
     // Every caller waits for the fsync(2) of the whole transaction.
     private static let maxEntriesPerTransaction = 512
@@ -139,9 +137,7 @@ final class JournalWorker: LoopHandler {
 
     // MARK: - Waiting for the disk
 
-    private func scheduleWriteTest() {
-        _ = self.loop.schedule(after: .seconds(1), token: Timer.writeTest.rawValue)
-    }
+    private func scheduleWriteTest() { _ = self.loop.schedule(after: .seconds(1), token: Timer.writeTest.rawValue) }
 
     private func testWriting() {
         let isWritable = (try? self.file.queue.write { try JournalWorker.writeAndDelete($0) }) != nil
@@ -262,8 +258,7 @@ enum JournalWork: Sendable {
                 let known = try TaskRow.ids(where: "key = ? ORDER BY id DESC LIMIT 1", [key], in: database)
                 if let known = known.first { return .kept(known) }
             case .replace, .append:
-                let unfinished = try TaskRow.ids(
-                    where: "key = ? AND outcome IS NULL ORDER BY id", [key], in: database)
+                let unfinished = try TaskRow.ids(where: "key = ? AND outcome IS NULL ORDER BY id", [key], in: database)
                 // Also when it is replaced: until it has ended, it may still have the same file open.
                 task.predecessor = unfinished.last
                 if policy == .replace { replaced = unfinished }

@@ -65,8 +65,7 @@ enum TaskRow {
     private static func update(
         _ changes: String, _ arguments: StatementArguments, _ database: Database
     ) throws -> Bool {
-        let statement = try database.cachedStatement(
-            sql: "UPDATE task SET \(changes) WHERE id = ? AND outcome IS NULL")
+        let statement = try database.cachedStatement(sql: "UPDATE task SET \(changes) WHERE id = ? AND outcome IS NULL")
         try statement.execute(arguments: arguments)
         return database.changesCount > 0
     }
@@ -135,9 +134,7 @@ enum TaskRow {
 
     static func end(_ row: Row) throws -> JournaledEnd? {
         guard let text = row["outcome"] as String? else { return nil }
-        guard let outcome = TaskOutcome(rawValue: text) else {
-            throw TextError("\"\(text)\" is not an outcome")
-        }
+        guard let outcome = TaskOutcome(rawValue: text) else { throw TextError("\"\(text)\" is not an outcome") }
         var end = JournaledEnd(outcome, at: WallTime(microseconds: row["ended"] ?? 0))
         end.failure = (row["failure"] as String?).flatMap { TaskFailure(rawValue: $0) }
         (end.explanation, end.status) = (row["explanation"], row["status"])

@@ -57,9 +57,7 @@ package struct RemoteWriteConfiguration: Sendable {
     }
 
     /// Adds a label to every series that has none of the same name.
-    package mutating func label(_ name: String, _ value: String) {
-        self.labels.append(MetricSample.Label(name, value))
-    }
+    package mutating func label(_ name: String, _ value: String) { self.labels.append(MetricSample.Label(name, value)) }
 
     /// One request at a time, which waits for its path.
     ///

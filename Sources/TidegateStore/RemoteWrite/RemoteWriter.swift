@@ -68,8 +68,7 @@ private struct FailedAttemptObserver: EventSink {
         guard case .task(let task) = event.payload,
             case .attemptFailed(let summary, let failure, let attribution, isCharged: _) = task.kind
         else { return }
-        self.reply(
-            .attemptFailed(RemoteWriteFailure(failure, status: summary.status, party: attribution?.party)))
+        self.reply(.attemptFailed(RemoteWriteFailure(failure, status: summary.status, party: attribution?.party)))
     }
 }
 

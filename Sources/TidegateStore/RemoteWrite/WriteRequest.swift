@@ -77,9 +77,7 @@ struct SampleCollector {
     private var tracker: StaleSeriesTracker
 
     /// A collector that adds `labels` to every sample that has none of the same name.
-    init(
-        labels: [MetricSample.Label], time: any TimeSource, collect: @escaping @Sendable () -> [MetricSample]
-    ) {
+    init(labels: [MetricSample.Label], time: any TimeSource, collect: @escaping @Sendable () -> [MetricSample]) {
         self.time = time
         self.collect = collect
         self.tracker = StaleSeriesTracker(external: labels)

@@ -106,9 +106,7 @@ struct BodyReader {
         self = BodyReader()
     }
 
-    private mutating func read(
-        into buffer: UnsafeMutableRawBufferPointer, _ path: String, _ length: Int64
-    ) -> Step {
+    private mutating func read(into buffer: UnsafeMutableRawBufferPointer, _ path: String, _ length: Int64) -> Step {
         let wanted = Int(min(Int64(buffer.count), length - self.position))
         guard wanted > 0 else { return .bytes(0) }
         let count = pread(self.descriptor, buffer.baseAddress, wanted, off_t(self.position))

@@ -83,9 +83,7 @@ struct BodyWriter {
                 }
             }
             // Found out before the first byte rather than after hours.
-            if let message = length.flatMap({ file.missingRoom(for: $0) }) {
-                return .failed(.diskFull, message)
-            }
+            if let message = length.flatMap({ file.missingRoom(for: $0) }) { return .failed(.diskFull, message) }
         case .descriptor, .chunks:
             // What has been written to a pipe cannot be taken back.
             guard head.range == .restartFromZero, let resume = request.value.resume, resume.offset > 0 else { break }

@@ -9,9 +9,7 @@ final class ContentDecoder {
         case gzip, deflate
 
         /// The coding of a whole Content-Encoding in small letters; nil for any other, and for several.
-        init?(contentEncoding: String) {
-            self.init(rawValue: contentEncoding == "x-gzip" ? "gzip" : contentEncoding)
-        }
+        init?(contentEncoding: String) { self.init(rawValue: contentEncoding == "x-gzip" ? "gzip" : contentEncoding) }
     }
 
     /// Where in the encoded stream the next byte is.

@@ -117,9 +117,7 @@ final class X509Certificate {
     /// Its SHA-256 fingerprint.
     private(set) lazy var fingerprint: [UInt8] = MessageDigest.sha256(self.encoded)
 
-    private static func bytes(
-        _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
-    ) -> [UInt8] {
+    private static func bytes(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32) -> [UInt8] {
         var start: UnsafeMutablePointer<UInt8>?
         let count = encode(&start)
         defer { tg_openssl_free(start) }
@@ -178,8 +176,7 @@ final class X509Certificate {
         let names = Names()
         collect(self.certificate, Unmanaged.passUnretained(names).toOpaque()) { context, bytes, count in
             guard let bytes else { return }
-            let text = String(
-                decoding: UnsafeRawBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
+            let text = String(decoding: UnsafeRawBufferPointer(start: bytes, count: Int(count)), as: UTF8.self)
             withObject(Names.self, at: context, else: ()) { $0.texts.append(text) }
         }
         return names.texts

@@ -33,8 +33,7 @@ package struct DownloadPaths: Sendable, Hashable {
 
     // A rename is durable only when its directory is.
     func synchronizeDirectory() throws(FileError) {
-        let descriptor = try FileError.check(
-            self.directory.open(O_RDONLY | O_DIRECTORY), "open", self.directory.path)
+        let descriptor = try FileError.check(self.directory.open(O_RDONLY | O_DIRECTORY), "open", self.directory.path)
         let code = fsync(descriptor) == 0 ? 0 : errno
         close(descriptor)
         // Some file systems have no fsync for directories and say so.
@@ -56,8 +55,7 @@ package struct DownloadPaths: Sendable, Hashable {
         }
         let path = self.destination.path
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let directory = self.destination.sibling(
-            slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
+        let directory = self.destination.sibling(slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
         guard path.utf8.last != UInt8(ascii: "/"), !path.isEmpty else { return "\"\(path)\" names no file" }
         guard directory.status(&status) == 0 else {
             return errno == ENOENT

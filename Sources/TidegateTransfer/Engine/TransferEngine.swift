@@ -162,9 +162,7 @@ package final class TransferEngine {
     }
 
     /// The pool of a generation; nil if it is closed.
-    func pool(_ generation: Int) -> ConnectionPool? {
-        self.connectionPools.first { $0.generation == generation }
-    }
+    func pool(_ generation: Int) -> ConnectionPool? { self.connectionPools.first { $0.generation == generation } }
 
     /// Closes an idle connection on which something came.
     ///
@@ -201,9 +199,7 @@ package final class TransferEngine {
 
     /// Calls libcurl; an error of its own makes the pool unusable, so that its attempts fail and the next one gets a new
     /// pool.
-    func guarding(
-        _ pool: ConnectionPool, on descriptor: Int32? = nil, _ body: () throws(CurlError) -> Void
-    ) {
+    func guarding(_ pool: ConnectionPool, on descriptor: Int32? = nil, _ body: () throws(CurlError) -> Void) {
         do throws(CurlError) {
             if try self.watchdog.watching(descriptor, of: pool.generation, body) { pool.wasCut = true }
         } catch {

@@ -20,9 +20,7 @@ package final class AttemptClient: Sendable {
     ///
     /// `onThreadStart` runs first on the thread, for tests to enter a namespace.
     /// Every socket is noted in `own`.
-    package init(
-        name: String, own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}
-    ) {
+    package init(name: String, own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}) {
         self.name = name
         self.own = own
         self.onThreadStart = onThreadStart
@@ -163,9 +161,7 @@ final class HTTPCheckClient: TransferClient {
             HTTPCheckOutcome(attempt: outcome, body: check.work.body?.bytes ?? [], hasEnough: check.hasEnough))
     }
 
-    func timerFired(_ token: UInt64) {
-        self.engine.end(AttemptID(rawValue: token), as: .timedOut, "no answer in time")
-    }
+    func timerFired(_ token: UInt64) { self.engine.end(AttemptID(rawValue: token), as: .timedOut, "no answer in time") }
 
     func batchEnded() {
         for id in self.checks.keys { self.endIfEnough(id) }
@@ -203,9 +199,7 @@ final class BodyPrefix: ChunkSink {
 
     func hasRoom() -> Bool { true }
 
-    func write(_ chunk: [UInt8]) {
-        self.kept.withLock { $0.append(contentsOf: chunk.prefix(self.limit - $0.count)) }
-    }
+    func write(_ chunk: [UInt8]) { self.kept.withLock { $0.append(contentsOf: chunk.prefix(self.limit - $0.count)) } }
 }
 
 /// True once the caller of a check has been cancelled.

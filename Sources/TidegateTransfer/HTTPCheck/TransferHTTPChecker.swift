@@ -27,9 +27,7 @@ package struct TransferHTTPChecker: HTTPChecker {
     ///
     /// If a certificate is refused, a second handshake reads it, so that the result can say what is wrong with it;
     /// nothing is sent after that handshake, whatever server is at its other end.
-    package func check(
-        _ request: HTTPCheck.Request, onWire: @escaping @Sendable () -> Void
-    ) async -> HTTPCheck.Result {
+    package func check(_ request: HTTPCheck.Request, onWire: @escaping @Sendable () -> Void) async -> HTTPCheck.Result {
         let outcome = await self.run(request, onWire: onWire)
         var result = HTTPCheck.Result(outcome, of: request)
         guard let problem = outcome.attempt?.certificateError else { return result }

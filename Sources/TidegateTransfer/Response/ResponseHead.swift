@@ -122,8 +122,7 @@ struct ResponseHeadParser {
     mutating func evaluate(_ request: Indirect<AttemptRequest>) {
         let fields = self.block
         self.contentLength = fields.contentLength
-        self.announcedLength =
-            self.contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
+        self.announcedLength = self.contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
         self.range =
             request.value.takesAnyStatus && !self.isRedirect
             ? .append
@@ -156,9 +155,7 @@ struct ResponseHeadParser {
 
 extension Indirect<AttemptRequest> {
     /// Whether the caller requests a part by a field of its own.
-    var requestsPart: Bool {
-        self.value.headers.contains { $0.name == .range }
-    }
+    var requestsPart: Bool { self.value.headers.contains { $0.name == .range } }
 }
 
 /// What a response's body is, given the range that was requested and the bytes that are held.
@@ -204,9 +201,7 @@ package enum RangeOutcome: Sendable, Hashable {
         if let known = resume.total, let total = range.total, known != total { return .reject(.rangeMismatch) }
         // The range was open at the end: a response that stops earlier leaves the body incomplete.
         if let total = range.total ?? resume.total, bounds.upperBound != total - 1 { return .reject(.rangeMismatch) }
-        if let length = fields.contentLength, length != bounds.length {
-            return .reject(.rangeMismatch)
-        }
+        if let length = fields.contentLength, length != bounds.length { return .reject(.rangeMismatch) }
         guard fields.contentEncoding == resume.contentEncoding else { return .reject(.rangeMismatch) }
         return self.isSameBody(fields, resume.validator) ? .append : .reject(.rangeMismatch)
     }

@@ -205,9 +205,7 @@ extension CurlTransfer {
         guard !self.connection.hasOpened, !request.usesTLS, request.value.proxy?.scheme != .https,
             let pool = self.pool
         else { return true }
-        guard let descriptor = pool.ports.socket(at: UInt16(truncatingIfNeeded: localPort)) else {
-            return false
-        }
+        guard let descriptor = pool.ports.socket(at: UInt16(truncatingIfNeeded: localPort)) else { return false }
         return !IdleSocket.hasInput(descriptor)
     }
 

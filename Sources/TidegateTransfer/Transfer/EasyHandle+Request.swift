@@ -63,8 +63,7 @@ extension EasyHandle {
     }
 
     func setTLS(_ tls: TLSOptions, context: UnsafeMutableRawPointer) throws(CurlError) {
-        try CurlError.check(
-            tg_easy_set_ssl_context(self.raw, prepareTLS, context), "CURLOPT_SSL_CTX_FUNCTION")
+        try CurlError.check(tg_easy_set_ssl_context(self.raw, prepareTLS, context), "CURLOPT_SSL_CTX_FUNCTION")
         // A resumed session shows no chain, and whoever verified it had other pins.
         try self.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         try self.setAuthorities(tls)
@@ -139,9 +138,7 @@ extension EasyHandle {
     }
 
     // Every method with a body is sent as an upload with its own name.
-    private func setUpload(
-        _ method: String, _ length: Int64, _ context: UnsafeMutableRawPointer
-    ) throws(CurlError) {
+    private func setUpload(_ method: String, _ length: Int64, _ context: UnsafeMutableRawPointer) throws(CurlError) {
         try self.set(CURLOPT_UPLOAD, 1)
         try self.set(CURLOPT_CUSTOMREQUEST, method)
         try self.set(CURLOPT_INFILESIZE_LARGE, offset: length)

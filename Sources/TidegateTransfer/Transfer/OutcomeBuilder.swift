@@ -18,8 +18,7 @@ struct OutcomeBuilder {
             TLSAlert(reason: $0.code & 0xFFF)
         }
         let isRefused = alert?.isAboutClientCertificate ?? false
-        self.code =
-            code == CURLE_OK ? code : isRefused ? CURLE_SSL_CLIENTCERT : Self.proxyRefusal(of: transfer) ?? code
+        self.code = code == CURLE_OK ? code : isRefused ? CURLE_SSL_CLIENTCERT : Self.proxyRefusal(of: transfer) ?? code
         self.loop = loop
     }
 
@@ -27,8 +26,7 @@ struct OutcomeBuilder {
         let transfer = self.transfer
         let ended = transfer.timestamps.clock.monotonic()
         let failure = self.failure(receivedWire: progress.receivedWire)
-        let failedConnect =
-            failure == nil || transfer.connection.isConnected ? nil : transfer.furthestFailedConnect()
+        let failedConnect = failure == nil || transfer.connection.isConnected ? nil : transfer.furthestFailedConnect()
         let text = failure.map { self.text(of: $0) } ?? ""
         let code = transfer.abortReason == nil ? self.code : CURLE_ABORTED_BY_CALLBACK
         let outcome = AttemptOutcome(

@@ -101,9 +101,7 @@ struct TransferOptions: ~Copyable {
         }
         if let resume = request.value.resume {
             // Ranges count bytes of the encoded body: only the encoding of what is held continues it.
-            if !hasOwnEncoding {
-                try self.fields.append("Accept-Encoding: \(resume.contentEncoding ?? "identity")")
-            }
+            if !hasOwnEncoding { try self.fields.append("Accept-Encoding: \(resume.contentEncoding ?? "identity")") }
             if let validator = resume.validator?.fieldValue { try self.fields.append("If-Range: \(validator)") }
         }
         // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.

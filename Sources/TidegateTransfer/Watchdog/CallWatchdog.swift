@@ -152,9 +152,7 @@ final class CurlCallRecord: Sendable {
     }
 
     /// Whether the watchdog has ended the call under way.
-    var isCallEnded: Bool {
-        self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed)
-    }
+    var isCallEnded: Bool { self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed) }
 
     // MARK: The watchdog
 
