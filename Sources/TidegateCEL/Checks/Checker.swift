@@ -21,13 +21,8 @@ struct Checker {
         case .call(let name, let receiver, let arguments):
             return try self.call(name, receiver, arguments, at: node.offset)
         case .list(let nodes):
-            var (elements, type): ([CheckedExpression], ValueType?) = ([], nil)
-            for node in nodes {
-                let element = try self.check(node)
-                elements.append(element.expression)
-                type = type?.joined(with: element.type) ?? element.type
-            }
-            return (.list(elements), .list(type ?? .dynamic))
+            let elements = try nodes.map { node throws(CELError) in try self.check(node) }
+            return (.list(elements.map(\.expression)), .list(.common(of: elements.map(\.type))))
         case .map(let entries): return try self.map(entries)
         case .every(let nodes): return (.every(try self.conditions(nodes)), .bool)
         case .any(let nodes): return (.any(try self.conditions(nodes)), .bool)
@@ -82,18 +77,19 @@ struct Checker {
     }
 
     private mutating func map(_ entries: [(key: SyntaxNode, value: SyntaxNode)]) throws(CELError) -> Typed {
-        var checked: [(key: CheckedExpression, value: CheckedExpression)] = []
-        var (keyType, valueType): (ValueType?, ValueType?)
-        for entry in entries {
+        let members = try entries.map { entry throws(CELError) in
             let (key, value) = (try self.check(entry.key), try self.check(entry.value))
             guard [.dynamic, .bool, .int, .uint, .string].contains(key.type) else {
                 throw CELError("a value of type \(key.type.name) is no key of a map", at: entry.key.offset)
             }
-            checked.append((key.expression, value.expression))
-            keyType = keyType?.joined(with: key.type) ?? key.type
-            valueType = valueType?.joined(with: value.type) ?? value.type
+            return (key: key, value: value)
         }
-        return (.map(checked), .map(key: keyType ?? .dynamic, value: valueType ?? .dynamic))
+        let types = (
+            key: ValueType.common(of: members.map(\.key.type)), value: ValueType.common(of: members.map(\.value.type))
+        )
+        return (
+            .map(members.map { ($0.key.expression, $0.value.expression) }), .map(key: types.key, value: types.value)
+        )
     }
 
     // MARK: - Conditions and calls
@@ -107,9 +103,7 @@ struct Checker {
     }
 
     private mutating func conditions(_ nodes: [SyntaxNode]) throws(CELError) -> [CheckedExpression] {
-        var checked: [CheckedExpression] = []
-        for node in nodes { checked.append(try self.condition(node)) }
-        return checked
+        try nodes.map { node throws(CELError) in try self.condition(node) }
     }
 
     private mutating func call(
@@ -119,12 +113,8 @@ struct Checker {
         guard let function = Function(name: name, argumentCount: nodes.count) else {
             throw CELError("there is no function \(name)()", at: offset)
         }
-        var (operands, types): ([CheckedExpression], [ValueType]) = ([], [])
-        for node in nodes {
-            let checked = try self.check(node)
-            operands.append(checked.expression)
-            types.append(checked.type)
-        }
+        let checked = try nodes.map { node throws(CELError) in try self.check(node) }
+        let (operands, types) = (checked.map(\.expression), checked.map(\.type))
         var result: ValueType?
         for overload in Overload.all(of: function)
         where overload.isMember == (receiver != nil) && overload.parameters.count == types.count {

@@ -148,4 +148,9 @@ indirect enum ValueType: Sendable, Hashable {
 
     /// The type that values of both have.
     func joined(with other: ValueType) -> ValueType { self == other ? self : .dynamic }
+
+    /// The type that values of all have.
+    static func common(of types: [ValueType]) -> ValueType {
+        types.dropFirst().reduce(types.first ?? .dynamic) { $0.joined(with: $1) }
+    }
 }

@@ -184,12 +184,9 @@ enum JournalWork: Sendable {
     case pathEvent(WallTime, String)
 
     /// What follows once the transaction is durable.
-    struct Applied {
-        /// How many more tasks are not over.
-        var openTasks = 0
-        /// Reports success to the caller.
-        var completion: @Sendable () -> Void = {}
-    }
+    ///
+    /// How many more tasks are not over, and what reports success to the caller.
+    typealias Applied = (openTasks: Int, completion: @Sendable () -> Void)
 
     /// True if a caller waits for it.
     var isUrgent: Bool {
@@ -225,16 +222,16 @@ enum JournalWork: Sendable {
             let acceptance = try JournalWork.accept(task, policy, at: now, in: database)
             var change = 0
             if case .accepted(_, let replaced) = acceptance { change = 1 - replaced.count }
-            return Applied(openTasks: change) { completion(.success(acceptance)) }
+            return (change, { completion(.success(acceptance)) })
         case .entry(let entry, let completion):
             let isChanged = try TaskRow.apply(entry, to: database)
             var isEnd = false
             if case .ended = entry { isEnd = true }
-            return Applied(openTasks: isEnd && isChanged ? -1 : 0) { completion(.success(())) }
+            return (isEnd && isChanged ? -1 : 0, { completion(.success(())) })
         case .pathEvent(let time, let text):
             let statement = try database.cachedStatement(sql: "INSERT INTO path_event (time, text) VALUES (?, ?)")
             try statement.execute(arguments: [time.microseconds, text])
-            return Applied()
+            return (0, {})
         }
     }
 

@@ -26,10 +26,9 @@ struct BodyReader {
     /// True once everything was handed to libcurl; a stream without a length is taken for unfinished until its end.
     func isAtEnd(of body: AttemptBody?) -> Bool {
         switch body {
-        case nil, AttemptBody.none?: true
-        case .bytes(let bytes)?: self.position >= bytes.count
-        case .file(_, let length)?: self.position >= length
-        case .stream(_, let length)?: length.map { self.position >= $0 } ?? self.hasEnded
+        case .stream(_, length: nil)?: self.hasEnded
+        case let body?: self.position >= body.length
+        case nil: true
         }
     }
 

@@ -98,17 +98,14 @@ final class HTTPCheckClient: TransferClient {
         let isCancelled: CancellationFlag
         let onWire: @Sendable () -> Void
         let completion: @Sendable (HTTPCheckOutcome) -> Void
-    }
-
-    private struct Check {
-        let work: Work
-        let timer: TimerID
+        /// Ends it, once it has started.
+        var timer: TimerID?
         var hasHead = false
         var hasEnough = false
     }
 
     private let engine: TransferEngine
-    private var checks: [AttemptID: Check] = [:]
+    private var checks: [AttemptID: Work] = [:]
 
     init(engine: TransferEngine) { self.engine = engine }
 
@@ -131,13 +128,14 @@ final class HTTPCheckClient: TransferClient {
         } catch {
             return work.completion(HTTPCheckOutcome(text: error.text))
         }
-        let timer = self.engine.schedule(after: work.limit, token: work.request.value.id.rawValue)
-        self.checks[work.request.value.id] = Check(work: work, timer: timer)
+        var work = work
+        work.timer = self.engine.schedule(after: work.limit, token: work.request.value.id.rawValue)
+        self.checks[work.request.value.id] = work
     }
 
     func attempt(_ id: AttemptID, reported report: AttemptReport) {
         switch report {
-        case .wireReached: self.checks[id]?.work.onWire()
+        case .wireReached: self.checks[id]?.onWire()
         case .progress: break
         case .head:
             self.checks[id]?.hasHead = true
@@ -147,7 +145,7 @@ final class HTTPCheckClient: TransferClient {
     }
 
     private func endIfEnough(_ id: AttemptID) {
-        guard let check = self.checks[id], check.hasHead, !check.hasEnough, check.work.body?.isFull ?? false else {
+        guard let check = self.checks[id], check.hasHead, !check.hasEnough, check.body?.isFull ?? false else {
             return
         }
         self.checks[id]?.hasEnough = true
@@ -156,9 +154,9 @@ final class HTTPCheckClient: TransferClient {
 
     private func finish(_ id: AttemptID, _ outcome: AttemptOutcome) {
         guard let check = self.checks.removeValue(forKey: id) else { return }
-        self.engine.cancel(check.timer)
-        check.work.completion(
-            HTTPCheckOutcome(attempt: outcome, body: check.work.body?.bytes ?? [], hasEnough: check.hasEnough))
+        if let timer = check.timer { self.engine.cancel(timer) }
+        check.completion(
+            HTTPCheckOutcome(attempt: outcome, body: check.body?.bytes ?? [], hasEnough: check.hasEnough))
     }
 
     func timerFired(_ token: UInt64) { self.engine.end(AttemptID(rawValue: token), as: .timedOut, "no answer in time") }
@@ -168,7 +166,7 @@ final class HTTPCheckClient: TransferClient {
     }
 
     func stopping() {
-        for check in self.checks.values { check.work.completion(.stopped) }
+        for check in self.checks.values { check.completion(.stopped) }
         self.checks = [:]
     }
 }

@@ -159,7 +159,7 @@ final class ConnectionPool {
     var isCallEnded: Bool { self.record.isCallEnded }
 
     func note(_ change: SocketActions.Change) {
-        self.actions.entries.append(SocketActions.Entry(generation: self.generation, change: change))
+        self.actions.entries.append((self.generation, change))
     }
 }
 
@@ -167,11 +167,6 @@ final class ConnectionPool {
 ///
 /// One for all pools: a descriptor that one of them closes is often the next one that another opens.
 final class SocketActions {
-    struct Entry {
-        let generation: Int
-        let change: Change
-    }
-
     /// The interest in a socket, or its beginning or end.
     enum Change {
         /// libcurl wants these events of a socket (CURL_POLL_*).
@@ -186,7 +181,7 @@ final class SocketActions {
         case abandoned(Int32)
     }
 
-    var entries: [Entry] = []
+    var entries: [(generation: Int, change: Change)] = []
     /// Where the sockets of this program are noted; nil if nobody asks for them.
     let own: OwnSockets?
 
@@ -214,10 +209,7 @@ func timerRequested(
 }
 
 /// A line that an attempt carries to libcurl's cache of addresses.
-struct ResolveLease {
-    fileprivate let origin: Origin
-    fileprivate let number: Int
-}
+typealias ResolveLease = (origin: Origin, number: Int)
 
 /// Which addresses libcurl's cache has (CURLOPT_RESOLVE).
 struct ResolveCache {
@@ -245,7 +237,7 @@ struct ResolveCache {
         guard !entry.isLoaded else { return nil }
         let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
         // The + lets the entry end.
-        return ("+\(origin.target.host):\(port):\(list)", ResolveLease(origin: origin, number: entry.number))
+        return ("+\(origin.target.host):\(port):\(list)", (origin, entry.number))
     }
 
     private mutating func current(_ origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime) -> Entry {
