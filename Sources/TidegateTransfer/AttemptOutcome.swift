@@ -78,6 +78,15 @@ package struct AttemptOutcome: Sendable {
         }
     }
 
+    /// The class of libcurl's code; nil if libcurl reported success, or did not end the attempt.
+    package var curlFailureClass: FailureClass? {
+        guard ![CURLE_OK, CURLE_ABORTED_BY_CALLBACK].contains(where: { Int32($0.rawValue) == self.curlCode }) else {
+            return nil
+        }
+        return CURLcode(UInt32(bitPattern: self.curlCode))
+            .meaning(errorNumber: self.osError, isOnWire: self.reachedWire).class
+    }
+
     /// The kind of the connection's error; nil if there is none.
     package var socketError: SocketError? { SocketError(errorNumber: self.osError) }
 

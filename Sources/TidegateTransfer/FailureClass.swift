@@ -43,17 +43,6 @@ package enum FailureClass: Sendable, Hashable, CaseIterable {
     }
 }
 
-extension AttemptOutcome {
-    /// The class of libcurl's code; nil if libcurl reported success, or did not end the attempt.
-    package var curlFailureClass: FailureClass? {
-        guard ![CURLE_OK, CURLE_ABORTED_BY_CALLBACK].contains(where: { Int32($0.rawValue) == self.curlCode }) else {
-            return nil
-        }
-        return CURLcode(UInt32(bitPattern: self.curlCode))
-            .meaning(errorNumber: self.osError, isOnWire: self.reachedWire).class
-    }
-}
-
 extension CURLcode {
     /// What a code means (libcurl-errors(3)): a task's failure, and its class.
     ///

@@ -86,7 +86,9 @@ struct Parser {
 
     private mutating func unary() throws(CELError) -> SyntaxNode {
         let offset = self.token.offset
-        guard let symbol = ["!", "-"].first(where: { self.isAt($0) }) else { return try self.member() }
+        guard let symbol = ["!", "-"].first(where: { self.isAt($0) }) else {
+            return try self.members(of: self.primary())
+        }
         var count = 0
         while self.takes(symbol) { count += 1 }
         // The smallest integer has no positive counterpart.
@@ -96,7 +98,7 @@ struct Parser {
             count -= 1
             return try self.applied(symbol, count, to: self.members(of: self.number(literal)), at: offset)
         }
-        return try self.applied(symbol, count, to: self.member(), at: offset)
+        return try self.applied(symbol, count, to: self.members(of: self.primary()), at: offset)
     }
 
     // Two of them undo each other, but for the type that the operand has to have.
@@ -111,11 +113,6 @@ struct Parser {
     }
 
     // MARK: - Members
-
-    private mutating func member() throws(CELError) -> SyntaxNode {
-        let node = try self.primary()
-        return try self.members(of: node)
-    }
 
     private mutating func members(of first: SyntaxNode) throws(CELError) -> SyntaxNode {
         var node = first

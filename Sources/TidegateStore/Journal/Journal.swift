@@ -25,15 +25,10 @@ public final class Journal: JournalStorage {
         /// Finished tasks; a day by default.
         public var completed: Duration
         /// The status page's history: changes of paths and links, and what became of requests; a week by default.
-        package var pathEvents: Duration
+        package var pathEvents = Duration.seconds(7 * 86_400)
 
         /// A retention; without arguments the default one.
-        public init(completed: Duration = .seconds(86_400)) { self.init(completed: completed, pathEvents: nil) }
-
-        package init(completed: Duration = .seconds(86_400), pathEvents: Duration?) {
-            self.completed = completed
-            self.pathEvents = pathEvents ?? .seconds(7 * 86_400)
-        }
+        public init(completed: Duration = .seconds(86_400)) { self.completed = completed }
     }
 
     /// What a journal needs from its surroundings.

@@ -33,9 +33,9 @@ package final class RemoteWriter: Sendable {
                 generator: SystemRandomNumberGenerator())
             self.session = session
             self.thread = try LoopThread(name: "tg-remote") {
-                let collector = SampleCollector(labels: configuration.labels, time: time, collect: collect)
-                return RemoteWriteWorker(
-                    loop: $0, session: session, configuration: configuration, collector: collector, onEvent: onEvent)
+                RemoteWriteWorker(
+                    loop: $0, session: session, configuration: configuration, time: time, samples: collect,
+                    onEvent: onEvent)
             }
         } catch let error as TaskError {
             throw error
@@ -85,12 +85,20 @@ final class RemoteWriteWorker: LoopHandler {
 
     private enum Timer: UInt64 { case collection, pause }
 
+    /// The body of one request, and how many samples it has.
+    private typealias Body = (bytes: [UInt8], samples: Int)
+
+    /// How many samples one request has at most; receivers bound a request's size.
+    private static let maxSamplesPerBody = 2000
+
     private let loop: Loop
     private let configuration: RemoteWriteConfiguration
     private let session: Session
     private let onEvent: @Sendable (RemoteWriteEvent) -> Void
     private let file: SampleQueueFile
-    private var collector: SampleCollector
+    private let time: any TimeSource
+    private let samples: @Sendable () -> [MetricSample]
+    private var tracker: StaleSeriesTracker
     private var machine: RemoteWriteMachine
     private var reply: @Sendable (Command) -> Void = { _ in }
     private var nextSequence: Int64 = 1
@@ -98,15 +106,17 @@ final class RemoteWriteWorker: LoopHandler {
     private var isStopping = false
 
     init(
-        loop: Loop, session: Session, configuration: RemoteWriteConfiguration, collector: SampleCollector,
-        onEvent: @escaping @Sendable (RemoteWriteEvent) -> Void
+        loop: Loop, session: Session, configuration: RemoteWriteConfiguration, time: any TimeSource,
+        samples: @escaping @Sendable () -> [MetricSample], onEvent: @escaping @Sendable (RemoteWriteEvent) -> Void
     ) {
         self.loop = loop
         self.configuration = configuration
         self.session = session
         self.onEvent = onEvent
         self.file = SampleQueueFile(directory: configuration.directory)
-        self.collector = collector
+        self.time = time
+        self.samples = samples
+        self.tracker = StaleSeriesTracker(external: configuration.labels)
         self.machine = RemoteWriteMachine(bound: configuration.bound)
         self.nextCollection = loop.now
     }
@@ -167,10 +177,16 @@ final class RemoteWriteWorker: LoopHandler {
     }
 
     private func collect() {
-        for body in self.collector.bodies() { self.store(body) }
+        let time = self.time.wall()
+        let entries = self.tracker.entries(for: self.samples())
+        for start in stride(from: 0, to: entries.count, by: Self.maxSamplesPerBody) {
+            let samples = Array(entries[start...].prefix(Self.maxSamplesPerBody))
+            guard let body = Snappy.compress(WriteRequest(samples: samples, time: time).encoded) else { continue }
+            self.store((body, samples.count))
+        }
     }
 
-    private func store(_ body: SampleCollector.Body) {
+    private func store(_ body: Body) {
         do {
             try self.openFile()
             let batch = self.makeBatch(body, location: .file)
@@ -181,7 +197,7 @@ final class RemoteWriteWorker: LoopHandler {
         }
     }
 
-    private func makeBatch(_ body: SampleCollector.Body, location: SampleBatch.Location) -> SampleBatch {
+    private func makeBatch(_ body: Body, location: SampleBatch.Location) -> SampleBatch {
         defer { self.nextSequence += 1 }
         return SampleBatch(
             sequence: self.nextSequence, samples: body.samples, length: body.bytes.count, location: location)

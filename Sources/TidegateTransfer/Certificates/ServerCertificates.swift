@@ -62,6 +62,15 @@ final class ServerCertificates {
             problem: problem.map { $0.description(of: self.details.chain.first, host: host) })
     }
 
+    /// What is wrong with them for a host; nil if nothing is.
+    func problem(for host: String) -> CertificateError? {
+        guard self.isVerified else {
+            let text = X509_verify_cert_error_string(self.verifyResult).map { String(cString: $0) } ?? ""
+            return CertificateError(verifyResult: self.verifyResult, text: text)
+        }
+        return self.chain.first?.isFor(host) == true ? nil : .wrongName
+    }
+
     /// True if one of the certificates, or its key, is pinned.
     ///
     /// Of a chain that nothing vouches for only the server's own certificate counts: anybody can send the others.

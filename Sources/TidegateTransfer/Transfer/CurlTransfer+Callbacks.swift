@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CLinux
+internal import COpenSSL
 internal import Glibc
 internal import TidegateCore
 internal import TidegateLoop
@@ -97,6 +98,21 @@ func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_
     withObject(ConnectionPool.self, at: context, else: close(descriptor)) { $0.close(descriptor) }
 }
 
+/// Before each handshake: libssl is to ask us about the certificates.
+func prepareTLS(
+    _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ transfer: UnsafeMutableRawPointer?
+) -> CURLcode {
+    guard let context, let transfer else { return CURLE_ABORTED_BY_CALLBACK }
+    SSL_CTX_set_cert_verify_callback(OpaquePointer(context), verifyCertificates, transfer)
+    return CURLE_OK
+}
+
+// During a handshake, and so before anything of the request is sent.
+private func verifyCertificates(_ store: OpaquePointer?, _ transfer: UnsafeMutableRawPointer?) -> Int32 {
+    guard let store else { return 0 }
+    return withObject(CurlTransfer.self, at: transfer, else: 0) { $0.verify(store) ? 1 : 0 }
+}
+
 extension CurlTransfer {
     fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
         if self.timestamps.firstByte == nil { self.timestamps.firstByte = self.timestamps.clock.monotonic() }
@@ -190,7 +206,7 @@ extension CurlTransfer {
             }
             return false
         }
-        guard TrustCheck(transfer: self).mayTrust(request) else { return false }
+        guard self.mayTrust(request) else { return false }
         self.connection.isGivenUp = !self.isSilent(request, localPort)
         guard !self.connection.isGivenUp else { return false }
         self.connection.noteStart(local: local, remote: remote, localPort: localPort)
@@ -240,5 +256,76 @@ extension CurlTransfer {
                 deadline: self.timestamps.started + request.value.connectTimeout, cookie: tg_socket_cookie(descriptor),
                 hasShare: share != nil))
         return descriptor
+    }
+
+    // MARK: - Trust
+
+    fileprivate func verify(_ store: OpaquePointer) -> Bool {
+        let isVerified = X509_verify_cert(store) == 1
+        let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()).map { OpaquePointer($0) }
+        let certificates = ServerCertificates(
+            store, of: ssl, verifyResult: Int(isVerified ? X509_V_OK : X509_STORE_CTX_get_error(store)))
+        if let ssl { certificates.keep(with: ssl) }
+        // An https proxy has a handshake of its own, which cannot be told from the server's here: ``mayTrust(_:)`` sees the
+        // server's, and hooks are not asked behind such a proxy.
+        guard let request = self.request, request.value.proxy?.scheme != .https else { return isVerified }
+        // Not those of a handshake that a server asks for later on.
+        if self.connection.starts == 0 { self.connection.certificates = certificates }
+        guard request.value.tls.evaluator != nil else { return isVerified }
+        guard self.isAccepted(certificates, request) else {
+            if X509_STORE_CTX_get_error(store) == X509_V_OK {
+                X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
+            }
+            return false
+        }
+        X509_STORE_CTX_set_error(store, X509_V_OK)
+        return true
+    }
+
+    /// Whether the request may be sent to the server that its connection leads to.
+    ///
+    /// Asked before every one, because a kept connection was made for another request.
+    private func mayTrust(_ request: Indirect<AttemptRequest>) -> Bool {
+        // A hook has refused: libssl goes on nevertheless if nothing is to be verified.
+        guard self.abortReason == nil else { return false }
+        guard request.usesTLS, let ssl = tg_easy_get_ssl(self.easy.raw).map({ OpaquePointer($0) }) else {
+            return !request.usesTLS || request.value.tls.pins.isEmpty && request.value.tls.evaluator == nil
+        }
+        let isReused = self.connection.certificates == nil
+        guard let certificates = ServerCertificates.kept(with: ssl) else {
+            self.abort(.tlsFailed, "the server of \(request.value.url.origin) showed no certificate")
+            return false
+        }
+        self.connection.certificates = certificates
+        if isReused, request.value.tls.evaluator != nil, !self.isAccepted(certificates, request) { return false }
+        guard request.value.tls.pins.isEmpty || certificates.match(request.value.tls.pins) else {
+            self.abort(.tlsPinMismatch, Self.mismatch(certificates, request.value.url.target))
+            return false
+        }
+        return true
+    }
+
+    private static func mismatch(_ certificates: ServerCertificates, _ target: Target) -> String {
+        let key = certificates.details.chain.first.map { "; its own key is \($0.publicKeyPin)" } ?? ""
+        guard certificates.isVerified, certificates.chain.count > 1 else {
+            return "the certificate of \(target.shownHost) is not pinned\(key)"
+        }
+        return "none of the \(certificates.chain.count) certificates of \(target.shownHost) is pinned\(key)"
+    }
+
+    // Asks the hook of the request.
+    private func isAccepted(_ certificates: ServerCertificates, _ request: Indirect<AttemptRequest>) -> Bool {
+        guard let evaluator = request.value.tls.evaluator else { return certificates.isVerified }
+        let host = request.value.url.target.host
+        let problem = certificates.problem(for: host)
+        switch evaluator.evaluate(certificates.trust(of: host, problem: problem)) {
+        case .trusted: return true
+        case .verified:
+            guard let problem else { return true }
+            self.abort(.tlsFailed, problem.description(of: certificates.details.chain.first, host: host))
+        case .refused(let reason):
+            self.abort(.tlsFailed, "the app does not trust \(request.value.url.target.shownHost): \(reason)")
+        }
+        return false
     }
 }

@@ -75,7 +75,7 @@ extension EasyHandle {
             try self.set(
                 CURLOPT_SSLVERSION, Int(tls.versions.lowerBound.curlMinimum | tls.versions.upperBound.curlMaximum))
         }
-        // The hook may accept a certificate of another name; without its word TrustCheck compares the names.
+        // The hook may accept a certificate of another name; without its word mayTrust(_:) compares the names.
         if !tls.verifiesName || tls.evaluator != nil { try self.set(CURLOPT_SSL_VERIFYHOST, 0) }
         // Only what a hook has judged shares connections with its like: a flag that OpenSSL ignores keeps them apart.
         if tls.evaluator != nil { try self.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_AUTO_CLIENT_CERT)) }

@@ -159,3 +159,54 @@ struct ReusedOptions {
             && request.zone == nil
     }
 }
+
+/// A line that an attempt carries to libcurl's cache of addresses.
+typealias ResolveLease = (origin: Origin, number: Int)
+
+/// Which addresses libcurl's cache has (CURLOPT_RESOLVE).
+struct ResolveCache {
+    private struct Entry {
+        let addresses: [IPAddress]
+        let created: MonotonicTime
+        let number: Int
+        /// Whether libcurl has read a line with these addresses: it does so only when it begins an attempt.
+        var isLoaded = false
+    }
+
+    private var entries: [Origin: Entry] = [:]
+    private var lastNumber = 0
+
+    // libcurl's entries end after 60 s; they are renewed after 30.
+    private static let lifetime = Duration.seconds(30)
+
+    /// The CURLOPT_RESOLVE line that an attempt needs, with the lease to confirm once the attempt has begun; nil if
+    /// libcurl's cache has these addresses already.
+    mutating func line(
+        for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime
+    ) -> (line: String, lease: ResolveLease)? {
+        guard !addresses.isEmpty, origin.target.address == nil, let port = origin.target.port else { return nil }
+        let entry = self.current(origin, addresses, at: now)
+        guard !entry.isLoaded else { return nil }
+        let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
+        // The + lets the entry end.
+        return ("+\(origin.target.host):\(port):\(list)", (origin, entry.number))
+    }
+
+    private mutating func current(_ origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime) -> Entry {
+        if let entry = self.entries[origin], entry.addresses == addresses, now - entry.created < ResolveCache.lifetime {
+            return entry
+        }
+        if self.entries.count >= 512 {
+            self.entries = self.entries.filter { now - $0.value.created < ResolveCache.lifetime }
+        }
+        self.lastNumber += 1
+        let entry = Entry(addresses: addresses, created: now, number: self.lastNumber)
+        self.entries[origin] = entry
+        return entry
+    }
+
+    /// The attempt has begun: libcurl has read its line, and keeps it unless another one came since.
+    mutating func confirm(_ lease: ResolveLease) {
+        if self.entries[lease.origin]?.number == lease.number { self.entries[lease.origin]?.isLoaded = true }
+    }
+}

@@ -168,8 +168,9 @@ struct JournalFileTests {
         _ = try await first.end(of: done.id)
         let open = try await first.session.submit(try TaskRequest(url: server.url()), isSuspended: true)
         await first.stop()
-        let second = try JournalFixture(
-            directory, retention: Journal.Retention(completed: .nanoseconds(1), pathEvents: .nanoseconds(1)))
+        var retention = Journal.Retention(completed: .nanoseconds(1))
+        retention.pathEvents = .nanoseconds(1)
+        let second = try JournalFixture(directory, retention: retention)
         #expect(try await second.entry(done.id) == nil)
         #expect(try await second.entry(open.id) != nil)
         await second.stop()
