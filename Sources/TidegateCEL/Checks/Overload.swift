@@ -16,18 +16,10 @@ struct Overload: Sendable {
         switch function {
         case .add, .subtract, .multiply, .divide, .modulo, .negate: self.arithmetic(function)
         case .not: [Overload([.bool], .bool)]
-        case .equals, .differs: [Overload([.variable("A"), .variable("A")], .bool)]
+        case .equals, .differs: [Overload([self.element, self.element], .bool)]
         case .less, .lessOrEqual, .greater, .greaterOrEqual: self.ordered.map { Overload([$0, $0], .bool) }
-        case .isIn:
-            [
-                Overload([.variable("A"), .list(.variable("A"))], .bool),
-                Overload([.variable("A"), .map(key: .variable("A"), value: .variable("B"))], .bool),
-            ]
-        case .index:
-            [
-                Overload([.list(.variable("A")), .int], .variable("A")),
-                Overload([.map(key: .variable("A"), value: .variable("B")), .variable("A")], .variable("B")),
-            ]
+        case .isIn: [Overload([self.element, self.list], .bool), Overload([self.element, self.map], .bool)]
+        case .index: [Overload([self.list, .int], self.element), Overload([self.map, self.element], .variable("B"))]
         case .size, .contains, .startsWith, .endsWith, .matches: self.textual(function)
         case .bool, .bytes, .double, .duration, .dyn, .int, .string, .timestamp, .type, .uint:
             self.sources(of: function).map { Overload([$0.from], $0.to) }
@@ -37,9 +29,10 @@ struct Overload: Sendable {
         }
     }
 
-    private static let ordered: [ValueType] = [
-        .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration,
-    ]
+    private static let ordered: [ValueType] = [.bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration]
+    private static let element = ValueType.variable("A")
+    private static let list = ValueType.list(element)
+    private static let map = ValueType.map(key: element, value: .variable("B"))
 
     // In UTC, or in the time zone that the argument names.
     private static let ofTimestamps = [
@@ -50,7 +43,7 @@ struct Overload: Sendable {
         let numbers: [ValueType] = [.int, .uint, .double]
         switch function {
         case .add:
-            let same = numbers + [.string, .bytes, .list(.variable("A")), .duration]
+            let same = numbers + [.string, .bytes, self.list, .duration]
             return same.map { Overload([$0, $0], $0) } + [
                 Overload([.timestamp, .duration], .timestamp), Overload([.duration, .timestamp], .timestamp),
             ]
@@ -67,10 +60,9 @@ struct Overload: Sendable {
     private static func textual(_ function: Function) -> [Overload] {
         switch function {
         case .size:
-            let sized: [ValueType] = [
-                .string, .bytes, .list(.variable("A")), .map(key: .variable("A"), value: .variable("B")),
-            ]
-            return sized.flatMap { [Overload([$0], .int), Overload([$0], .int, isMember: true)] }
+            return [.string, .bytes, self.list, self.map].flatMap {
+                [Overload([$0], .int), Overload([$0], .int, isMember: true)]
+            }
         case .matches:
             return [Overload([.string, .string], .bool), Overload([.string, .string], .bool, isMember: true)]
         default: return [Overload([.string, .string], .bool, isMember: true)]
@@ -87,9 +79,9 @@ struct Overload: Sendable {
             case .int: ([.int, .uint, .double, .string, .timestamp], .int)
             case .string: ([.string, .bool, .int, .uint, .double, .bytes, .timestamp, .duration], .string)
             case .timestamp: ([.timestamp, .string, .int], .timestamp)
-            case .type: ([.variable("A")], .type)
+            case .type: ([self.element], .type)
             case .uint: ([.uint, .int, .double, .string], .uint)
-            default: ([.variable("A")], .dynamic)
+            default: ([self.element], .dynamic)
             }
         return types.map { ($0, result) }
     }

@@ -11,8 +11,7 @@ final class DirectoryLock: Sendable {
 
     /// Creates the directory if it is missing, for its owner only, validates it, and locks it.
     init(_ directory: String) throws(JournalOpenError) {
-        let code = Directory.create(directory)
-        guard code == 0 else { throw .unusable(directory, SystemError.message(code)) }
+        if let message = Directory.create(directory) { throw .unusable(directory, message) }
         try StateDirectoryValidator(directory: directory).validate()
         let path = "\(directory)/lock"
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

@@ -55,8 +55,8 @@ public final class Journal: JournalStorage {
             self.onCommit = onCommit
         }
 
-        // The kernel's random id: moments on the monotonic clock compare only within one boot. If it cannot be read it is
-        // empty, and then moments compare by the wall clock.
+        // The kernel's random id: moments on the monotonic clock compare only within one boot. If it cannot be read it
+        // is empty, and then moments compare by the wall clock.
         private static var currentBoot: String {
             let bytes = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
             return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)

@@ -140,18 +140,16 @@ final class JournalWorker: LoopHandler {
     private func scheduleWriteTest() { _ = self.loop.schedule(after: .seconds(1), token: Timer.writeTest.rawValue) }
 
     private func testWriting() {
-        let isWritable = (try? self.file.queue.write { try JournalWorker.writeAndDelete($0) }) != nil
-        guard isWritable else { return self.scheduleWriteTest() }
+        // As large as a row usually is: room for less would not help.
+        let filler = String(repeating: "x", count: 8192)
+        let written: Void? = try? self.file.queue.write { database in
+            try database.execute(sql: "INSERT INTO path_event (time, text) VALUES (-1, ?)", arguments: [filler])
+            try database.execute(sql: "DELETE FROM path_event WHERE time = -1")
+        }
+        guard written != nil else { return self.scheduleWriteTest() }
         let waiting = self.awaitingWritable
         self.awaitingWritable = []
         for completion in waiting { completion() }
-    }
-
-    // As large as a row usually is: room for less would not help.
-    private static func writeAndDelete(_ database: Database) throws {
-        let filler = String(repeating: "x", count: 8192)
-        try database.execute(sql: "INSERT INTO path_event (time, text) VALUES (-1, ?)", arguments: [filler])
-        try database.execute(sql: "DELETE FROM path_event WHERE time = -1")
     }
 
     // MARK: - Reading and deleting

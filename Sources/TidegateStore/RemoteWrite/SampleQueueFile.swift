@@ -43,8 +43,7 @@ final class SampleQueueFile {
     ///
     /// A damaged file is deleted and replaced by an empty one: later samples matter more than the rest of a buffer.
     func open() throws(TextError) -> Contents {
-        let code = Directory.create(self.directory)
-        guard code == 0 else { throw TextError("\(self.directory): \(SystemError.message(code))") }
+        if let message = Directory.create(self.directory) { throw TextError("\(self.directory): \(message)") }
         var contents = Contents()
         do {
             contents.batches = try self.openDatabase()

@@ -50,7 +50,9 @@ package struct CertificateVerifier: Sendable {
         guard let store = X509_STORE_new() else { return noMemory }
         defer { X509_STORE_free(store) }
         if let authorities = self.authorities {
-            for authority in X509Certificate.all(inPEM: authorities) { authority.add(to: store) }
+            for authority in X509Certificate.all(inPEM: authorities) {
+                X509_STORE_add_cert(store, authority.certificate)
+            }
         } else {
             X509_STORE_set_default_paths(store)
         }
@@ -59,8 +61,10 @@ package struct CertificateVerifier: Sendable {
             X509_STORE_CTX_free(context)
             tg_x509_free_stack(others)
         }
-        for certificate in sent.dropFirst() { certificate.append(to: others) }
-        guard own.prepare(context, store, others), self.expectHost(context) else { return noMemory }
+        for certificate in sent.dropFirst() { _ = tg_x509_add(others, certificate.certificate) }
+        guard X509_STORE_CTX_init(context, store, own.certificate, others) == 1, self.expectHost(context) else {
+            return noMemory
+        }
         guard X509_verify_cert(context) == 1 else {
             let code = X509_STORE_CTX_get_error(context)
             return (code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code, [])

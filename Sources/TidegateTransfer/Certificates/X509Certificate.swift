@@ -5,7 +5,7 @@ internal import TidegateCore
 
 /// A certificate that libcrypto has read.
 final class X509Certificate {
-    private let certificate: OpaquePointer
+    let certificate: OpaquePointer
 
     private init(_ certificate: OpaquePointer) { self.certificate = certificate }
 
@@ -91,18 +91,6 @@ final class X509Certificate {
     func isOwned(by key: borrowing PrivateKey) -> Bool {
         defer { ERR_clear_error() }
         return X509_check_private_key(self.certificate, key.raw) == 1
-    }
-
-    // MARK: - Verification
-
-    /// Has it trusted by `store`.
-    func add(to store: OpaquePointer) { X509_STORE_add_cert(store, self.certificate) }
-
-    func append(to stack: OpaquePointer) { _ = tg_x509_add(stack, self.certificate) }
-
-    /// Has `context` verify it; false without memory.
-    func prepare(_ context: OpaquePointer, _ store: OpaquePointer, _ others: OpaquePointer) -> Bool {
-        X509_STORE_CTX_init(context, store, self.certificate, others) == 1
     }
 
     // MARK: - Digests

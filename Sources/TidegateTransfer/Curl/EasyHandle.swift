@@ -3,7 +3,7 @@ internal import CCurl
 /// One transfer of libcurl's, used again after a reset (CURL), and the buffer for its error messages.
 struct EasyHandle: ~Copyable {
     let raw: UnsafeMutableRawPointer
-    private let errorBuffer: UnsafeMutablePointer<CChar>
+    let errorBuffer: UnsafeMutablePointer<CChar>
 
     init() throws(CurlError) {
         guard let raw = curl_easy_init() else {
@@ -21,11 +21,6 @@ struct EasyHandle: ~Copyable {
 
     /// Drops every option; keeps the memory.
     func reset() { curl_easy_reset(self.raw) }
-
-    /// Has libcurl write its messages into the buffer.
-    func setErrorBuffer() throws(CurlError) {
-        try self.set(CURLOPT_ERRORBUFFER, pointer: UnsafeMutableRawPointer(self.errorBuffer))
-    }
 
     /// What libcurl says about the last failure; nil if it says nothing.
     var errorMessage: String? { self.errorBuffer[0] == 0 ? nil : String(cString: self.errorBuffer) }

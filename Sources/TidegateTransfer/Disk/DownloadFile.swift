@@ -229,6 +229,4 @@ package final class DownloadFile: Sendable {
     private func check(_ result: Int32, _ operation: String) throws(FileError) {
         try FileError.check(result, operation, self.paths.temporary.path)
     }
-
-    private func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
 }

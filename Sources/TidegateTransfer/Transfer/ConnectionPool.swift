@@ -5,7 +5,7 @@ internal import TidegateCore
 
 /// The connections and cached addresses of one network path; a new generation begins when the path has changed.
 ///
-/// A set of libcurl's transfers (CURLM), and what its callbacks append to. Every method but ``nextDone()`` wants it open.
+/// A set of libcurl's transfers (CURLM), and what its callbacks append to.
 final class ConnectionPool {
     /// Counted from 1.
     let generation: Int

@@ -266,8 +266,8 @@ extension CurlTransfer {
         let certificates = ServerCertificates(
             store, of: ssl, verifyResult: Int(isVerified ? X509_V_OK : X509_STORE_CTX_get_error(store)))
         if let ssl { certificates.keep(with: ssl) }
-        // An https proxy has a handshake of its own, which cannot be told from the server's here: ``mayTrust(_:)`` sees the
-        // server's, and hooks are not asked behind such a proxy.
+        // An https proxy has a handshake of its own, which cannot be told from the server's here: ``mayTrust(_:)`` sees
+        // the server's, and hooks are not asked behind such a proxy.
         guard let request = self.request, request.value.proxy?.scheme != .https else { return isVerified }
         // Not those of a handshake that a server asks for later on.
         if self.connection.starts == 0 { self.connection.certificates = certificates }

@@ -18,7 +18,7 @@ extension EasyHandle {
         try self.set(CURLOPT_PREREQDATA, pointer: context)
         try self.set(CURLOPT_OPENSOCKETDATA, pointer: context)
         try self.set(CURLOPT_CLOSESOCKETDATA, pointer: poolContext)
-        try self.setErrorBuffer()
+        try self.set(CURLOPT_ERRORBUFFER, pointer: UnsafeMutableRawPointer(self.errorBuffer))
         // A number, so that a finished handle leads to its transfer without a search; 0 would be no pointer.
         try self.set(CURLOPT_PRIVATE, pointer: UnsafeMutableRawPointer(bitPattern: number + 1))
     }
