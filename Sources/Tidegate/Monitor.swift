@@ -72,12 +72,11 @@ public final class Monitor: Sendable {
         // One for both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker(
             caFile: configuration.session.tls.caFile, own: own, onThreadStart: onThreadStart)
-        let walksToInternet = configuration.reachability.internetCheck.isEnabled
-        let targets = TargetDiagnostics(walksToInternet: walksToInternet)
+        let targetChecker = HTTPTargetChecker(web: web)
         let reachability = ReachabilityMonitor(
             configuration.reachability, bus: bus, resolver: resolver, time: time,
             kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web,
-            targetChecker: HTTPTargetChecker(web: web, diagnostics: targets))
+            targetChecker: targetChecker)
         self.configuration = configuration
         self.bus = bus
         self.time = time
@@ -96,9 +95,8 @@ public final class Monitor: Sendable {
             internetCheck: configuration.reachability.internetCheck, time: time,
             dependencies: PathDiagnostics.Dependencies(
                 time: time, onThreadStart: onThreadStart, connections: observer, own: own))
-        let host = HostDiagnostics(
-            self.diagnostics, bus: bus, walksToInternet: walksToInternet, time: time)
-        targets.start(self.diagnostics, host)
+        let host = HostDiagnostics(self.diagnostics)
+        targetChecker.start(host)
         self.hostWatch = HostWatch(host, isRepeated: configuration.diagnosesHost)
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,

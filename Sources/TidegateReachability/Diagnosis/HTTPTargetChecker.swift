@@ -2,30 +2,74 @@ internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
 
-/// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time.
-package struct HTTPTargetChecker: TargetChecker {
+/// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time; once it is started,
+/// it finds out why checks fail, as `explain` does.
+package final class HTTPTargetChecker: TargetChecker {
+    private struct State {
+        // What it diagnoses by has the targets' checks, and so this.
+        weak var host: HostDiagnostics?
+        var findings: [Target: (failure: TargetCheck.Outcome.Failure, moment: MonotonicTime)] = [:]
+    }
+
     // More addresses of one name are hardly ever of use, and each one is a connection.
     private static let mostAddresses = 4
 
     private let web: any HTTPChecker
-    private let diagnostics: TargetDiagnostics?
+    private let state = Mutex(State())
 
-    /// A checker whose connections `web` makes; `diagnostics` finds the cause of failures.
-    package init(web: any HTTPChecker, diagnostics: TargetDiagnostics? = nil) {
-        self.web = web
-        self.diagnostics = diagnostics
-    }
+    /// A checker whose connections `web` makes.
+    package init(web: any HTTPChecker) { self.web = web }
+
+    /// Diagnoses by `host` from now on, which it does not keep alive.
+    package func start(_ host: HostDiagnostics) { self.state.withLock { $0.host = host } }
 
     /// Checks the first address, and if it fails, the others at once: one that answers is enough.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
         var outcome = await self.outcome(of: request)
-        guard let diagnostics = self.diagnostics, !Task.isCancelled else { return outcome }
+        guard let host = self.state.withLock({ $0.host }), !Task.isCancelled else { return outcome }
         if let failure = outcome.failure {
-            outcome.failure = await diagnostics.explained(failure, of: request)
+            outcome.failure = await self.explained(failure, of: request, by: host)
         } else {
-            diagnostics.forget(request.target)
+            self.state.withLock { $0.findings[request.target] = nil }
         }
         return outcome
+    }
+
+    /// The failure of a check with its cause, and whose it is; as it was if nothing more is found out.
+    ///
+    /// An answer needs no diagnosis: it says itself what is wrong.
+    private func explained(
+        _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request, by host: HostDiagnostics
+    ) async -> TargetCheck.Outcome.Failure {
+        guard failure.reason != .tlsFailed, failure.reason != .httpError else { return failure }
+        let diagnostics = host.diagnostics
+        if let finding = self.state.withLock({ $0.findings[request.target] }), finding.failure.reason == failure.reason,
+            diagnostics.time.monotonic() - finding.moment < Thresholds.findingAge
+        {
+            return finding.failure
+        }
+        // Many targets that fail at once have one cause, which one diagnosis finds.
+        var cause =
+            failure.reason.isSilence
+            ? await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway) : nil
+        if cause == nil {
+            let limits = Thresholds.targetDiagnosis
+            let explanation = await diagnostics.diagnose(
+                request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target),
+                within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
+                walksToInternet: diagnostics.policy.isEnabled)
+            cause = explanation.conclusion == .broken ? explanation.cause : nil
+            if cause?.party == .unknown { cause = nil }
+        }
+        guard let cause else {
+            self.state.withLock { $0.findings[request.target] = nil }
+            return failure
+        }
+        let found = TargetCheck.Outcome.Failure(
+            reason: failure.reason, party: cause.party, text: cause.description)
+        let now = diagnostics.time.monotonic()
+        self.state.withLock { $0.findings[request.target] = (found, now) }
+        return found
     }
 
     private func outcome(of request: TargetCheck.Request) async -> TargetCheck.Outcome {
@@ -98,79 +142,6 @@ extension TargetCheck.Request {
         case .connect: self.url.scheme == .https ? .tls : .response
         case .tls, .request, .response, .body: .response
         }
-    }
-}
-
-/// Finds out why checks of targets fail, as `explain` does.
-package final class TargetDiagnostics: Sendable {
-    private struct Finding {
-        var failure: TargetCheck.Outcome.Failure
-        var moment: MonotonicTime
-    }
-
-    private struct State {
-        // What it diagnoses by has the targets' checks, and so this.
-        weak var diagnostics: PathDiagnostics?
-        weak var host: HostDiagnostics?
-        var findings: [Target: Finding] = [:]
-    }
-
-    private let walksToInternet: Bool
-    private let state = Mutex(State())
-
-    /// It finds nothing before ``start(_:)``.
-    ///
-    /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address, too.
-    package init(walksToInternet: Bool) { self.walksToInternet = walksToInternet }
-
-    /// Diagnoses by `diagnostics` and `host` from now on, which it does not keep alive.
-    package func start(_ diagnostics: PathDiagnostics, _ host: HostDiagnostics) {
-        self.state.withLock { ($0.diagnostics, $0.host) = (diagnostics, host) }
-    }
-
-    /// The failure of a check with its cause, and whose it is; as it was if nothing more is found out.
-    ///
-    /// An answer needs no diagnosis: it says itself what is wrong.
-    func explained(
-        _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request
-    ) async -> TargetCheck.Outcome.Failure {
-        guard failure.reason != .tlsFailed, failure.reason != .httpError,
-            let diagnostics = self.state.withLock({ $0.diagnostics })
-        else { return failure }
-        let now = diagnostics.time.monotonic()
-        if let finding = self.state.withLock({ $0.findings[request.target] }), finding.failure.reason == failure.reason,
-            now - finding.moment < Thresholds.findingAge
-        {
-            return finding.failure
-        }
-        // Many targets that fail at once have one cause, which one diagnosis finds.
-        if failure.reason.isSilence, let cause = await self.state.withLock({ $0.host })?.outage(of: request) {
-            return self.found(cause, failure, request, diagnostics)
-        }
-        let (least, most) = (Thresholds.targetDiagnosis.lowerBound, Thresholds.targetDiagnosis.upperBound)
-        let limit = min(max(request.check.timeout, least), most)
-        let subject = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
-        let explanation = await diagnostics.diagnose(
-            subject, within: limit, walksToInternet: self.walksToInternet)
-        guard explanation.conclusion == .broken, let cause = explanation.cause, cause.party != .unknown else {
-            self.state.withLock { $0.findings[request.target] = nil }
-            return failure
-        }
-        return self.found(cause, failure, request, diagnostics)
-    }
-
-    /// Forgets what was found about a target, because it was reached.
-    func forget(_ target: Target) { self.state.withLock { $0.findings[target] = nil } }
-
-    private func found(
-        _ cause: Cause, _ failure: TargetCheck.Outcome.Failure, _ request: TargetCheck.Request,
-        _ diagnostics: PathDiagnostics
-    ) -> TargetCheck.Outcome.Failure {
-        let found = TargetCheck.Outcome.Failure(
-            reason: failure.reason, party: cause.party, text: cause.description)
-        let finding = Finding(failure: found, moment: diagnostics.time.monotonic())
-        self.state.withLock { $0.findings[request.target] = finding }
-        return found
     }
 }
 

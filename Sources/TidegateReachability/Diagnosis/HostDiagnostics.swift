@@ -13,24 +13,20 @@ package final class HostDiagnostics: Sendable {
         var running: Task<Bool, Never>?
     }
 
-    private let diagnostics: PathDiagnostics
+    let diagnostics: PathDiagnostics
     private let bus: EventBus
     private let time: any TimeSource
-    private let walksToInternet: Bool
     private let state = Mutex(State())
     private let inputs: AsyncStream<DiagnosisSchedule.Input?>
     private let input: AsyncStream<DiagnosisSchedule.Input?>.Continuation
 
     /// Diagnoses by `diagnostics`; nothing is sent before ``run()``.
-    ///
-    /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address.
-    package init(_ diagnostics: PathDiagnostics, bus: EventBus, walksToInternet: Bool, time: any TimeSource) {
+    package init(_ diagnostics: PathDiagnostics) {
         self.diagnostics = diagnostics
-        self.bus = bus
-        self.time = time
-        self.walksToInternet = walksToInternet
+        self.bus = diagnostics.monitor.bus
+        self.time = diagnostics.time
         (self.inputs, self.input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(32))
-        bus.attach(SilenceObserver(diagnostics: self))
+        self.bus.attach(SilenceObserver(diagnostics: self))
     }
 
     /// The latest diagnosis; nil before the first.
@@ -94,14 +90,10 @@ package final class HostDiagnostics: Sendable {
         }
     }
 
-    /// Whose silence an address's is if the way out is dead; nil if it is not, or if another gateway leads there.
+    /// Whose silence that of an address is if the way out is dead; nil if it is not, or if another gateway leads there.
+    /// Without an address, the silence about names.
     ///
     /// Diagnoses this host, unless that was done a moment ago.
-    func outage(of request: TargetCheck.Request) async -> Cause? {
-        await self.outage(at: request.addresses.first, through: request.verdict.path?.gateway)
-    }
-
-    /// The same of an address that a gateway leads to; without an address, of names that nobody resolves.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.time.monotonic() - $0 }
         if age.map({ $0 > Thresholds.diagnosisReuse }) ?? true { await self.diagnose() }
@@ -119,8 +111,7 @@ package final class HostDiagnostics: Sendable {
 
     private func diagnoseAlone() async -> Bool {
         let start = self.time.monotonic()
-        let found = await self.diagnostics.diagnoseHost(
-            walksToInternet: self.walksToInternet, within: Thresholds.hostDiagnosis)
+        let found = await self.diagnostics.diagnoseHost(within: Thresholds.hostDiagnosis)
         let (now, wall) = (self.time.monotonic(), self.time.wall())
         // What was found until it was cancelled says nothing.
         guard !Task.isCancelled else {

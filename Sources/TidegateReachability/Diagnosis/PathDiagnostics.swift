@@ -52,31 +52,28 @@ package final class PathDiagnostics: Sendable {
         _ findings: LadderFindings, walksToInternet: Bool, within limit: Duration,
         _ progress: (@Sendable (Explanation) -> Void)? = nil
     ) async -> LadderFindings {
-        let found = DiagnosisProgress(findings, changed: progress)
-        var diagnosis = PathDiagnosis(self, within: limit, progress: found)
+        let progress = DiagnosisProgress(findings, changed: progress)
+        var diagnosis = PathDiagnosis(self, within: limit, progress: progress)
         diagnosis.walksToInternet = walksToInternet
         await diagnosis.findAll(findings.target, findings.families)
-        self.remember(found.findings)
-        return found.findings
+        let found = progress.findings
+        for path in found.paths.values {
+            guard let gateway = path.verdict.path?.gatewayKey else { continue }
+            let witnesses = CauseFinder(findings: found, path: path).witnesses
+            self.gateways.record(gateway, path.gateway, witnesses, at: self.time.monotonic())
+        }
+        return found
     }
 
     /// What other traffic shows.
     var traffic: TrafficEvidence { TrafficEvidence(diagnostics: self) }
 
-    private func remember(_ findings: LadderFindings) {
-        for path in findings.paths.values {
-            guard let gateway = path.verdict.path?.gatewayKey else { continue }
-            let witnesses = CauseFinder(findings: findings, path: path).witnesses
-            self.gateways.record(gateway, path.gateway, witnesses, at: self.time.monotonic())
-        }
-    }
-
     /// Diagnoses the internet as a whole, and keeps what it found as evidence about silence elsewhere.
     ///
-    /// - Parameter walksToInternet: Whether packets with limited hops are sent towards a public address.
-    func diagnoseHost(walksToInternet: Bool, within limit: Duration) async -> HostFindings {
+    /// Packets with limited hops are sent towards a public address only if internet checks are enabled.
+    func diagnoseHost(within limit: Duration) async -> HostFindings {
         let findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
-        return HostFindings(await self.complete(findings, walksToInternet: walksToInternet, within: limit))
+        return HostFindings(await self.complete(findings, walksToInternet: self.policy.isEnabled, within: limit))
     }
 
     /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.
