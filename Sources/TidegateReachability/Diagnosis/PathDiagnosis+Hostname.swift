@@ -93,7 +93,7 @@ extension PathDiagnosis {
     private func walked(to servers: [ResolverFindings]) async -> Meanwhile {
         guard await self.pause(for: Thresholds.patience),
             let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server,
-            let walk = await self.walk(to: server, self.diagnostics.dependencies.resolvers.port)
+            let walk = await self.walk(to: server, self.diagnostics.dependencies.dnsPort)
         else { return Meanwhile() }
         return Meanwhile(walks: [server: walk])
     }
@@ -116,7 +116,7 @@ extension PathDiagnosis {
     func routes(to servers: [IPAddress]) async -> [ResolverFindings] {
         _ = await self.diagnostics.monitor.firstStatus(within: min(self.rest, .seconds(2)))
         let report = await self.diagnostics.monitor.routeReport(
-            RouteQuery(questions: servers.map(self.diagnostics.dependencies.resolvers.question)))
+            RouteQuery(questions: servers.map(self.diagnostics.dependencies.resolverQuestion)))
         return servers.map { ResolverFindings(server: $0, verdict: report.routes[$0]?.verdict ?? .unknown) }
     }
 
@@ -131,7 +131,7 @@ extension PathDiagnosis {
                 if let outcome = server.answers.values.first, !outcome.isAnswer {
                     server.answers[type] = outcome
                 } else {
-                    server.answers[type] = await self.diagnostics.dependencies.resolvers.query(
+                    server.answers[type] = await self.diagnostics.dependencies.query(
                         name, type, server.server, within: limit)
                 }
             }
@@ -143,7 +143,7 @@ extension PathDiagnosis {
     func queryControlName(_ servers: [ResolverFindings], within limit: Duration) async -> [ResolverFindings] {
         await self.each(servers) { server in
             var server = server
-            server.control = await self.diagnostics.dependencies.resolvers.query(
+            server.control = await self.diagnostics.dependencies.query(
                 PathDiagnosis.controlName, .a, server.server, within: limit)
             return server
         }
@@ -152,14 +152,9 @@ extension PathDiagnosis {
     private func each(
         _ servers: [ResolverFindings], _ body: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
     ) async -> [ResolverFindings] {
-        await withTaskGroup(of: (Int, ResolverFindings).self) { group in
-            for (position, server) in servers.enumerated() {
-                let hasRoute = server.verdict.level >= .routed || server.verdict.level == .unknown
-                group.addTask { (position, hasRoute ? await body(server) : server) }
-            }
-            var found: [(Int, ResolverFindings)] = []
-            for await entry in group { found.append(entry) }
-            return found.sorted { $0.0 < $1.0 }.map(\.1)
+        await servers.concurrentMap { server in
+            let hasRoute = server.verdict.level >= .routed || server.verdict.level == .unknown
+            return hasRoute ? await body(server) : server
         }
     }
 }

@@ -17,10 +17,9 @@ extension PathDiagnosis {
     ///
     /// A target that answers makes the rest moot. One that does not gets its time, unless the others have told why.
     func asked(
-        _ known: PathFindings, _ subject: Subject, _ requests: TargetRequests?, isProbed: Bool,
-        resolvingLimit: Duration
+        _ known: PathFindings, _ requests: TargetRequests?, isProbed: Bool, resolvingLimit: Duration
     ) async -> PathFindings {
-        let family = subject.family
+        let family = known.subject.address.family
         async let internet =
             self.diagnostics.policy.urls.isEmpty ? nil : self.internet(family, resolvingWithin: resolvingLimit)
         let start = self.now
@@ -48,7 +47,7 @@ extension PathDiagnosis {
                 case .smallPackets(let pass): path.losesLargePackets = pass && path.web.isEmpty
                 case .timeIsUp: if requests?.isSent == false { group.cancelAll() }
                 }
-                self.progress?.update { [path] in $0.paths[subject.family] = path }
+                self.progress?.update { [path] in $0.paths[family] = path }
                 guard let requests, path.web.isEmpty, let patience = self.patience(path, requests),
                     end.map({ start + patience < $0 }) ?? true
                 else { continue }
@@ -63,7 +62,7 @@ extension PathDiagnosis {
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop
         path.internet = await internet
         // Last, so that they answered after the target did not.
-        path.connections = await self.diagnostics.traffic.connections(path, since: start)
+        path.connections = await self.diagnostics.connections(path, since: start)
         return path
     }
 

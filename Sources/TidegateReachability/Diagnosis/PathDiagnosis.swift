@@ -30,7 +30,7 @@ struct PathDiagnosis: Sendable {
         _ = await self.diagnostics.monitor.firstStatus(within: min(self.rest, .seconds(2)))
         let name = await self.names(target, families)
         let subjects = await self.subjects(target, name, families)
-        let wanted = subjects.flatMap { [$0.subject.address] + $0.candidates }
+        let wanted = subjects.flatMap { [$0.subject.address] + $0.addresses.prefix(PathDiagnosis.mostAddresses) }
         let report = await self.report(wanted.uniqued, port: target.target.port, families)
         self.progress?.update { findings in
             findings.name = name
@@ -44,7 +44,7 @@ struct PathDiagnosis: Sendable {
             for subject in subjects {
                 group.addTask {
                     let path = await self.path(subject, report, target, name)
-                    self.progress?.update { $0.paths[subject.family] = path }
+                    self.progress?.update { $0.paths[path.subject.address.family] = path }
                 }
             }
         }
@@ -55,42 +55,33 @@ struct PathDiagnosis: Sendable {
         return target.target.address == nil ? await self.names(target.target, families) : nil
     }
 
-    struct Subject: Sendable {
-        var family: AddressFamily
-        var subject: PathFindings.Subject
-        var addresses: [IPAddress] = []
-
-        /// The target's addresses that are tried.
-        var candidates: [IPAddress] { Array(self.addresses.prefix(PathDiagnosis.mostAddresses)) }
-    }
-
     // The paths to the target; while its name is not resolved, to a resolver of the family, or to the internet.
     private func subjects(
         _ target: ExplainTarget, _ name: NameFindings?, _ families: [AddressFamily]
-    ) async -> [Subject] {
+    ) async -> [PathFindings] {
         if target.isInternet {
             return families.compactMap { family in
-                self.sentinel(family).map { Subject(family: family, subject: .sentinel($0)) }
+                self.sentinel(family).map { PathFindings(subject: .sentinel($0)) }
             }
         }
         if let address = target.target.address {
-            return [Subject(family: address.family, subject: .target(address), addresses: [address])]
+            return [PathFindings(subject: .target(address), addresses: [address])]
         }
         let addresses = name?.addresses ?? []
         let servers =
             addresses.isEmpty ? self.diagnostics.dependencies.settings().finalServers.filter { !$0.isLoopback } : []
         let report = await self.diagnostics.monitor.routeReport(
-            RouteQuery(questions: servers.map(self.diagnostics.dependencies.resolvers.question), families: families))
+            RouteQuery(questions: servers.map(self.diagnostics.dependencies.resolverQuestion), families: families))
         return families.compactMap { family in
             let own = addresses.filter { $0.family == family }
-            if let first = own.first { return Subject(family: family, subject: .target(first), addresses: own) }
+            if let first = own.first { return PathFindings(subject: .target(first), addresses: own) }
             guard let sentinel = report.sentinels[family] ?? self.sentinel(family) else { return nil }
             let isOut = report.routes[sentinel].map { $0.verdict.level >= .routed } ?? false
             let candidates = servers.filter { $0.family == family }
             let routed = candidates.first { (report.routes[$0]?.verdict.level ?? .none) >= .routed }
             // If the family has a default path, a missing route to the resolver is the resolver's failure.
             let server = routed ?? (isOut ? nil : candidates.first)
-            return Subject(family: family, subject: server.map { .resolver($0) } ?? .sentinel(sentinel))
+            return PathFindings(subject: server.map { .resolver($0) } ?? .sentinel(sentinel))
         }
     }
 
@@ -109,23 +100,21 @@ struct PathDiagnosis: Sendable {
     // MARK: One path
 
     private func path(
-        _ subject: Subject, _ report: RouteReport, _ target: ExplainTarget,
-        _ name: NameFindings?
+        _ wanted: PathFindings, _ report: RouteReport, _ target: ExplainTarget, _ name: NameFindings?
     ) async -> PathFindings {
         // One address without a route does not keep a program from the others.
-        let usable = subject.candidates.filter { report.routes[$0]?.verdict.isUsable ?? true }
-        var path = self.pathFindings(usable.first.map { .target($0) } ?? subject.subject, report)
-        path.addresses = subject.addresses
-        for address in subject.candidates where !usable.contains(address) && address != path.subject.address {
+        let candidates = wanted.addresses.prefix(PathDiagnosis.mostAddresses)
+        let usable = candidates.filter { report.routes[$0]?.verdict.isUsable ?? true }
+        var path = self.pathFindings(usable.first.map { .target($0) } ?? wanted.subject, report)
+        path.addresses = wanted.addresses
+        for address in candidates where !usable.contains(address) && address != path.subject.address {
             path.unrouted[address] = report.routes[address]?.verdict
         }
         let isUnknown = path.verdict.level == .unknown
         guard path.verdict.level >= .routed || isUnknown else { return path }
-        path = await self.diagnostics.traffic.checkingRequests(path)
-        path.port =
-            if case .resolver = path.subject { self.diagnostics.dependencies.resolvers.port } else {
-                target.target.port
-            }
+        path = await self.diagnostics.checkingRequests(path)
+        path.port = target.target.port
+        if case .resolver = path.subject { path.port = self.diagnostics.dependencies.dnsPort }
         path.walk = name?.walks[path.subject.address]
         path.sentinelWalk = path.sentinel.flatMap { name?.walks[$0] }
         let probed = path.verdict.path?.gateway.flatMap { name?.gateways[$0] }
@@ -133,7 +122,7 @@ struct PathDiagnosis: Sendable {
         // Resolvers that have just been silent hardly answer for the names of check URLs.
         let isSilent = name?.servers.allSatisfy { !$0.outcomes.contains(where: \.isAnswer) } ?? false
         path = await self.asked(
-            path, subject, TargetRequests(self, target, at: usable), isProbed: probed != nil,
+            path, TargetRequests(self, target, at: usable), isProbed: probed != nil,
             resolvingLimit: isSilent ? .milliseconds(200) : Thresholds.certainty)
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
@@ -173,7 +162,7 @@ struct PathDiagnosis: Sendable {
         let report = await self.diagnostics.monitor.routeReport(
             RouteQuery(questions: [], families: [family], watchesGateways: watching))
         guard let sentinel = report.sentinels[family] else { return nil }
-        return await self.diagnostics.traffic.checkingRequests(self.pathFindings(.sentinel(sentinel), report))
+        return await self.diagnostics.checkingRequests(self.pathFindings(.sentinel(sentinel), report))
     }
 
     // MARK: The internet

@@ -65,9 +65,6 @@ package final class PathDiagnostics: Sendable {
         return found
     }
 
-    /// What other traffic shows.
-    var traffic: TrafficEvidence { TrafficEvidence(diagnostics: self) }
-
     /// Diagnoses the internet as a whole, and keeps what it found as evidence about silence elsewhere.
     ///
     /// Packets with limited hops are sent towards a public address only if internet checks are enabled.
@@ -122,7 +119,9 @@ extension PathDiagnostics {
     package struct Dependencies: Sendable {
         private let probe: LazyThread<UDPProbe>
         private let hopWalk: LazyThread<HopWalk>
-        let resolvers: ResolverClient
+        private let client: DNSClient
+        /// The port of all resolvers.
+        let dnsPort: UInt16
         let settings: @Sendable () -> ResolverSettings
         let hosts: @Sendable () -> HostsFile
         /// Knows the connections of other programs; nil if they are not observed.
@@ -139,8 +138,8 @@ extension PathDiagnostics {
         ) {
             self.probe = LazyThread { try? UDPProbe(onThreadStart: onThreadStart) }
             self.hopWalk = LazyThread { try? HopWalk(own: own, onThreadStart: onThreadStart) }
-            self.resolvers = ResolverClient(
-                client: DNSClient(time: time, own: own, onThreadStart: onThreadStart), port: dnsPort)
+            self.client = DNSClient(time: time, own: own, onThreadStart: onThreadStart)
+            self.dnsPort = dnsPort
             self.settings = settings
             self.hosts = hosts
             self.connections = connections
@@ -161,27 +160,20 @@ extension PathDiagnostics {
             walk.walk(to: address, port: port, within: limit) { promise.fulfil($0) }
             return await promise.value()
         }
-    }
-}
 
-/// Asks resolvers one by one.
-struct ResolverClient: Sendable {
-    let client: DNSClient
-    /// The port of all of them.
-    let port: UInt16
+        /// What is asked of the kernel about the path to a resolver.
+        func resolverQuestion(_ server: IPAddress) -> RouteQuestion {
+            RouteQuestion(server, port: self.dnsPort, ipProtocol: RouteQuestion.udp)
+        }
 
-    /// What is asked of the kernel about the path to a resolver.
-    func question(_ server: IPAddress) -> RouteQuestion {
-        RouteQuestion(server, port: self.port, ipProtocol: RouteQuestion.udp)
-    }
-
-    /// Sends one query to one resolver.
-    func query(_ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration) async
-        -> DNSOutcome
-    {
-        let question = DNSQuestion(name: name, type: type, server: server, port: self.port, limit: limit)
-        return await withCheckedContinuation { waiter in
-            self.client.ask(question) { waiter.resume(returning: $0) }
+        /// Sends one query to one resolver.
+        func query(
+            _ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration
+        ) async -> DNSOutcome {
+            let question = DNSQuestion(name: name, type: type, server: server, port: self.dnsPort, limit: limit)
+            return await withCheckedContinuation { waiter in
+                self.client.ask(question) { waiter.resume(returning: $0) }
+            }
         }
     }
 }

@@ -120,14 +120,7 @@ struct ConnectivityChecker: Sendable {
     func check(
         _ family: AddressFamily, resolve: @escaping @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
     ) async -> [InternetObservation] {
-        await withTaskGroup(of: (Int, InternetObservation).self) { group in
-            for (position, url) in self.urls.enumerated() {
-                group.addTask { (position, await self.check(url, family, resolve)) }
-            }
-            var found: [(Int, InternetObservation)] = []
-            for await entry in group { found.append(entry) }
-            return found.sorted { $0.0 < $1.0 }.map(\.1)
-        }
+        await self.urls.concurrentMap { await self.check($0, family, resolve) }
     }
 
     private func check(
@@ -148,6 +141,20 @@ struct ConnectivityChecker: Sendable {
         case .failure(let failure)?:
             return ConnectivityEvaluator.unresolved(url, failure.reason.description)
         case nil: return ConnectivityEvaluator.unresolved(url, "not resolved in time")
+        }
+    }
+}
+
+extension Array where Element: Sendable {
+    /// The results of `body`, which is called for all elements at once, in the elements' order.
+    func concurrentMap<Result: Sendable>(
+        _ body: @escaping @Sendable (Element) async -> Result
+    ) async -> [Result] {
+        await withTaskGroup(of: (Int, Result).self) { group in
+            for (position, element) in self.enumerated() { group.addTask { (position, await body(element)) } }
+            var found: [(Int, Result)] = []
+            for await entry in group { found.append(entry) }
+            return found.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }
 }

@@ -1,9 +1,7 @@
 internal import TidegateCore
 
-/// What other traffic shows about a path, as far as it took the same next hop.
-struct TrafficEvidence: Sendable {
-    let diagnostics: PathDiagnostics
-
+// What other traffic shows about a path, as far as it took the same next hop.
+extension PathDiagnostics {
     // So many are looked up at once.
     private static let batch = 16
     // So many at most, should all of them go another way.
@@ -20,10 +18,10 @@ struct TrafficEvidence: Sendable {
 
     /// What connections of other programs show since `start`, when the path was first asked; nil if they are not observed.
     func connections(_ findings: PathFindings, since start: MonotonicTime) async -> ConnectionFindings? {
-        guard let observation = self.diagnostics.dependencies.connections else { return nil }
+        guard let observation = self.dependencies.connections else { return nil }
         let report = await observation.report()
         let remotes = PathRemotes(
-            report, for: findings.subject.address, within: self.diagnostics.time.monotonic() - start)
+            report, for: findings.subject.address, within: self.time.monotonic() - start)
         let answering = await self.first(findings, among: remotes.answering)
         var found = ConnectionFindings()
         (found.answering, found.remote) = (answering.count, answering.first)
@@ -52,8 +50,8 @@ struct TrafficEvidence: Sendable {
     // Those of the addresses to which the kernel would send over the same next hop.
     private func sharing(_ findings: PathFindings, among addresses: [IPAddress]) async -> [IPAddress] {
         guard let own = findings.verdict.path, !addresses.isEmpty else { return [] }
-        let context = self.diagnostics.monitor.lookupContext
-        let report = await self.diagnostics.monitor.routeReport(
+        let context = self.monitor.lookupContext
+        let report = await self.monitor.routeReport(
             RouteQuery(questions: addresses.map { context.question($0, port: nil) }))
         return addresses.filter { address in
             guard let path = report.routes[address]?.verdict.path else { return false }
