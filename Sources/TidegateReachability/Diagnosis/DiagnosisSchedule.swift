@@ -1,9 +1,9 @@
-package import TidegateCore
+internal import TidegateCore
 
 /// When this host is diagnosed: after a change that lasts, while something is bad, and when somebody looks.
-package struct DiagnosisSchedule: Sendable, Hashable {
+struct DiagnosisSchedule: Sendable, Hashable {
     /// What happens to a schedule.
-    package enum Input: Sendable, Hashable {
+    enum Input: Sendable, Hashable {
         /// A path or a level has changed.
         case changed
         /// An attempt failed in silence, so that others are asked at once.
@@ -17,29 +17,25 @@ package struct DiagnosisSchedule: Sendable, Hashable {
     }
 
     /// How long a change has to last.
-    package static let settling = Duration.seconds(1)
+    static let settling = Duration.seconds(1)
     /// The time between diagnoses while something is bad, and at least between those for lookers.
-    package static let interval = Duration.seconds(15)
+    static let interval = Duration.seconds(15)
     /// The time at least between a diagnosis and one for a failed attempt.
-    package static let patience = Duration.seconds(5)
+    static let patience = Duration.seconds(5)
 
     /// When the next diagnosis is due; nil while none is.
-    package private(set) var deadline: MonotonicTime?
+    private(set) var deadline: MonotonicTime?
     private var beganAt: MonotonicTime?
-    private var isRunning = false
-
-    package init() {}
 
     /// The schedule after an input.
-    package func after(_ input: Input, at now: MonotonicTime) -> DiagnosisSchedule {
+    func after(_ input: Input, at now: MonotonicTime) -> DiagnosisSchedule {
         var next = self
         switch input {
         case .changed: next.deadline = now + DiagnosisSchedule.settling
         case .failed: next.request(DiagnosisSchedule.patience, at: now)
         case .viewed: next.request(DiagnosisSchedule.interval, at: now)
-        case .began: (next.beganAt, next.isRunning, next.deadline) = (now, true, nil)
+        case .began: (next.beganAt, next.deadline) = (now, nil)
         case .ended(let isBad):
-            next.isRunning = false
             guard isBad, let began = next.beganAt else { break }
             next.deadline = min(next.deadline ?? began + DiagnosisSchedule.interval, began + DiagnosisSchedule.interval)
         }

@@ -40,13 +40,8 @@ enum ExplanationComposer {
 
     // The ladder whose first failure is highest; IPv4 if both fail on the same rung.
     private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
-        var best: (ladder: Explanation.Ladder, order: Int)?
-        for ladder in ladders {
-            guard let failure = ladder.firstFailure else { continue }
-            let order = LinkRungs.order(failure.rung)
-            if order > best?.order ?? -1 { best = (ladder, order) }
-        }
-        return best?.ladder
+        func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure.map { LinkRungs.order($0.rung) } ?? -1 }
+        return ladders.filter { $0.firstFailure != nil }.max { order($0) < order($1) }
     }
 
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {

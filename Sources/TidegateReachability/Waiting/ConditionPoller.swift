@@ -94,8 +94,6 @@ struct PollInterval: Sendable {
     private var interval = PollInterval.first
     private var last: (moment: MonotonicTime, paths: CurrentPaths)?
 
-    init() {}
-
     /// True if the condition should be checked now.
     func isDue(on paths: CurrentPaths, at now: MonotonicTime) -> Bool {
         guard let last = self.last else { return true }

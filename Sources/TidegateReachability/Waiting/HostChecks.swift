@@ -22,66 +22,53 @@ package struct HostChecks: Sendable {
 
     /// Whether a name has an address.
     func resolve(_ name: String) async -> HostCheckResult {
-        do throws(Failure) {
-            _ = try self.addresses(await self.diagnosis.resolve(name))
-            return .passed
-        } catch {
-            return error.result
-        }
+        self.failure(await self.diagnosis.resolve(name)) ?? .passed
     }
 
     private var diagnosis: PathDiagnosis { PathDiagnosis(self.diagnostics, within: self.limit) }
 
-    /// A check that did not pass.
-    private struct Failure: Error {
-        var reason: UnreachableReason
-        var detail: String?
-
-        var result: HostCheckResult { .failed(self.reason, detail: self.detail) }
+    /// Why a name cannot be checked; nil if it can.
+    private func failure(_ result: Result<[IPAddress], ResolveFailure>?) -> HostCheckResult? {
+        switch result {
+        case nil: return .failed(.resolverTimeout)
+        case .failure(let failure)?: return .failed(failure.reason)
+        case .success(let addresses)?:
+            guard let family = self.family, self.own(addresses).isEmpty else { return nil }
+            return .failed(.nameNotFound, detail: "no \(VerdictDescriptions.short(family)) address")
+        }
     }
 
-    private func addresses(_ result: Result<[IPAddress], ResolveFailure>?) throws(Failure) -> [IPAddress] {
-        switch result {
-        case nil: throw Failure(reason: .resolverTimeout)
-        case .failure(let failure)?: throw Failure(reason: failure.reason)
-        case .success(let addresses)?:
-            guard let family = self.family else { return addresses }
-            let own = addresses.filter { $0.family == family }
-            guard own.isEmpty else { return own }
-            throw Failure(reason: .nameNotFound, detail: "no \(VerdictDescriptions.short(family)) address")
-        }
+    private func own(_ addresses: [IPAddress]) -> [IPAddress] {
+        addresses.filter { self.family == nil || $0.family == self.family }
     }
 
     /// Whether one of the addresses answers; fails with the reason of the first.
     private func check(_ url: HTTPURL, _ stage: Stage) async -> HostCheckResult {
         let diagnosis = self.diagnosis
-        let addresses: [IPAddress]
-        do throws(Failure) {
-            addresses = try self.addresses(await diagnosis.resolve(url.target))
-        } catch {
-            return error.result
-        }
+        let resolved = await diagnosis.resolve(url.target)
+        if let failure = self.failure(resolved) { return failure }
+        let addresses = self.own((try? resolved?.get()) ?? [])
         let (web, limit) = (self.diagnostics.web, diagnosis.rest)
-        return await withTaskGroup(of: (Int, Failure?).self) { group in
+        return await withTaskGroup(of: (Int, HostCheckResult).self) { group in
             for (position, address) in addresses.prefix(HostChecks.mostAddresses).enumerated() {
                 let request = HTTPCheck.Request(url: url, address: address, lastStage: stage, limit: limit)
-                group.addTask { (position, HostChecks.failure(await web.check(request), stage)) }
+                group.addTask { (position, HostChecks.result(await web.check(request), stage)) }
             }
-            var first: (position: Int, failure: Failure)?
-            for await (position, failure) in group {
-                guard let failure else {
+            var first: (position: Int, result: HostCheckResult)?
+            for await (position, result) in group {
+                guard result != .passed else {
                     group.cancelAll()
                     return .passed
                 }
-                if position < first?.position ?? .max { first = (position, failure) }
+                if position < first?.position ?? .max { first = (position, result) }
             }
-            return first?.failure.result ?? .failed(.nameNotFound)
+            return first?.result ?? .failed(.nameNotFound)
         }
     }
 
-    private static func failure(_ answer: HTTPCheck.Result, _ stage: Stage) -> Failure? {
-        guard let reason = WebRungs.failure(answer, stage) else { return nil }
-        return Failure(reason: reason, detail: self.detail(reason, answer))
+    private static func result(_ answer: HTTPCheck.Result, _ stage: Stage) -> HostCheckResult {
+        guard let reason = WebRungs.failure(answer, stage) else { return .passed }
+        return .failed(reason, detail: self.detail(reason, answer))
     }
 
     // A status and what is wrong with a certificate say more than the reason alone.

@@ -5,31 +5,24 @@ enum WebRungs {
     /// The three rungs by the result of a check; nil if there was none.
     static func reports(
         _ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?
-    )
-        -> [RungReport]
-    {
+    ) -> [RungReport] {
         guard let stage = target.lastStage else {
             return [Rung.tcp, .tls, .http].map {
                 RungReport(rung: $0, status: .notApplicable, evidence: ["no port was given"])
             }
         }
-        guard let answer, let address else { return self.unchecked(target, stage) }
-        let report = HTTPCheckReport(answer: answer, address: address, target: target, path: path)
+        let report = answer.flatMap { answer in
+            address.map { HTTPCheckReport(answer: answer, address: $0, target: target, path: path) }
+        }
         return [
-            report.tcp, target.usesTLS ? report.tls : self.noTLS,
-            stage > .tls ? report.http : self.noURL,
+            report?.tcp ?? LadderDescriptions.notChecked(.tcp),
+            target.usesTLS ? report?.tls ?? LadderDescriptions.notChecked(.tls) : self.noTLS,
+            stage > .tls ? report?.http ?? LadderDescriptions.notChecked(.http) : self.noURL,
         ]
     }
 
     private static let noTLS = RungReport(rung: .tls, status: .notApplicable, evidence: ["the target speaks no TLS"])
     private static let noURL = RungReport(rung: .http, status: .notApplicable, evidence: ["no URL was given"])
-
-    private static func unchecked(_ target: ExplainTarget, _ stage: Stage) -> [RungReport] {
-        [
-            LadderDescriptions.notChecked(.tcp), target.usesTLS ? LadderDescriptions.notChecked(.tls) : self.noTLS,
-            stage > .tls ? LadderDescriptions.notChecked(.http) : self.noURL,
-        ]
-    }
 
     /// Why a check did not reach `stage`; nil if it did.
     static func failure(_ answer: HTTPCheck.Result, _ stage: Stage) -> UnreachableReason? {
@@ -47,15 +40,12 @@ enum WebRungs {
     static func furthest(
         _ addresses: [IPAddress], _ answers: [IPAddress: HTTPCheck.Result], _ stage: Stage
     ) -> IPAddress? {
-        var best: (address: IPAddress, rank: Int)?
-        for address in addresses {
-            guard let answer = answers[address] else { continue }
-            let isReached = self.failure(answer, stage) == nil
-            let rank =
-                isReached ? Stage.allCases.count : answer.reached.map { Stage.allCases.firstIndex(of: $0) ?? 0 } ?? -1
-            if rank > best?.rank ?? -2 { best = (address, rank) }
+        func rank(_ address: IPAddress) -> Int {
+            guard let answer = answers[address] else { return -2 }
+            if self.failure(answer, stage) == nil { return Stage.allCases.count }
+            return answer.reached.map { Stage.allCases.firstIndex(of: $0) ?? 0 } ?? -1
         }
-        return best?.address
+        return addresses.filter { answers[$0] != nil }.max { rank($0) < rank($1) }
     }
 
     private static func later(_ answer: HTTPCheck.Result, otherwise reason: UnreachableReason) -> UnreachableReason {
