@@ -45,19 +45,19 @@ struct DefaultRouteComparisonTests {
         let half = try #require(Self.route("128.0.0.0/1", link: 78)).1
         var explanation = try self.explanation(winner, [higher, dead, elsewhere, half])
         explanation.ignoresLinkdown = true
-        #expect(DefaultRouteComparison.reason(higher, explanation) == "metric 200 is higher than 100")
+        #expect(explanation.reason(against: higher) == "metric 200 is higher than 100")
         #expect(
-            DefaultRouteComparison.reason(dead, explanation)
+            explanation.reason(against: dead)
                 == "its link is down, so it is passed over (ignore_routes_with_linkdown=1)")
-        #expect(DefaultRouteComparison.reason(elsewhere, explanation) == "no rule leads to table 7")
-        #expect(DefaultRouteComparison.reason(half, explanation) == "it covers the other half")
+        #expect(explanation.reason(against: elsewhere) == "no rule leads to table 7")
+        #expect(explanation.reason(against: half) == "it covers the other half")
         let longer = try #require(Self.route("0.0.0.0/1", link: 78))
         #expect(
-            DefaultRouteComparison.reason(winner.1, try self.explanation(longer, [winner.1]))
+            try self.explanation(longer, [winner.1]).reason(against: winner.1)
                 == "/1 is the longer prefix")
         let first = try #require(Self.route(link: 78, table: 100))
         #expect(
-            DefaultRouteComparison.reason(winner.1, try self.explanation(first, [winner.1]))
+            try self.explanation(first, [winner.1]).reason(against: winner.1)
                 == "rule 100 leads to table 100 first")
     }
 
@@ -68,13 +68,13 @@ struct DefaultRouteComparisonTests {
         var explanation = try self.explanation(winner, [live])
         explanation.ignoresLinkdown = false
         #expect(
-            DefaultRouteComparison.reason(live, explanation)
+            explanation.reason(against: live)
                 == "it is live, but metric 200 is higher than 100, and the dead route is not passed over "
                 + "(ignore_routes_with_linkdown=0)")
         var way = PathFindings(subject: .target(try address("8.8.8.8")))
         way.verdict = Verdict(level: .none, reason: .noCarrier)
         way.explanation = explanation
-        let evidence = RouteRung.report(way).evidence
+        let evidence = way.routeRung.evidence
         #expect(
             evidence.contains(
                 "eth0 is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)"))
@@ -90,7 +90,7 @@ struct DefaultRouteComparisonTests {
         way.verdict = Verdict(level: .routed, path: NetworkPath(interface: "eth0", index: 77))
         way.explanation = explanation
         #expect(
-            RouteRung.report(way).evidence == [
+            way.routeRung.evidence == [
                 "8.8.8.8 via 10.0.0.77 dev eth0 src 10.0.0.2",
                 "matched default via 10.0.0.77 dev eth0 table main src 10.0.0.2 metric 100",
                 "by rule 32766: from all lookup main",

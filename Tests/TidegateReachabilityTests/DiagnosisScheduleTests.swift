@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateReachability
+@testable import TidegateReachability
 
 /// When a sidecar diagnoses its host.
 @Suite struct DiagnosisScheduleTests {

@@ -124,7 +124,7 @@ struct CauseFinder {
         let link = self.path.flatMap { LinkRungs.link(of: $0, reason, among: self.findings.links) }
         var refusal = HostCause.KernelRefusal(reason: reason, family: family)
         refusal.link = report?.link ?? link?.name
-        refusal.liveAlternative = self.path?.explanation.flatMap(DefaultRouteComparison.liveAlternative)
+        refusal.liveAlternative = self.path?.explanation?.liveAlternative
         if reason == .noRoute { refusal.linkSwitchedOff = self.linkSwitchedOff(family)?.name }
         return refusal
     }

@@ -67,7 +67,7 @@ struct LadderComposer {
             gateway = RungReport(rung: .gateway, status: .notApplicable, evidence: ["the target is this host"])
         }
         return [self.monitor] + LinkRungs.reports(path, among: self.findings.links)
-            + [RouteRung.report(path), gateway, self.names, self.internet(path, web)] + web
+            + [path.routeRung, gateway, self.names, self.internet(path, web)] + web
     }
 
     // The failing rung is bad and says what is wrong first; what lies above it and was not checked says so.

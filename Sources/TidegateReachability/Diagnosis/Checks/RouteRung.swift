@@ -1,74 +1,83 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Evaluates the route that the kernel takes, and describes the routes that it does not take.
-enum RouteRung {
-    /// The rung for a path; if the reason belongs to a lower rung, this one was not checked.
-    static func report(_ findings: PathFindings) -> RungReport {
-        let reason = findings.verdict.level < .routed ? findings.verdict.reason : nil
-        let evidence = self.evidence(findings)
+extension PathFindings {
+    /// The rung of the route; if the reason belongs to a lower rung, this one was not checked.
+    var routeRung: RungReport {
+        let reason = self.verdict.level < .routed ? self.verdict.reason : nil
+        let evidence = self.routeEvidence
         if let reason, reason.rung == .route {
             return RungReport(rung: .route, status: .bad, reason: reason, evidence: evidence)
         }
-        if reason != nil { return self.notChecked(evidence) }
-        guard findings.verdict.level != .unknown else { return self.notChecked(evidence) }
+        // The kernel's answer is known even if a lower rung fails.
+        guard reason == nil, self.verdict.level != .unknown else {
+            return RungReport(
+                rung: .route, status: .unknown, evidence: evidence.isEmpty ? [LadderDescriptions.unchecked] : evidence)
+        }
         return RungReport(rung: .route, status: .ok, evidence: evidence)
     }
 
-    // The kernel's answer is known even if a lower rung fails.
-    private static func notChecked(_ evidence: [String]) -> RungReport {
-        RungReport(rung: .route, status: .unknown, evidence: evidence.isEmpty ? ["not checked"] : evidence)
-    }
-
-    private static func evidence(_ findings: PathFindings) -> [String] {
-        guard let explanation = findings.explanation else { return [] }
-        var lines = [self.answer(explanation, findings)].compactMap(\.self)
+    private var routeEvidence: [String] {
+        guard let explanation = self.explanation else { return [] }
+        var lines = [explanation.answer(about: self.subject.text)]
         // No route competes with this host itself; the kernel keeps main and local in one table as long as it can.
         guard explanation.matched?.kind != .local else { return lines }
-        if let matched = explanation.matched { lines.append("matched \(self.text(matched, explanation))") }
+        if let matched = explanation.matched { lines.append("matched \(explanation.text(matched))") }
         if let refusal = explanation.refusal { lines.append("refused by \(explanation.text(refusal))") }
         if let rule = explanation.rule { lines.append("by rule \(rule)") }
-        lines += self.alternatives(explanation)
-        lines += self.settings(explanation, findings)
-        lines += findings.verdict.notes.filter(self.isAboutRoutes).map(\.description)
-        lines += findings.unrouted.sorted { $0.key.description < $1.key.description }.map { address, verdict in
+        lines += explanation.alternatives + explanation.settings
+        lines += self.verdict.notes.filter(\.isAboutRoutes).map(\.description)
+        lines += self.unrouted.sorted { $0.key.description < $1.key.description }.map { address, verdict in
             "its other address \(address): \(verdict.reason.map { $0.description } ?? "no route")"
         }
         return lines
     }
+}
 
-    private static func answer(_ explanation: RouteExplanation, _ findings: PathFindings) -> String? {
-        let destination = self.subject(findings.subject)
-        switch (explanation.lookup.matched, explanation.lookup.chosen) {
-        case (.none, _), (_, .none): return "the kernel did not answer about \(destination)"
-        case (.refused(let code, _), _), (.route, .refused(let code, _)):
-            return "\(destination): the kernel refuses (\(self.name(ofError: code)))"
-        case (.route(let matched), .route(let chosen)):
-            if matched.kind == .local { return "\(destination) is an address of this host" }
-            let gateway = chosen.gateway.map { " via \($0)" } ?? ""
-            let link = chosen.link.map { " dev \(self.link($0, explanation))" } ?? ""
-            let source = chosen.source.map { " src \($0)" } ?? ""
-            return "\(destination)\(gateway)\(link)\(source)"
-        }
-    }
-
-    private static func subject(_ subject: PathFindings.Subject) -> String {
-        switch subject {
+extension PathFindings.Subject {
+    fileprivate var text: String {
+        switch self {
         case .target(let address): "\(address)"
         case .resolver(let address): "resolver \(address)"
         case .sentinel(let address): "the internet (\(address))"
         }
     }
+}
 
-    private static func link(_ index: UInt32, _ explanation: RouteExplanation) -> String {
-        explanation.names[index] ?? "if\(index)"
+extension PathWarning {
+    // The others are about addresses.
+    fileprivate var isAboutRoutes: Bool {
+        switch self {
+        case .degradedMultipath, .tunnel, .deadPreferredDefault, .mixedPaths, .partial: true
+        case .deprecatedOnly, .uniqueLocalSource, .thisHost: false
+        }
+    }
+}
+
+extension RouteExplanation {
+    private static let alternativeLimit = 6
+
+    fileprivate func answer(about destination: String) -> String {
+        switch (self.lookup.matched, self.lookup.chosen) {
+        case (.none, _), (_, .none): return "the kernel did not answer about \(destination)"
+        case (.refused(let code, _), _), (.route, .refused(let code, _)):
+            return "\(destination): the kernel refuses (\(RouteExplanation.name(ofError: code)))"
+        case (.route(let matched), .route(let chosen)):
+            if matched.kind == .local { return "\(destination) is an address of this host" }
+            let gateway = chosen.gateway.map { " via \($0)" } ?? ""
+            let link = chosen.link.map { " dev \(self.name(ofLink: $0))" } ?? ""
+            let source = chosen.source.map { " src \($0)" } ?? ""
+            return "\(destination)\(gateway)\(link)\(source)"
+        }
     }
 
-    private static func text(_ route: KernelRoute, _ explanation: RouteExplanation) -> String {
-        guard let prefix = IPPrefix(around: explanation.question.destination, length: Int(route.prefixLength)) else {
+    private func name(ofLink index: UInt32) -> String { self.names[index] ?? "if\(index)" }
+
+    fileprivate func text(_ route: KernelRoute) -> String {
+        guard let prefix = IPPrefix(around: self.question.destination, length: Int(route.prefixLength)) else {
             return "table \(KernelRule.name(ofTable: route.table))"
         }
-        return explanation.text(DefaultRoute(prefix: prefix, route: route))
+        return self.text(DefaultRoute(prefix: prefix, route: route))
     }
 
     // The error numbers of a refused lookup (errno(3)).
@@ -87,47 +96,99 @@ enum RouteRung {
         }
     }
 
-    // MARK: What else competes
-
-    private static let alternativeLimit = 6
-
-    private static func alternatives(_ explanation: RouteExplanation) -> [String] {
-        let others = explanation.defaults.filter { !self.isMatch($0, explanation) }
-        let lines = others.prefix(self.alternativeLimit).map { alternative in
-            "not taken: \(explanation.text(alternative)): \(DefaultRouteComparison.reason(alternative, explanation))"
-        }
-        let more = others.count - lines.count
-        return lines + (more > 0 ? ["and \(more) more default routes"] : [])
-    }
-
-    private static func isMatch(_ alternative: DefaultRoute, _ explanation: RouteExplanation) -> Bool {
-        guard let matched = explanation.matched else { return alternative == explanation.refusal }
-        return alternative.prefix.length == Int(matched.prefixLength) && alternative.table == matched.table
-            && alternative.metric == matched.metric && alternative.legs.map(\.link) == matched.legs.map(\.link)
-            && alternative.legs.map(\.gateway) == matched.legs.map(\.gateway)
-    }
-
-    private static func settings(_ explanation: RouteExplanation, _ findings: PathFindings) -> [String] {
+    fileprivate var settings: [String] {
         var lines: [String] = []
-        let link = explanation.matched?.link.map { self.link($0, explanation) }
-        if let matched = explanation.matched, matched.isDead,
-            explanation.ignoresLinkdown == false
-        {
+        let link = self.matched?.link.map { self.name(ofLink: $0) }
+        if self.hidesLiveRoutes {
             let name = link ?? "its link"
             lines.append("\(name) is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)")
         }
-        if explanation.reversePathFilter == 1 {
+        if self.reversePathFilter == 1 {
             lines.append(
                 "rp_filter is strict on \(link ?? "the link"): answers that come in by another link are dropped")
         }
         return lines
     }
 
-    // The others are about addresses.
-    private static func isAboutRoutes(_ note: PathWarning) -> Bool {
-        switch note {
-        case .degradedMultipath, .tunnel, .deadPreferredDefault, .mixedPaths, .partial: true
-        case .deprecatedOnly, .uniqueLocalSource, .thisHost: false
+    // MARK: What else competes
+
+    fileprivate var alternatives: [String] {
+        let others = self.defaults.filter { !self.isMatch($0) }
+        let lines = others.prefix(RouteExplanation.alternativeLimit).map {
+            "not taken: \(self.text($0)): \(self.reason(against: $0))"
         }
+        let more = others.count - lines.count
+        return lines + (more > 0 ? ["and \(more) more default routes"] : [])
+    }
+
+    private func isMatch(_ alternative: DefaultRoute) -> Bool {
+        guard let matched = self.matched else { return alternative == self.refusal }
+        return alternative.prefix.length == Int(matched.prefixLength) && alternative.table == matched.table
+            && alternative.metric == matched.metric && alternative.legs.map(\.link) == matched.legs.map(\.link)
+            && alternative.legs.map(\.gateway) == matched.legs.map(\.gateway)
+    }
+
+    /// Why the kernel does not take `alternative`, in one clause.
+    func reason(against alternative: DefaultRoute) -> String {
+        if self.matched == nil, let refusal = self.refusal {
+            return self.preference(refusal.table, refusal.prefix.length, refusal.metric, over: alternative)
+        }
+        guard let winner = self.matched else {
+            if alternative.isDead { return "its link is down" }
+            guard self.rank(alternative.table) != nil else { return "no rule leads to \(alternative.tableName)" }
+            return self.covers(alternative) ? "no rule lets it be used for this packet" : "it covers the other half"
+        }
+        guard self.covers(alternative) else { return "it covers the other half" }
+        if alternative.isDead { return self.text(ofDead: alternative) }
+        let length = Int(winner.prefixLength)
+        let text = self.preference(winner.table, length, winner.metric, over: alternative)
+        guard self.hidesLiveRoutes, alternative.table == winner.table, alternative.prefix.length >= length,
+            alternative.metric > winner.metric
+        else { return text }
+        return "it is live, but \(text), and the dead route is not passed over (ignore_routes_with_linkdown=0)"
+    }
+
+    private func preference(
+        _ table: UInt32, _ length: Int, _ metric: UInt32, over alternative: DefaultRoute
+    ) -> String {
+        if alternative.table != table { return self.text(ofTable: alternative, than: table) }
+        if length > alternative.prefix.length { return "/\(length) is the longer prefix" }
+        return alternative.metric > metric
+            ? "metric \(alternative.metric) is higher than \(metric)" : "the kernel prefers the other one"
+    }
+
+    /// The link of a live default route that a dead one hides, if the kernel could be told to pass over the dead one.
+    var liveAlternative: String? {
+        guard let winner = self.matched, self.hidesLiveRoutes else { return nil }
+        let alternative = self.defaults.first { alternative in
+            alternative.kind == .unicast && alternative.table == winner.table && !alternative.isDead
+                && self.covers(alternative)
+        }
+        return alternative?.legs.first.flatMap { self.names[$0.link] }
+    }
+
+    // The kernel takes a dead route, and could be told to pass over it.
+    private var hidesLiveRoutes: Bool { self.matched?.isDead == true && self.ignoresLinkdown == false }
+
+    private func text(ofDead alternative: DefaultRoute) -> String {
+        // The kernel lists routes that it passes over as dead and linkdown.
+        let isListedSo = alternative.legs.allSatisfy { $0.flags & KernelRoute.Nexthop.deadFlags == 0x11 }
+        let isSkipped = isListedSo || self.ignoresLinkdown == true
+        return isSkipped ? "its link is down, so it is passed over (ignore_routes_with_linkdown=1)" : "its link is down"
+    }
+
+    private func text(ofTable alternative: DefaultRoute, than winner: UInt32) -> String {
+        guard let own = self.rank(alternative.table) else { return "no rule leads to \(alternative.tableName)" }
+        guard let other = self.rule ?? self.rules.first(where: { $0.table == winner }) else {
+            return "table \(KernelRule.name(ofTable: winner)) comes first"
+        }
+        if own < other.priority { return "rule \(own) does not match this packet, or its table suppresses defaults" }
+        return "rule \(other.priority) leads to table \(KernelRule.name(ofTable: winner)) first"
+    }
+
+    private func rank(_ table: UInt32) -> UInt32? { self.rules.first { $0.table == table }?.priority }
+
+    private func covers(_ alternative: DefaultRoute) -> Bool {
+        alternative.prefix.contains(self.question.destination)
     }
 }
