@@ -121,7 +121,7 @@ struct CauseFinder {
 
     private func refusal(_ reason: UnreachableReason, _ report: RungReport?) -> HostCause.KernelRefusal {
         let family = self.path?.subject.address.family ?? .ipv4
-        let link = self.path.flatMap { LinkRungs.link(of: $0, reason, among: self.findings.links) }
+        let link = self.path?.link(reason, among: self.findings.links)
         var refusal = HostCause.KernelRefusal(reason: reason, family: family)
         refusal.link = report?.link ?? link?.name
         refusal.liveAlternative = self.path?.explanation?.liveAlternative

@@ -40,7 +40,7 @@ enum ExplanationComposer {
 
     // The ladder whose first failure is highest; IPv4 if both fail on the same rung.
     private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
-        func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure.map { LinkRungs.order($0.rung) } ?? -1 }
+        func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure?.rung.order ?? -1 }
         return ladders.filter { $0.firstFailure != nil }.max { order($0) < order($1) }
     }
 

@@ -66,7 +66,7 @@ struct LadderComposer {
         if path.verdict.notes.contains(.thisHost) {
             gateway = RungReport(rung: .gateway, status: .notApplicable, evidence: ["the target is this host"])
         }
-        return [self.monitor] + LinkRungs.reports(path, among: self.findings.links)
+        return [self.monitor] + path.linkRungs(among: self.findings.links)
             + [path.routeRung, gateway, self.names, self.internet(path, web)] + web
     }
 
@@ -80,7 +80,7 @@ struct LadderComposer {
                 if report.evidence.first != cause.description { report.evidence.insert(cause.description, at: 0) }
                 report.evidence.removeAll { $0 == LadderDescriptions.unchecked }
             } else if report.status == .unknown, report.evidence == [LadderDescriptions.unchecked],
-                LinkRungs.order(report.rung) > LinkRungs.order(failing)
+                report.rung.order > failing.order
             {
                 report.evidence = ["not tried: \(failing.rawValue) failed"]
             }

@@ -1,27 +1,29 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Evaluates links and addresses: the rungs interface, carrier and address.
-enum LinkRungs {
-    /// The three rungs for a path, from the lowest.
-    static func reports(_ findings: PathFindings, among links: [Link]) -> [RungReport] {
-        let reason = findings.verdict.level < .routed ? findings.verdict.reason : nil
-        let failing = reason?.rung
-        let link = self.link(of: findings, reason, among: links)
-        return [Rung.interface, .carrier, .address].map { rung in
-            if rung == failing, let reason {
-                return RungReport(
-                    rung: rung, status: .bad, reason: reason, link: link?.reason == reason ? link?.name : nil,
-                    evidence: self.evidence(rung, findings, link, links))
+extension PathFindings {
+    /// The rungs of links and addresses, from the lowest: interface, carrier and address.
+    func linkRungs(among links: [Link]) -> [RungReport] {
+        let reason = self.verdict.level < .routed ? self.verdict.reason : nil
+        let link = self.link(reason, among: links)
+        let found: [(rung: Rung, evidence: [String])] = [
+            (.interface, self.interfaceEvidence(link, links)), (.carrier, link?.carrierEvidence(links) ?? []),
+            (.address, self.addressEvidence(link, links)),
+        ]
+        return found.map { rung, evidence in
+            guard let reason, reason.rung.order <= rung.order else {
+                return RungReport(rung: rung, status: link == nil ? .unknown : .ok, evidence: evidence)
             }
-            if let failing, self.order(failing) < self.order(rung) { return LadderDescriptions.notChecked(rung) }
-            return self.sound(rung, findings, link, links)
+            guard reason.rung == rung else { return LadderDescriptions.notChecked(rung) }
+            return RungReport(
+                rung: rung, status: .bad, reason: reason, link: link?.reason == reason ? link?.name : nil,
+                evidence: evidence)
         }
     }
 
-    /// The link that a path leads over, or would.
-    static func link(of findings: PathFindings, _ reason: UnreachableReason?, among links: [Link]) -> Link? {
-        let index = findings.verdict.path?.index ?? findings.deadLink ?? findings.explanation?.matched?.link
+    /// The link that the path leads over, or would.
+    func link(_ reason: UnreachableReason?, among links: [Link]) -> Link? {
+        let index = self.verdict.path?.index ?? self.deadLink ?? self.explanation?.matched?.link
         if let index, let link = links.first(where: { $0.index == index }) { return link }
         if let reason, let culprit = VerdictDescriptions.culprit(reason, among: links) { return culprit }
         // For a missing address, the link that could have it.
@@ -29,25 +31,9 @@ enum LinkRungs {
         return outward.first(where: \.isUsable) ?? outward.first ?? links.first { $0.isUsable }
     }
 
-    static func order(_ rung: Rung) -> Int { Rung.allCases.firstIndex(of: rung) ?? 0 }
-
-    private static func sound(_ rung: Rung, _ findings: PathFindings, _ link: Link?, _ links: [Link]) -> RungReport {
-        let evidence = self.evidence(rung, findings, link, links)
-        return RungReport(rung: rung, status: link == nil ? .unknown : .ok, evidence: evidence)
-    }
-
-    private static func evidence(_ rung: Rung, _ findings: PathFindings, _ link: Link?, _ links: [Link]) -> [String] {
-        switch rung {
-        case .interface: self.interface(link, findings, links)
-        case .carrier: self.carrier(link, links)
-        case .address: self.addresses(findings, link, links)
-        case .monitor, .route, .gateway, .dns, .internet, .tcp, .tls, .http: []
-        }
-    }
-
-    private static func interface(_ link: Link?, _ findings: PathFindings, _ links: [Link]) -> [String] {
+    private func interfaceEvidence(_ link: Link?, _ links: [Link]) -> [String] {
         guard let link else {
-            if let index = findings.deadLink {
+            if let index = self.deadLink {
                 return ["the route leads to interface index \(index), which does not exist"]
             }
             return ["there is no interface besides loopback"]
@@ -61,26 +47,10 @@ enum LinkRungs {
         return text
     }
 
-    private static func carrier(_ link: Link?, _ links: [Link]) -> [String] {
-        guard let link else { return [] }
-        var text = [
-            "\(link.name): \(link.hasCarrier ? "carrier" : "no carrier"), operstate \(link.operState.rawValue)"
-        ]
-        if let losses = link.carrierLosses, losses > 0 {
-            text.append("carrier lost \(losses) time\(losses == 1 ? "" : "s") since the link exists")
-        }
-        let ports = links.filter { $0.master == link.index }
-        if link.kind == .bridge || link.kind == .bond {
-            let list = ports.map { "\($0.name) \($0.hasCarrier ? "up" : "no carrier")" }.joined(separator: ", ")
-            text.append(ports.isEmpty ? "\(link.name) has no ports" : "ports: \(list)")
-        }
-        return text
-    }
-
-    private static func addresses(_ findings: PathFindings, _ link: Link?, _ links: [Link]) -> [String] {
-        let family = findings.subject.address.family
-        if let source = findings.verdict.path?.source, let name = findings.verdict.path?.interface {
-            let notes = findings.verdict.notes.filter { $0 == .deprecatedOnly || $0 == .uniqueLocalSource }
+    private func addressEvidence(_ link: Link?, _ links: [Link]) -> [String] {
+        let family = self.subject.address.family
+        if let source = self.verdict.path?.source, let name = self.verdict.path?.interface {
+            let notes = self.verdict.notes.filter { $0 == .deprecatedOnly || $0 == .uniqueLocalSource }
             let more = notes.isEmpty ? "" : " (\(notes.map(\.description).joined(separator: ", ")))"
             return ["source \(source) on \(name)\(more)"]
         }
@@ -91,4 +61,26 @@ enum LinkRungs {
         }
         return lists.isEmpty ? ["no usable link has an \(family.name) address"] : lists
     }
+}
+
+extension Link {
+    fileprivate func carrierEvidence(_ links: [Link]) -> [String] {
+        var text = [
+            "\(self.name): \(self.hasCarrier ? "carrier" : "no carrier"), operstate \(self.operState.rawValue)"
+        ]
+        if let losses = self.carrierLosses, losses > 0 {
+            text.append("carrier lost \(losses) time\(losses == 1 ? "" : "s") since the link exists")
+        }
+        let ports = links.filter { $0.master == self.index }
+        if self.kind == .bridge || self.kind == .bond {
+            let list = ports.map { "\($0.name) \($0.hasCarrier ? "up" : "no carrier")" }.joined(separator: ", ")
+            text.append(ports.isEmpty ? "\(self.name) has no ports" : "ports: \(list)")
+        }
+        return text
+    }
+}
+
+extension Rung {
+    /// Its place on the ladder, from the lowest.
+    var order: Int { Rung.allCases.firstIndex(of: self) ?? 0 }
 }
