@@ -37,7 +37,7 @@ final class TargetChecks {
         }
         for (number, state) in self.states.enumerated() where state.isChecked {
             self.schedule.add(number, every: state.report.check.interval)
-            publisher.setCheck(state.report, of: state.target)
+            publisher.store.write { $0.status.checks[state.target] = state.report }
         }
     }
 
@@ -57,8 +57,7 @@ final class TargetChecks {
         self.states[number].addresses = usable.map(\.address)
         if verdict.level < .routed, verdict.level != .unknown {
             self.schedule.pause(number)
-            let reason = verdict.reason ?? .noRoute
-            self.setUnreachable(reason, reason.party, number)
+            self.setUnreachable(verdict.reason ?? .noRoute, number)
         } else if usable.isEmpty {
             self.schedule.pause(number)
         } else if self.schedule.due(number) == nil {
@@ -91,13 +90,13 @@ final class TargetChecks {
     }
 
     // No packet can be sent, so that no check is needed to know.
-    private func setUnreachable(_ reason: UnreachableReason, _ party: FaultParty, _ number: Int) {
+    private func setUnreachable(_ reason: UnreachableReason, _ number: Int) {
         self.states[number].round += 1
         guard self.states[number].report.isReached != false || self.states[number].report.lastFailure?.reason != reason
         else { return }
         self.states[number].report.isReached = false
         self.states[number].report.lastFailure = .init(
-            time: self.publisher.wallTime, reason: reason, party: party, text: reason.description)
+            time: self.publisher.time.wall(), reason: reason, party: reason.party, text: reason.description)
     }
 
     // MARK: Checks
@@ -120,7 +119,7 @@ final class TargetChecks {
 
     /// Records the outcome of a check; true if it counts.
     func didFinish(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) -> Bool {
-        let counts = self.schedule.finished(number, isInDoubt: outcome.isInDoubt, at: now)
+        let counts = self.schedule.finished(number, isInDoubt: !outcome.isAnswered, at: now)
         guard counts, round == self.states[number].round else {
             self.publish(number, at: now)
             return false
@@ -129,16 +128,16 @@ final class TargetChecks {
             self.peers.record(UInt64(number), on: path.identity, isReached: outcome.isAnswered, at: now)
         }
         let before = self.states[number].report
-        self.states[number].report.record(outcome, at: self.publisher.wallTime)
+        self.states[number].report.record(outcome, at: self.publisher.time.wall())
         let report = self.states[number].report
         self.publish(number, at: now)
         let failure = report.isReached == false ? report.lastFailure : nil
-        self.publisher.publish(
-            TargetCheckEvent(
-                target: self.states[number].target, kind: report.check.kind, failure: failure,
-                isNews: before.isReached != report.isReached
-                    || failure.map { $0.reason != before.lastFailure?.reason } ?? false,
-                certificateExpiry: outcome.certificateExpiry, phases: outcome.phases))
+        let event = TargetCheckEvent(
+            target: self.states[number].target, kind: report.check.kind, failure: failure,
+            isNews: before.isReached != report.isReached
+                || failure.map { $0.reason != before.lastFailure?.reason } ?? false,
+            certificateExpiry: outcome.certificateExpiry, phases: outcome.phases)
+        self.publisher.bus.publish(.targetCheck(event))
         return true
     }
 
@@ -150,11 +149,12 @@ final class TargetChecks {
     }
 
     private func publish(_ number: Int, at now: MonotonicTime) {
-        let wall = self.publisher.wallTime
+        let wall = self.publisher.time.wall()
         self.states[number].report.nextCheck = self.schedule.due(number).map {
             WallTime(microseconds: wall.microseconds + ($0 - now).wholeNanoseconds / 1000)
         }
-        self.publisher.setCheck(self.states[number].report, of: self.states[number].target)
+        let state = self.states[number]
+        self.publisher.store.write { $0.status.checks[state.target] = state.report }
     }
 }
 
@@ -166,8 +166,6 @@ extension TargetCheck.Outcome {
         case .some: false
         }
     }
-
-    fileprivate var isInDoubt: Bool { !self.isAnswered }
 }
 
 extension TargetCheckReport {

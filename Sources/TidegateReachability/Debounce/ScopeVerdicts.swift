@@ -4,7 +4,8 @@ internal import TidegateCore
 struct ScopeVerdicts {
     private var global = VerdictDebouncer()
     private var families: [AddressFamily: VerdictDebouncer] = [:]
-    private var networkChanges = NetworkChangeDetector()
+    // By family, the path of the host's last routed verdict.
+    private var paths: [AddressFamily: NetworkPath.Identity] = [:]
 
     /// The published verdict of the host as a whole.
     var publishedGlobal: Verdict { self.global.published.verdict ?? .unknown }
@@ -47,9 +48,20 @@ struct ScopeVerdicts {
         return self.handleGlobal(.verdict(global, times(global.path), detection: detection), at: now) + changes
     }
 
-    /// True if one of these changes means another network.
+    /// True if one of these changes means another network, where names may have other addresses.
     mutating func isNewNetwork(_ changes: [PathEvent]) -> Bool {
-        changes.reduce(false) { $1.scope == .global && self.networkChanges.isNewNetwork($1) || $0 }
+        changes.reduce(false) { $1.scope == .global && self.isNewNetwork($1) || $0 }
+    }
+
+    // A change of the level over the same path means none, except that a portal which is gone no longer answers for
+    // every name. The first verdict does not either: no name was resolved before it.
+    private mutating func isNewNetwork(_ change: PathEvent) -> Bool {
+        guard change.to.level >= .routed else { return false }
+        let isFirst = change.lasted == nil
+        guard let path = change.to.path, let family = path.source?.family else { return !isFirst }
+        let before = self.paths.updateValue(path.identity, forKey: family)
+        guard change.from.level >= .routed, change.from.level != .portal else { return !isFirst }
+        return before != path.identity && !isFirst
     }
 
     /// Lets pending gains that are stable take effect; returns the changes to publish.
@@ -77,24 +89,5 @@ extension PathEvent {
         guard case .published(let from, let lasted, let detection) = effect else { return nil }
         self.init(
             scope: scope, from: from ?? .unknown, to: verdict ?? .unknown, lasted: lasted, detection: detection)
-    }
-}
-
-/// Detects that the host is now on another network, where names may have other addresses.
-struct NetworkChangeDetector {
-    // By family, the path of the last routed verdict.
-    private var paths: [AddressFamily: NetworkPath.Identity] = [:]
-
-    /// Records a published change of the global verdict; true if it means another network.
-    ///
-    /// A change of the level over the same path is none, except that a portal which is gone no longer answers for
-    /// every name. The first verdict is none either: no name was resolved before it.
-    mutating func isNewNetwork(_ change: PathEvent) -> Bool {
-        guard change.to.level >= .routed else { return false }
-        let isFirst = change.lasted == nil
-        guard let path = change.to.path, let family = path.source?.family else { return !isFirst }
-        let before = self.paths.updateValue(path.identity, forKey: family)
-        guard change.from.level >= .routed, change.from.level != .portal else { return !isFirst }
-        return before != path.identity && !isFirst
     }
 }

@@ -50,7 +50,7 @@ package final class HTTPTargetChecker: TargetChecker {
         }
         // Many targets that fail at once have one cause, which one diagnosis finds.
         var cause =
-            failure.reason.isSilence
+            failure.reason == .timeout || failure.reason == .resolverTimeout
             ? await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway) : nil
         if cause == nil {
             let limits = Thresholds.targetDiagnosis
@@ -143,9 +143,4 @@ extension TargetCheck.Request {
         case .tls, .request, .response, .body: .response
         }
     }
-}
-
-extension UnreachableReason {
-    // Nobody has said anything.
-    fileprivate var isSilence: Bool { self == .timeout || self == .resolverTimeout }
 }

@@ -51,7 +51,7 @@ final class ReachabilityEngine: NetlinkDelegate {
             self.targets.resolveAgain()
             self.internet?.requestFailed(at: self.kernel.now)
         }
-        news.events.forEach(self.publisher.publish)
+        for event in news.events { self.publisher.bus.publish(.netlink(event)) }
     }
 
     func receive(_ command: Command) {
@@ -148,7 +148,7 @@ final class ReachabilityEngine: NetlinkDelegate {
     private func didEvaluate(lookups: Int) {
         self.updateHealth()
         self.publisher.publishLinks(self.evaluator.reducer.snapshot)
-        self.publisher.publish(.lookedUp(count: lookups))
+        self.publisher.bus.publish(.netlink(.lookedUp(count: lookups)))
         self.timers.arm(.expiry, at: self.evaluator.expiry.deadline(from: self.kernel.moment))
         self.timers.arm(.periodic, at: self.kernel.nextPeriodicEvaluation)
         self.setReady()
@@ -158,7 +158,8 @@ final class ReachabilityEngine: NetlinkDelegate {
     private func refreshSnapshot() {
         guard let snapshot = self.evaluator.refreshSnapshot(at: self.kernel.now) else { return }
         // A watch that is called with a verdict may ask at once which addresses are still held.
-        self.publisher.setHeldAddresses(Set(snapshot.sources.keys))
+        let held = Set(snapshot.sources.keys)
+        self.publisher.store.write { $0.heldAddresses = held }
     }
 
     /// Evaluates everything, and what may have changed without an event: routes, resolvers, a dead netlink socket.
@@ -192,7 +193,7 @@ final class ReachabilityEngine: NetlinkDelegate {
 
     /// Records that a lookup has found the netlink socket dead.
     private func didLoseNetlink() {
-        if case .unavailable(let text) = self.kernel.state { self.publisher.publish(.lost(text)) }
+        if case .unavailable(let text) = self.kernel.state { self.publisher.bus.publish(.netlink(.lost(text))) }
         self.didDisconnect()
     }
 

@@ -24,7 +24,7 @@ final class TargetEvaluator {
         self.publisher = publisher
         self.table = TargetTable(configured: configuration.targets, context: evaluator.context)
         let targets = self.table.entries.map(\.target)
-        publisher.setTargetOrder(targets)
+        publisher.store.write { $0.targetOrder = targets }
         self.checks = dependencies.targetChecker.map {
             TargetChecks(targets, configuration.targetChecks, checker: $0, publisher: publisher)
         }

@@ -4,19 +4,10 @@ internal import TidegateNetwork
 /// Reduces lookups to verdicts: values in, values out.
 struct VerdictReducer {
     /// What thousands of lookups need about a link.
-    private struct LinkPath {
-        var path: NetworkPath
-        var isUsable: Bool
-        var isTunnel: Bool
-    }
+    private typealias LinkPath = (path: NetworkPath, isUsable: Bool, isTunnel: Bool)
 
     /// The leg of a route that packets take.
-    private struct Leg {
-        var link: LinkPath
-        var gateway: IPAddress?
-        var live: Int
-        var total: Int
-    }
+    private typealias Leg = (link: LinkPath, gateway: IPAddress?, live: Int, total: Int)
 
     let snapshot: NetworkSnapshot
     private let paths: [UInt32: LinkPath]
@@ -27,11 +18,10 @@ struct VerdictReducer {
         self.snapshot = snapshot
         self.loopback = snapshot.links.values.first { $0.kind == .loopback }
         self.paths = snapshot.links.mapValues { link in
-            LinkPath(
-                path: NetworkPath(
-                    interface: link.name, index: link.index, generation: link.generation,
-                    metered: snapshot.metered(link, configured: meteredLinks)),
-                isUsable: snapshot.isUsable(link.index), isTunnel: link.kind == .tunnel)
+            let path = NetworkPath(
+                interface: link.name, index: link.index, generation: link.generation,
+                metered: snapshot.metered(link, configured: meteredLinks))
+            return (path, snapshot.isUsable(link.index), link.kind == .tunnel)
         }
     }
 
@@ -97,17 +87,14 @@ struct VerdictReducer {
         if matched.nexthops.isEmpty {
             let isDead = matched.flags & KernelRoute.Nexthop.deadFlags != 0
             guard !isDead, let index = matched.link, let link = self.paths[index], link.isUsable else { return nil }
-            return Leg(
-                link: link, gateway: chosen.link == index ? chosen.gateway : matched.gateway, live: 1, total: 1)
+            return (link, chosen.link == index ? chosen.gateway : matched.gateway, 1, 1)
         }
         let live = matched.nexthops.filter { !$0.isDead && self.paths[$0.link]?.isUsable ?? false }
         guard let first = live.first else { return nil }
         // The kernel may choose a dead leg of several; the next packet may take a live one.
         let isChosenLive = live.contains { $0.link == chosen.link }
         guard let link = self.paths[isChosenLive ? chosen.link ?? first.link : first.link] else { return nil }
-        return Leg(
-            link: link, gateway: isChosenLive ? chosen.gateway : first.gateway, live: live.count,
-            total: matched.nexthops.count)
+        return (link, isChosenLive ? chosen.gateway : first.gateway, live.count, matched.nexthops.count)
     }
 
     private func dead(_ legs: [KernelRoute.Nexthop]) -> LookupResult {

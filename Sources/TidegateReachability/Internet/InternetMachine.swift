@@ -30,14 +30,10 @@ struct InternetMachine {
     private static let suspicionInterval = Duration.seconds(30)
     private static let failureThreshold = 2
 
-    private enum Phase {
-        case waiting(until: MonotonicTime)
-        case checking
-    }
-
     private struct Family {
         var path: NetworkPath
-        var phase: Phase
+        /// When it is checked next; nil while it is being checked.
+        var nextCheck: MonotonicTime?
         var connectivity = Connectivity.unknown
         /// Failed rounds in a row: the exponent of the back-off.
         var failures = 0
@@ -56,10 +52,7 @@ struct InternetMachine {
 
     /// When the next check is due; nil while none is.
     var deadline: MonotonicTime? {
-        self.families.values.compactMap { family in
-            guard case .waiting(let until) = family.phase else { return nil }
-            return until
-        }.min()
+        self.families.values.compactMap(\.nextCheck).min()
     }
 
     /// What is known about a family on its present path.
@@ -72,7 +65,7 @@ struct InternetMachine {
         switch input {
         case .path(let family, let path): return self.move(family, to: path, at: now)
         case .finished(let family, let round, let found):
-            guard let state = self.families[family], state.round == round, case .checking = state.phase else {
+            guard let state = self.families[family], state.round == round, state.nextCheck == nil else {
                 return []
             }
             return self.record(family, found, at: now)
@@ -98,7 +91,7 @@ struct InternetMachine {
         }
         let old = self.connectivity(family)
         self.lastRound += 1
-        self.families[family] = Family(path: path, phase: .waiting(until: now), round: self.lastRound)
+        self.families[family] = Family(path: path, nextCheck: now, round: self.lastRound)
         self.wait(family, until: now)
         return old == .unknown ? [] : [.level(family, .unknown)]
     }
@@ -129,7 +122,7 @@ struct InternetMachine {
         if let before = self.suspectedAt, now - before < InternetMachine.suspicionInterval { return }
         self.suspectedAt = now
         for (family, state) in self.families {
-            guard case .waiting(let until) = state.phase, until > now + .seconds(1) else { continue }
+            guard let next = state.nextCheck, next > now + .seconds(1) else { continue }
             if state.connectivity != .full { self.families[family]?.failures = 1 }
             self.wait(family, until: now + .seconds(1))
         }
@@ -139,18 +132,18 @@ struct InternetMachine {
         guard let state = self.families[family] else { return }
         let floor = self.lastMeteredChecks[family].map { $0 + InternetMachine.meteredInterval }
         let earliest = state.path.metered.isCostly ? floor ?? moment : moment
-        self.families[family]?.phase = .waiting(until: max(moment, earliest))
+        self.families[family]?.nextCheck = max(moment, earliest)
     }
 
     private mutating func startDueChecks(at now: MonotonicTime) -> [Effect] {
         var effects: [Effect] = []
         for family in AddressFamily.allCases {
-            guard var state = self.families[family], case .waiting(let until) = state.phase, until <= now else {
+            guard var state = self.families[family], let next = state.nextCheck, next <= now else {
                 continue
             }
             self.lastRound += 1
             state.round = self.lastRound
-            state.phase = .checking
+            state.nextCheck = nil
             state.startedAt = now
             self.families[family] = state
             if state.path.metered.isCostly { self.lastMeteredChecks[family] = now }

@@ -8,9 +8,9 @@ final class VerdictPublisher {
     /// level has changed that gates go by.
     typealias Update = (changes: [PathEvent], hasNewLevel: Bool)
 
-    private let bus: EventBus
-    private let store: ReachabilityStore
-    private let time: any TimeSource
+    let bus: EventBus
+    let store: ReachabilityStore
+    let time: any TimeSource
     private var scopes = ScopeVerdicts()
     // By index, as last published.
     private var links: [UInt32: Link] = [:]
@@ -30,10 +30,6 @@ final class VerdictPublisher {
         self.store.write { $0.isReady = true }
     }
 
-    func setTargetOrder(_ targets: [Target]) { self.store.write { $0.targetOrder = targets } }
-
-    func setHeldAddresses(_ addresses: Set<IPAddress>) { self.store.write { $0.heldAddresses = addresses } }
-
     func setHealth(_ health: ReachabilityStatus.Health, _ state: NetlinkClient.NetlinkState) {
         self.store.write { content in
             content.status.health = health
@@ -46,11 +42,6 @@ final class VerdictPublisher {
             }
         }
     }
-
-    /// The wall clock, for what the status dates.
-    var wallTime: WallTime { self.time.wall() }
-
-    func publish(_ event: NetlinkEvent) { self.bus.publish(.netlink(event)) }
 
     // MARK: Families and the host as a whole
 
@@ -103,12 +94,6 @@ final class VerdictPublisher {
     }
 
     // MARK: Targets
-
-    func setCheck(_ report: TargetCheckReport, of target: Target) {
-        self.store.write { $0.status.checks[target] = report }
-    }
-
-    func publish(_ event: TargetCheckEvent) { self.bus.publish(.targetCheck(event)) }
 
     /// What the gate of a target goes by.
     func gating(_ position: Int, in targets: TargetTable) -> TargetVerdict {

@@ -1,4 +1,3 @@
-internal import Synchronization
 internal import TidegateCore
 
 extension PathDiagnostics {
@@ -146,7 +145,6 @@ final class WakeSource: Sendable {
     private let monitor: ReachabilityMonitor
     private let watches: [PathWatch]
     private let events: Task<Void, Never>
-    private let isStopped = Atomic<Bool>(false)
 
     /// The watches keep verdicts on targets up to date that are not configured.
     init(_ monitor: ReachabilityMonitor, targets: Set<Target>) {
@@ -166,8 +164,7 @@ final class WakeSource: Sendable {
 
     /// Wakes now and then four times a second.
     func tick() {
-        guard !self.isStopped.load(ordering: .acquiring) else { return }
-        self.continuation.yield()
+        if case .terminated = self.continuation.yield() { return }
         guard !self.monitor.call(after: WakeSource.interval, { self.tick() }) else { return }
         self.continuation.finish()
     }
@@ -175,7 +172,7 @@ final class WakeSource: Sendable {
     func wake() { self.continuation.yield() }
 
     func stop() {
-        self.isStopped.store(true, ordering: .releasing)
+        self.continuation.finish()
         self.events.cancel()
         for watch in self.watches { watch.cancel() }
     }
@@ -193,10 +190,8 @@ struct StableWait: Sendable {
         case unmet
     }
 
-    private let required: Duration
-    private var since: MonotonicTime?
-
-    init(required: Duration) { self.required = required }
+    let required: Duration
+    private(set) var since: MonotonicTime?
 
     /// Records whether it holds at `now`.
     mutating func observe(_ holds: Bool, at now: MonotonicTime) -> State {
