@@ -95,7 +95,7 @@ import TidegateTestKit
             let status = Samples.status(lost, ipv4: lost, ipv6: lost, links: [Samples.carrierless], targets: targets)
             let report = RungReport(rung: reason.rung, status: .bad, reason: reason)
             for condition in wait.conditions {
-                for evidence in [.pending, .host(.failed(reason)), .rungs([report])] as [ConditionEvidence] {
+                for evidence in [.pending, .failed(reason), .rungs([report])] as [ConditionEvidence] {
                     for status in [status, self.routed(wait.targets)] {
                         guard
                             case .unsatisfied(let rung, _, let sentence) = condition.evaluate(

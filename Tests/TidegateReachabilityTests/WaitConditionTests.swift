@@ -146,18 +146,18 @@ struct WaitConditionTests {
             addresses: [AddressVerdict(address: address, verdict: self.routed)])
         let good = self.status(self.routed, links: [self.eth0], targets: [up])
         #expect(try WaitCondition(url).target == Target("db:8443"))
-        #expect(try self.outcome(url, good, nil, .host(.passed)) == .satisfied)
+        #expect(try self.outcome(url, good, nil, .passed) == .satisfied)
         #expect(try self.outcome(url, good) == .unsatisfied(.http, nil, sentence: "\(url) has not answered yet"))
         #expect(
-            try self.outcome(url, good, nil, .host(.failed(.httpError, detail: "the server answered with status 503")))
+            try self.outcome(url, good, nil, .failed(.httpError, detail: "the server answered with status 503"))
                 == .unsatisfied(.http, .httpError, sentence: "\(url): the server answered with status 503"))
         let cut = self.status(Verdict(level: .none, reason: .noCarrier), links: [self.unplugged])
-        #expect(try self.outcome("dns:db", cut, nil, .host(.passed)) == .satisfied)
+        #expect(try self.outcome("dns:db", cut, nil, .passed) == .satisfied)
         #expect(
-            try self.outcome("dns:db", cut, nil, .host(.failed(.resolverTimeout)))
+            try self.outcome("dns:db", cut, nil, .failed(.resolverTimeout))
                 == self.outcome("route", cut), "without a route, that is what is missing")
         #expect(
-            try self.outcome("dns:db", good, nil, .host(.failed(.nameNotFound)))
+            try self.outcome("dns:db", good, nil, .failed(.nameNotFound))
                 == .unsatisfied(.dns, .nameNotFound, sentence: "db: the name does not exist"))
     }
 
@@ -168,12 +168,12 @@ struct WaitConditionTests {
         let up = TargetVerdict(
             target: target, verdict: self.routed, addresses: [AddressVerdict(address: address, verdict: self.routed)])
         let good = self.status(self.routed, links: [self.eth0], targets: [up])
-        #expect(try self.outcome("host:db:5432", good, nil, .host(.passed)) == .satisfied)
+        #expect(try self.outcome("host:db:5432", good, nil, .passed) == .satisfied)
         #expect(
             try self.outcome("host:db:5432", good)
                 == .unsatisfied(.tcp, nil, sentence: "db:5432 has not answered yet"))
         #expect(
-            try self.outcome("host:db:5432", good, nil, .host(.failed(.refused)))
+            try self.outcome("host:db:5432", good, nil, .failed(.refused))
                 == .unsatisfied(.tcp, .refused, sentence: "db:5432: the connection was refused"))
         #expect(
             try self.outcome("host:db:5432", good, .ipv6)

@@ -54,7 +54,7 @@ struct LadderEndToEndTests {
 
     private func check(
         _ diagnostics: PathDiagnostics, _ text: String, _ check: WaitCondition.HostCheck, within limit: Duration
-    ) async throws -> HostCheckResult {
+    ) async throws -> ConditionEvidence {
         await HostChecks(diagnostics: diagnostics, family: nil, limit: limit).host(try Target(text), check)
     }
 

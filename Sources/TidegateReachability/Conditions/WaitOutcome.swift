@@ -11,22 +11,14 @@ package enum WaitOutcome: Sendable, Hashable {
     package var isSatisfied: Bool { self == .satisfied }
 }
 
-/// The result of checking a host: a connection, a handshake, an answer.
-package enum HostCheckResult: Sendable, Hashable {
-    /// Not made yet.
-    case pending
-    /// The host answered as it should.
-    case passed
-    /// It did not: why, and what came instead, if that says more.
-    case failed(UnreachableReason, detail: String? = nil)
-}
-
 /// What checks found, for conditions that the kernel's state alone does not decide.
 package enum ConditionEvidence: Sendable, Hashable {
     /// Nothing was checked yet.
     case pending
-    /// The check of a host, a URL or a name.
-    case host(HostCheckResult)
+    /// The host, the URL or the name answered as it should.
+    case passed
+    /// It did not: why, and what came instead, if that says more.
+    case failed(UnreachableReason, detail: String? = nil)
     /// What was found on the condition's rung, one report for each family.
     case rungs([RungReport])
 }
@@ -43,28 +35,34 @@ extension WaitCondition {
         guard status.families.contains(where: { $0.verdict.level != .unknown }) else {
             return .failing(.monitorDown, UnreachableReason.monitorDown.description)
         }
+        let route = WaitCondition.route(family, status)
         return switch self {
         case .carrier(let interface): WaitCondition.carrier(interface, status)
         case .address(let interface, let own): WaitCondition.address(interface, own ?? family, status)
         case .route(let own): WaitCondition.route(own ?? family, status)
-        case .gateway: WaitCondition.rung(.gateway, evidence, below: WaitCondition.route(family, status))
-        case .dns: WaitCondition.rung(.dns, evidence, below: WaitCondition.route(family, status))
-        case .internet: WaitCondition.rung(.internet, evidence, below: WaitCondition.route(family, status))
-        case .name(let name): WaitCondition.name(name, evidence.check, below: WaitCondition.route(family, status))
+        case .gateway: WaitCondition.rung(.gateway, evidence, route, pending: "the gateway has not answered yet")
+        case .dns: WaitCondition.rung(.dns, evidence, route, pending: "no resolver has answered yet")
+        case .internet:
+            WaitCondition.rung(.internet, evidence, route, pending: "no internet check has been answered yet")
+        // /etc/hosts and a resolver on this host need no default path.
+        case .name(let name):
+            evidence == .passed ? .satisfied : route.then(evidence.outcome(of: name, pending: .dns))
         case .host(let target, nil): WaitCondition.path(to: target, family, status)
         case .host(let target, let kind?):
             WaitCondition.path(to: target, family, status)
-                .then(evidence.check.outcome(of: target.description, pending: kind.stage.rung))
+                .then(evidence.outcome(of: target.description, pending: kind.stage.rung))
         case .url(let url):
             WaitCondition.path(to: url.location.target, family, status)
-                .then(evidence.check.outcome(of: url.text, pending: .http))
+                .then(evidence.outcome(of: url.text, pending: .http))
         }
     }
 
     // A resolver on this host or its link needs no default path, so its own rung counts before those below.
-    private static func rung(_ rung: Rung, _ evidence: ConditionEvidence, below: WaitOutcome) -> WaitOutcome {
+    private static func rung(
+        _ rung: Rung, _ evidence: ConditionEvidence, _ below: WaitOutcome, pending: String
+    ) -> WaitOutcome {
         guard case .rungs(let reports) = evidence, !reports.isEmpty else {
-            return below.isSatisfied ? .unsatisfied(rung, nil, sentence: rung.pendingText) : below
+            return below.isSatisfied ? .unsatisfied(rung, nil, sentence: pending) : below
         }
         let holds = reports.contains { $0.status == .ok || $0.status == .notApplicable }
         if holds, below.isSatisfied || rung == .dns { return .satisfied }
@@ -80,7 +78,9 @@ extension WaitCondition {
 
     private static func carrier(_ name: String?, _ status: ReachabilityStatus) -> WaitOutcome {
         if let name {
-            guard let link = status.links.first(where: { $0.isNamed(name) }) else { return .missing(name) }
+            guard let link = status.links.first(where: { $0.isNamed(name) }) else {
+                return .failing(.noInterface, "there is no interface \(name)")
+            }
             return link.reason.map { .failing($0, $0.description(ofLink: name)) } ?? .satisfied
         }
         let links = status.links.filter { $0.kind != .loopback && !$0.isExcluded }
@@ -121,11 +121,6 @@ extension WaitCondition {
         return .failing(best?.reason ?? .noRoute, VerdictDescriptions.faults(in: status, of: families))
     }
 
-    private static func name(_ name: String, _ check: HostCheckResult, below: WaitOutcome) -> WaitOutcome {
-        // /etc/hosts and a resolver on this host need no default path.
-        check == .passed ? .satisfied : below.then(check.outcome(of: name, pending: .dns))
-    }
-
     private static func path(
         to target: Target, _ family: AddressFamily?, _ status: ReachabilityStatus
     ) -> WaitOutcome {
@@ -155,14 +150,10 @@ extension WaitCondition {
 }
 
 extension ConditionEvidence {
-    fileprivate var check: HostCheckResult { if case .host(let result) = self { result } else { .pending } }
-}
-
-extension HostCheckResult {
     fileprivate func outcome(of subject: String, pending rung: Rung) -> WaitOutcome {
         switch self {
         case .passed: .satisfied
-        case .pending:
+        case .pending, .rungs:
             .unsatisfied(
                 rung, nil, sentence: rung == .dns ? "\(subject) is not resolved yet" : "\(subject) has not answered yet"
             )
@@ -177,21 +168,5 @@ extension WaitOutcome {
 
     fileprivate static func failing(_ reason: UnreachableReason, _ sentence: String) -> WaitOutcome {
         .unsatisfied(reason.rung, reason, sentence: sentence)
-    }
-
-    fileprivate static func missing(_ name: String) -> WaitOutcome {
-        .unsatisfied(.interface, .noInterface, sentence: "there is no interface \(name)")
-    }
-}
-
-extension Rung {
-    // What is missing until there is an answer.
-    fileprivate var pendingText: String {
-        switch self {
-        case .gateway: "the gateway has not answered yet"
-        case .dns: "no resolver has answered yet"
-        case .internet: "no internet check has been answered yet"
-        case .monitor, .interface, .carrier, .address, .route, .tcp, .tls, .http: "no answer yet"
-        }
     }
 }

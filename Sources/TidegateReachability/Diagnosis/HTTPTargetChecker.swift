@@ -74,7 +74,10 @@ package final class HTTPTargetChecker: TargetChecker {
 
     private func outcome(of request: TargetCheck.Request) async -> TargetCheck.Outcome {
         let addresses = request.addresses.prefix(HTTPTargetChecker.mostAddresses)
-        guard let first = addresses.first else { return request.unresolvedOutcome }
+        guard let first = addresses.first else {
+            let reason = (request.unresolved ?? .nameNotFound).reason
+            return TargetCheck.Outcome(failure: .init(reason: reason, party: reason.party, text: reason.description))
+        }
         let outcome = request.outcome(await self.web.check(request.question(first)), at: first)
         guard outcome.failure != nil, addresses.count > 1, !Task.isCancelled else { return outcome }
         return await withTaskGroup(of: TargetCheck.Outcome.self) { group in
@@ -110,11 +113,6 @@ extension TargetCheck.Request {
 
     fileprivate func question(_ address: IPAddress) -> HTTPCheck.Request {
         HTTPCheck.Request(url: self.url, address: address, lastStage: self.lastStage, limit: self.check.timeout)
-    }
-
-    fileprivate var unresolvedOutcome: TargetCheck.Outcome {
-        let reason = (self.unresolved ?? .nameNotFound).reason
-        return TargetCheck.Outcome(failure: .init(reason: reason, party: reason.party, text: reason.description))
     }
 
     fileprivate func outcome(_ answer: HTTPCheck.Result, at address: IPAddress) -> TargetCheck.Outcome {

@@ -14,8 +14,6 @@ package final class HostDiagnostics: Sendable {
     }
 
     let diagnostics: PathDiagnostics
-    private let bus: EventBus
-    private let time: any TimeSource
     private let state = Mutex(State())
     private let inputs: AsyncStream<DiagnosisSchedule.Input?>
     private let input: AsyncStream<DiagnosisSchedule.Input?>.Continuation
@@ -23,10 +21,8 @@ package final class HostDiagnostics: Sendable {
     /// Diagnoses by `diagnostics`; nothing is sent before ``run()``.
     package init(_ diagnostics: PathDiagnostics) {
         self.diagnostics = diagnostics
-        self.bus = diagnostics.monitor.bus
-        self.time = diagnostics.time
         (self.inputs, self.input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(32))
-        self.bus.attach(SilenceObserver(diagnostics: self))
+        self.diagnostics.monitor.bus.attach(SilenceObserver(diagnostics: self))
     }
 
     /// The latest diagnosis; nil before the first.
@@ -34,7 +30,7 @@ package final class HostDiagnostics: Sendable {
 
     /// What the latest diagnosis knows of a family's gateway and of what lies beyond it; nil if it is too old.
     package func evidence(_ family: AddressFamily) -> SilenceEvidence? {
-        let now = self.time.monotonic()
+        let now = self.diagnostics.time.monotonic()
         return self.state.withLock { state in
             guard let ended = state.endedAt, now - ended <= Thresholds.evidenceAge else { return nil }
             var evidence = state.evidence[family]
@@ -50,7 +46,7 @@ package final class HostDiagnostics: Sendable {
     package func run() async {
         var schedule = DiagnosisSchedule()
         for await input in self.inputs {
-            let now = self.time.monotonic()
+            let now = self.diagnostics.time.monotonic()
             if let input { schedule = schedule.after(input, at: now) }
             guard let deadline = schedule.deadline else { continue }
             guard deadline <= now else {
@@ -60,7 +56,7 @@ package final class HostDiagnostics: Sendable {
             }
             schedule = schedule.after(.began, at: now)
             let isBad = await self.diagnoseOrJoin()
-            schedule = schedule.after(.ended(isBad: isBad), at: self.time.monotonic())
+            schedule = schedule.after(.ended(isBad: isBad), at: self.diagnostics.time.monotonic())
             self.input.yield(nil)
         }
     }
@@ -95,7 +91,7 @@ package final class HostDiagnostics: Sendable {
     ///
     /// Diagnoses this host, unless that was done a moment ago.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
-        let age = self.state.withLock { $0.endedAt }.map { self.time.monotonic() - $0 }
+        let age = self.state.withLock { $0.endedAt }.map { self.diagnostics.time.monotonic() - $0 }
         if age.map({ $0 > Thresholds.diagnosisReuse }) ?? true { await self.diagnose() }
         let cause: Cause?
         if let address {
@@ -110,9 +106,9 @@ package final class HostDiagnostics: Sendable {
     }
 
     private func diagnoseAlone() async -> Bool {
-        let start = self.time.monotonic()
+        let start = self.diagnostics.time.monotonic()
         let found = await self.diagnostics.diagnoseHost(within: Thresholds.hostDiagnosis)
-        let (now, wall) = (self.time.monotonic(), self.time.wall())
+        let (now, wall) = (self.diagnostics.time.monotonic(), self.diagnostics.time.wall())
         // What was found until it was cancelled says nothing.
         guard !Task.isCancelled else {
             self.state.withLock { $0.running = nil }
@@ -127,7 +123,7 @@ package final class HostDiagnostics: Sendable {
             return state.silent.revisions(by: found.evidence, before: start, at: now)
         }
         for revision in revisions {
-            self.bus.publish(
+            self.diagnostics.monitor.bus.publish(
                 .session(
                     .attributionRevised(
                         task: revision.task, attempt: revision.attempt, from: revision.from, to: revision.to)))

@@ -11,8 +11,6 @@ struct LadderFindings: Sendable {
     var unavailableReason: String?
     /// When the diagnosis was made.
     var wallTime = WallTime(microseconds: 0)
-    /// A proxy that the environment names and that was not used.
-    var unusedProxy: String?
     var health = ReachabilityStatus.Health()
     var links: [Link] = []
     /// Nil if the host is an address.

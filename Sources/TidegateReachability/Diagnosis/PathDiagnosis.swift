@@ -38,7 +38,6 @@ struct PathDiagnosis: Sendable {
             findings.health = report.health
             findings.links = report.links
             findings.wallTime = self.diagnostics.time.wall()
-            findings.unusedProxy = target.unusedProxy
         }
         await withTaskGroup(of: Void.self) { group in
             for subject in subjects {

@@ -188,10 +188,8 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sets the value, unless there is one or the wait for it is over.
-    func fulfil(_ value: Value) { self.end(value) }
-
-    private func end(_ value: Value?) {
+    /// Sets the value, unless there is one or the wait for it is over; nil ends the wait.
+    func fulfil(_ value: Value?) {
         let waiter = self.state.withLock { state in
             if !state.isOver { (state.value, state.isOver) = (value, true) }
             return state.waiter.take()
@@ -207,10 +205,10 @@ final class Promise<Value: Sendable>: Sendable {
                     if !state.isOver { state.waiter = waiter }
                     return (state.isOver, state.value)
                 }
-                if isOver { waiter.resume(returning: value) } else { timer { self.end(nil) } }
+                if isOver { waiter.resume(returning: value) } else { timer { self.fulfil(nil) } }
             }
         } onCancel: {
-            self.end(nil)
+            self.fulfil(nil)
         }
     }
 }

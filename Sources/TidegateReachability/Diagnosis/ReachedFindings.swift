@@ -78,7 +78,8 @@ struct ReachedFindings {
 
     /// A proxy that may be needed here; worth knowing about a target that was not reached, too.
     var proxies: [String] {
-        self.findings.unusedProxy.map { ["the environment names the proxy \($0), which was not used (--proxy)"] } ?? []
+        guard let proxy = self.findings.target.unusedProxy else { return [] }
+        return ["the environment names the proxy \(proxy), which was not used (--proxy)"]
     }
 
     // The answers at the addresses that stand for their families.

@@ -46,17 +46,14 @@ package final class ReachabilityMonitor: PathSource, Sendable {
                 content.isReady = true
             }
         }
+        let thread = self.thread
+        let watchesFiles = !options.isOnce && resolverAddresses == nil
+        // Without a watch the files are still read with every periodic evaluation.
         self.resolverWatch =
-            options.isOnce || resolverAddresses != nil
-            ? nil : ReachabilityMonitor.watch(resolverFiles, for: self.thread)
-        guard dependencies.checksInternet, let thread = self.thread else { return }
+            watchesFiles
+            ? try? ResolverWatch(resolverFiles) { [weak thread] _ in _ = thread?.send(.resolversChanged) } : nil
+        guard dependencies.checksInternet, let thread else { return }
         bus.attach(FailedAttemptObserver { [weak thread] in thread?.send(.requestFailed) })
-    }
-
-    // Without a watch the files are still read with every periodic evaluation.
-    private static func watch(_ files: ResolverFiles, for thread: NetlinkThread<ReachabilityEngine>?) -> ResolverWatch?
-    {
-        try? ResolverWatch(files) { [weak thread] _ in _ = thread?.send(.resolversChanged) }
     }
 
     /// Evaluates once without watching: one dump and the lookups, and the targets' names within `limit`.

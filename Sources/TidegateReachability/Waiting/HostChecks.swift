@@ -12,23 +12,23 @@ package struct HostChecks: Sendable {
     private static let mostAddresses = 8
 
     /// Whether an address of a host answers as `check` wants.
-    package func host(_ target: Target, _ check: WaitCondition.HostCheck) async -> HostCheckResult {
+    package func host(_ target: Target, _ check: WaitCondition.HostCheck) async -> ConditionEvidence {
         let url = HTTPURL(scheme: check == .tls || target.port == 443 ? .https : .http, target: target)
         return await self.check(url, check.stage)
     }
 
     /// Whether a GET of a URL is answered with a status below 400 by an address of its host.
-    func request(_ url: HTTPURL) async -> HostCheckResult { await self.check(url, .body) }
+    func request(_ url: HTTPURL) async -> ConditionEvidence { await self.check(url, .body) }
 
     /// Whether a name has an address.
-    func resolve(_ name: String) async -> HostCheckResult {
+    func resolve(_ name: String) async -> ConditionEvidence {
         self.failure(await self.diagnosis.resolve(name)) ?? .passed
     }
 
     private var diagnosis: PathDiagnosis { PathDiagnosis(self.diagnostics, within: self.limit) }
 
     /// Why a name cannot be checked; nil if it can.
-    private func failure(_ result: Result<[IPAddress], ResolveFailure>?) -> HostCheckResult? {
+    private func failure(_ result: Result<[IPAddress], ResolveFailure>?) -> ConditionEvidence? {
         switch result {
         case nil: return .failed(.resolverTimeout)
         case .failure(let failure)?: return .failed(failure.reason)
@@ -43,18 +43,18 @@ package struct HostChecks: Sendable {
     }
 
     /// Whether one of the addresses answers; fails with the reason of the first.
-    private func check(_ url: HTTPURL, _ stage: Stage) async -> HostCheckResult {
+    private func check(_ url: HTTPURL, _ stage: Stage) async -> ConditionEvidence {
         let diagnosis = self.diagnosis
         let resolved = await diagnosis.resolve(url.target)
         if let failure = self.failure(resolved) { return failure }
         let addresses = self.own((try? resolved?.get()) ?? [])
         let (web, limit) = (self.diagnostics.web, diagnosis.rest)
-        return await withTaskGroup(of: (Int, HostCheckResult).self) { group in
+        return await withTaskGroup(of: (Int, ConditionEvidence).self) { group in
             for (position, address) in addresses.prefix(HostChecks.mostAddresses).enumerated() {
                 let request = HTTPCheck.Request(url: url, address: address, lastStage: stage, limit: limit)
                 group.addTask { (position, HostChecks.result(await web.check(request), stage)) }
             }
-            var first: (position: Int, result: HostCheckResult)?
+            var first: (position: Int, result: ConditionEvidence)?
             for await (position, result) in group {
                 guard result != .passed else {
                     group.cancelAll()
@@ -66,7 +66,7 @@ package struct HostChecks: Sendable {
         }
     }
 
-    private static func result(_ answer: HTTPCheck.Result, _ stage: Stage) -> HostCheckResult {
+    private static func result(_ answer: HTTPCheck.Result, _ stage: Stage) -> ConditionEvidence {
         guard let reason = WebRungs.failure(answer, stage) else { return .passed }
         return .failed(reason, detail: self.detail(reason, answer))
     }

@@ -107,13 +107,13 @@ extension PathDiagnostics {
         case .internet: return await self.reports(families) { await self.internet($0) }
         // Even without a route a resolver on this host may answer; the check considers routes first.
         case .dns: return .rungs([await self.dns(family)])
-        case .name(let name): return .host(await checks.resolve((try? Target(name).host) ?? name))
+        case .name(let name): return await checks.resolve((try? Target(name).host) ?? name)
         case .host(let target, let check?):
             guard self.isRouted(target, family, in: status) else { return .pending }
-            return .host(await checks.host(target, check))
+            return await checks.host(target, check)
         case .url(let url):
             guard self.isRouted(url.location.target, family, in: status) else { return .pending }
-            return .host(await checks.request(url.location))
+            return await checks.request(url.location)
         }
     }
 
