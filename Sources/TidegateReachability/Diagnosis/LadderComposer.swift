@@ -64,7 +64,7 @@ struct LadderComposer {
         let web = self.web(path)
         var gateway = self.gateway(path, web)
         if path.verdict.notes.contains(.thisHost) {
-            gateway = RungReport(rung: .gateway, status: .notApplicable, evidence: ["the target is this host"])
+            gateway = RungReport.notApplicable(.gateway, "the target is this host")
         }
         return [self.monitor] + path.linkRungs(among: self.findings.links)
             + [path.routeRung, gateway, self.names, self.internet(path, web)] + web
@@ -90,7 +90,7 @@ struct LadderComposer {
     }
 
     private func notChecked(_ rung: Rung) -> RungReport {
-        RungReport(rung: rung, status: .unknown, evidence: ["no path over \(self.family.name) was looked for"])
+        .unknown(rung, ["no path over \(self.family.name) was looked for"])
     }
 
     // MARK: The rungs that need more than one finding
@@ -107,9 +107,7 @@ struct LadderComposer {
     }
 
     private func gateway(_ path: PathFindings, _ web: [RungReport]) -> RungReport {
-        guard path.verdict.level >= .routed, let networkPath = path.verdict.path else {
-            return LadderDescriptions.notChecked(.gateway)
-        }
+        guard path.verdict.level >= .routed, let networkPath = path.verdict.path else { return .unknown(.gateway) }
         let report = GatewayRung.report(networkPath, path.gateway, passive: path.passive, connections: path.connections)
         // A connection, or an error of a host behind it, proves that the gateway forwards.
         if web.first?.status == .ok {
@@ -122,9 +120,7 @@ struct LadderComposer {
     }
 
     private var names: RungReport {
-        guard let name = self.findings.name else {
-            return RungReport(rung: .dns, status: .notApplicable, evidence: ["the target is an address"])
-        }
+        guard let name = self.findings.name else { return .notApplicable(.dns, "the target is an address") }
         if self.findings.target.isInternet { return DNSRung.report(resolvers: name.servers) }
         return DNSRung.report(name, family: self.family, among: self.findings.families)
     }
@@ -140,9 +136,7 @@ struct LadderComposer {
     }
 
     private func internet(_ path: PathFindings, _ web: [RungReport]) -> RungReport {
-        guard path.verdict.level >= .routed || path.verdict.level == .unknown else {
-            return LadderDescriptions.notChecked(.internet)
-        }
+        guard path.verdict.level >= .routed || path.verdict.level == .unknown else { return .unknown(.internet) }
         var report = InternetRung.report(path.internet, passive: path.passive)
         for case (let place, let walk?) in [
             ("\(path.subject.address)", path.walk), ("the internet", path.sentinelWalk),
@@ -157,9 +151,7 @@ struct LadderComposer {
 
     private func web(_ path: PathFindings) -> [RungReport] {
         guard !self.findings.target.isInternet else {
-            return [Rung.tcp, .tls, .http].map {
-                RungReport(rung: $0, status: .notApplicable, evidence: ["no target was given"])
-            }
+            return [Rung.tcp, .tls, .http].map { .notApplicable($0, "no target was given") }
         }
         guard case .target(let address) = path.subject else {
             return WebRungs.reports(self.findings.target, nil, at: nil, path: nil)
@@ -183,8 +175,8 @@ struct LadderComposer {
         guard let last = rungs.last, last.status == .ok, self.findings.target.location?.scheme == .http,
             case .portal? = path.internet.map(ConnectivityEvaluator.connectivity)
         else { return rungs }
-        rungs[rungs.count - 1] = RungReport(
-            rung: .http, status: .unknown, evidence: last.evidence + ["the captive portal may have answered this"])
+        rungs[rungs.count - 1] = RungReport.unknown(
+            .http, last.evidence + ["the captive portal may have answered this"])
         return rungs
     }
 }

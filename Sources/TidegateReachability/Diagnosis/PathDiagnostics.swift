@@ -76,12 +76,10 @@ package final class PathDiagnostics: Sendable {
     /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.
     package func gateway(_ family: AddressFamily) async -> RungReport {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
-        guard let findings = await diagnosis.defaultPath(family, watching: true) else {
-            return LadderDescriptions.notChecked(.gateway)
-        }
+        guard let findings = await diagnosis.defaultPath(family, watching: true) else { return .unknown(.gateway) }
         guard findings.verdict.level >= .routed, let path = findings.verdict.path else {
             let text = findings.verdict.reason.map { $0.description } ?? "no route"
-            return RungReport(rung: .gateway, status: .unknown, evidence: ["there is no default path: \(text)"])
+            return .unknown(.gateway, ["there is no default path: \(text)"])
         }
         let quick = GatewayRung.report(path, findings.gateway, passive: findings.passive)
         let isFresh = findings.gateway.neighbour?.state == .reachable || quick.status == .notApplicable
@@ -94,9 +92,7 @@ package final class PathDiagnostics: Sendable {
     package func dns(_ family: AddressFamily? = nil) async -> RungReport {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
         let servers = self.dependencies.settings().nameservers.filter { family == nil || $0.family == family }
-        guard !servers.isEmpty else {
-            return RungReport(rung: .dns, status: .notApplicable, evidence: ["no resolver has such an address"])
-        }
+        guard !servers.isEmpty else { return .notApplicable(.dns, "no resolver has such an address") }
         let resolvers = await diagnosis.routes(to: servers)
         let findings = await diagnosis.queryControlName(resolvers, within: PathDiagnostics.rungLimit)
         return DNSRung.report(resolvers: findings)
@@ -106,9 +102,7 @@ package final class PathDiagnostics: Sendable {
     package func internet(_ family: AddressFamily) async -> RungReport {
         guard !self.policy.urls.isEmpty else { return InternetRung.report(nil) }
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit * 2)
-        guard let findings = await diagnosis.defaultPath(family, watching: false) else {
-            return LadderDescriptions.notChecked(.internet)
-        }
+        guard let findings = await diagnosis.defaultPath(family, watching: false) else { return .unknown(.internet) }
         if findings.passive?.internet != nil { return InternetRung.report(nil, passive: findings.passive) }
         return InternetRung.report(await diagnosis.internet(family))
     }

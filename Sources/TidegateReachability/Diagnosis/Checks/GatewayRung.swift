@@ -12,12 +12,10 @@ enum GatewayRung {
         connections: ConnectionFindings? = nil
     ) -> RungReport {
         guard let gateway = path.gateway else {
-            return RungReport(
-                rung: .gateway, status: .notApplicable, evidence: ["\(path.interface) leads there without a gateway"])
+            return .notApplicable(.gateway, "\(path.interface) leads there without a gateway")
         }
         guard findings.resolvesNeighbours, findings.neighbour?.state != .noarp else {
-            return RungReport(
-                rung: .gateway, status: .notApplicable, evidence: ["\(path.interface) resolves no neighbours (NOARP)"])
+            return .notApplicable(.gateway, "\(path.interface) resolves no neighbours (NOARP)")
         }
         let evidence = self.evidence(gateway, path, findings)
         let (status, reason) = self.status(findings, findings.evidence(gateway, on: path.interface))

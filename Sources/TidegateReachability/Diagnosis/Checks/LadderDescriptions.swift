@@ -55,10 +55,17 @@ enum LadderDescriptions {
 
     /// What is said of a rung that was not checked, until it is known why.
     static let unchecked = "not checked"
+}
 
-    /// A rung that was not checked, because a lower one fails.
-    static func notChecked(_ rung: Rung) -> RungReport {
-        RungReport(rung: rung, status: .unknown, evidence: [self.unchecked])
+extension RungReport {
+    /// A rung that does not exist on this path, or cannot be checked for this target.
+    static func notApplicable(_ rung: Rung, _ text: String) -> RungReport {
+        RungReport(rung: rung, status: .notApplicable, evidence: [text])
+    }
+
+    /// A rung of which nothing is known, such as one that was not checked because a lower one fails.
+    static func unknown(_ rung: Rung, _ evidence: [String] = [LadderDescriptions.unchecked]) -> RungReport {
+        RungReport(rung: rung, status: .unknown, evidence: evidence)
     }
 }
 

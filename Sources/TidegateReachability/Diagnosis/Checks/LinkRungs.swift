@@ -14,7 +14,7 @@ extension PathFindings {
             guard let reason, reason.rung.order <= rung.order else {
                 return RungReport(rung: rung, status: link == nil ? .unknown : .ok, evidence: evidence)
             }
-            guard reason.rung == rung else { return LadderDescriptions.notChecked(rung) }
+            guard reason.rung == rung else { return .unknown(rung) }
             return RungReport(
                 rung: rung, status: .bad, reason: reason, link: link?.reason == reason ? link?.name : nil,
                 evidence: evidence)

@@ -11,8 +11,7 @@ extension PathFindings {
         }
         // The kernel's answer is known even if a lower rung fails.
         guard reason == nil, self.verdict.level != .unknown else {
-            return RungReport(
-                rung: .route, status: .unknown, evidence: evidence.isEmpty ? [LadderDescriptions.unchecked] : evidence)
+            return .unknown(.route, evidence.isEmpty ? [LadderDescriptions.unchecked] : evidence)
         }
         return RungReport(rung: .route, status: .ok, evidence: evidence)
     }

@@ -7,22 +7,20 @@ enum WebRungs {
         _ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?
     ) -> [RungReport] {
         guard let stage = target.lastStage else {
-            return [Rung.tcp, .tls, .http].map {
-                RungReport(rung: $0, status: .notApplicable, evidence: ["no port was given"])
-            }
+            return [Rung.tcp, .tls, .http].map { .notApplicable($0, "no port was given") }
         }
         let report = answer.flatMap { answer in
             address.map { HTTPCheckReport(answer: answer, address: $0, target: target, path: path) }
         }
         return [
-            report?.tcp ?? LadderDescriptions.notChecked(.tcp),
-            target.usesTLS ? report?.tls ?? LadderDescriptions.notChecked(.tls) : self.noTLS,
-            stage > .tls ? report?.http ?? LadderDescriptions.notChecked(.http) : self.noURL,
+            report?.tcp ?? .unknown(.tcp),
+            target.usesTLS ? report?.tls ?? .unknown(.tls) : self.noTLS,
+            stage > .tls ? report?.http ?? .unknown(.http) : self.noURL,
         ]
     }
 
-    private static let noTLS = RungReport(rung: .tls, status: .notApplicable, evidence: ["the target speaks no TLS"])
-    private static let noURL = RungReport(rung: .http, status: .notApplicable, evidence: ["no URL was given"])
+    private static let noTLS = RungReport.notApplicable(.tls, "the target speaks no TLS")
+    private static let noURL = RungReport.notApplicable(.http, "no URL was given")
 
     /// Why a check did not reach `stage`; nil if it did.
     static func failure(_ answer: HTTPCheck.Result, _ stage: Stage) -> UnreachableReason? {
@@ -89,7 +87,7 @@ private struct HTTPCheckReport {
         }
         // A check that could not be made says nothing about the server.
         guard self.answer.failure != .internal, self.answer.failure != .invalidRequest else {
-            return RungReport(rung: .tcp, status: .unknown, evidence: [self.text("could not be checked")])
+            return .unknown(.tcp, [self.text("could not be checked")])
         }
         let reason = WebRungs.connectFailure(self.answer)
         let phrase = reason.description
@@ -114,7 +112,7 @@ private struct HTTPCheckReport {
     }
 
     var tls: RungReport {
-        guard self.answer.hasReached(.connect) else { return LadderDescriptions.notChecked(.tls) }
+        guard self.answer.hasReached(.connect) else { return .unknown(.tls) }
         let certificate = self.certificate
         guard !self.answer.hasReached(.tls) else {
             let time = self.answer.phases.tls.map { ["handshake in \(LadderDescriptions.time($0))"] } ?? []
@@ -131,9 +129,7 @@ private struct HTTPCheckReport {
     }
 
     var http: RungReport {
-        guard self.answer.hasReached(self.target.usesTLS ? .tls : .connect) else {
-            return LadderDescriptions.notChecked(.http)
-        }
+        guard self.answer.hasReached(self.target.usesTLS ? .tls : .connect) else { return .unknown(.http) }
         guard let status = self.answer.status else {
             let reason: UnreachableReason = self.isLate ? .timeout : .httpError
             return RungReport(
@@ -173,16 +169,13 @@ enum InternetRung {
     /// The rung by what the check URLs answered; no observations if none are configured.
     static func report(_ observations: [InternetObservation]?, passive: PassiveFindings? = nil) -> RungReport {
         guard let observations else {
-            guard let passive, let ago = passive.internet else {
-                return RungReport(rung: .internet, status: .unknown, evidence: [self.notConfigured])
-            }
+            guard let passive, let ago = passive.internet else { return .unknown(.internet, [self.notConfigured]) }
             return RungReport(rung: .internet, status: .ok, evidence: [LadderDescriptions.passive(passive, ago: ago)])
         }
         let evidence = observations.map(\.evidence)
         switch ConnectivityEvaluator.connectivity(observations) {
         case .unknown:
-            return RungReport(
-                rung: .internet, status: .unknown, evidence: evidence + ["no check URL could be requested"])
+            return .unknown(.internet, evidence + ["no check URL could be requested"])
         case .full: return RungReport(rung: .internet, status: .ok, evidence: evidence)
         case .portal(let location):
             let place = location.map { ": it redirects to \($0)" } ?? ""
