@@ -10,7 +10,8 @@ struct LadderComposer {
     /// The ladder: what was measured, what follows from it, and the cause of what fails.
     var ladder: Explanation.Ladder {
         guard let path = self.findings.paths[self.family] else {
-            return Explanation.Ladder(family: self.family, rungs: Rung.allCases.map { self.notChecked($0) })
+            let text = "no path over \(self.family.name) was looked for"
+            return Explanation.Ladder(family: self.family, rungs: Rung.allCases.map { .unknown($0, [text]) })
         }
         var rungs = self.rungs(path)
         if let blocked = self.blocked(rungs) {
@@ -87,10 +88,6 @@ struct LadderComposer {
             return report
         }
         return Explanation.Ladder(family: self.family, rungs: marked, cause: cause, failing: failing)
-    }
-
-    private func notChecked(_ rung: Rung) -> RungReport {
-        .unknown(rung, ["no path over \(self.family.name) was looked for"])
     }
 
     // MARK: The rungs that need more than one finding

@@ -23,9 +23,8 @@ extension PathDiagnosis {
     /// What the resolvers and the system answer about a name; whoever stays silent is walked to meanwhile.
     func names(_ target: Target, _ families: [AddressFamily]) async -> NameFindings {
         let (name, settings) = (target.host, self.diagnostics.dependencies.settings())
-        var findings = NameFindings(name: target.shownHost)
-        findings.hasStub = settings.hasStub
-        findings.namesNoServer = settings.namesNoServer
+        var findings = NameFindings(
+            name: target.shownHost, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
         findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []
         let system = Promise<Result<[IPAddress], ResolveFailure>>()
         self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
@@ -50,8 +49,8 @@ extension PathDiagnosis {
     /// What the resolvers answer about a name that exists; whoever stays silent is walked to meanwhile.
     func resolvers(_ families: [AddressFamily]) async -> NameFindings {
         let settings = self.diagnostics.dependencies.settings()
-        var findings = NameFindings(name: PathDiagnosis.controlName)
-        (findings.hasStub, findings.namesNoServer) = (settings.hasStub, settings.namesNoServer)
+        let findings = NameFindings(
+            name: PathDiagnosis.controlName, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
         let limit = self.shareForNames
         return await self.asked(findings, await self.routes(to: settings.nameservers), families) { servers in
             await self.queryControlName(servers, within: limit)
@@ -61,11 +60,10 @@ extension PathDiagnosis {
     // Slow resolvers answer within a second; the rest of the time is for what follows the name.
     private var shareForNames: Duration { min(max(.seconds(1), min(.seconds(3), self.rest / 6)), self.rest) }
 
-    // What is found out about one silent resolver, or about the way out over one family.
-    private struct Meanwhile: Sendable {
-        var walks: [IPAddress: HopWalkResult] = [:]
-        var gateways: [IPAddress: GatewayFindings] = [:]
-    }
+    // What is found out about the servers, about one silent resolver, or about the way out over one family.
+    private typealias Part = (
+        servers: [ResolverFindings]?, walks: [IPAddress: HopWalkResult], gateways: [IPAddress: GatewayFindings]
+    )
 
     /// Asks servers; while they stay silent, walks to the first and to the internet, and probes the gateways.
     private func asked(
@@ -73,15 +71,15 @@ extension PathDiagnosis {
         _ ask: @escaping @Sendable ([ResolverFindings]) async -> [ResolverFindings]
     ) async -> NameFindings {
         let start = self.now
-        return await withTaskGroup(of: (servers: [ResolverFindings]?, meanwhile: Meanwhile).self) { group in
-            group.addTask { (await ask(servers), Meanwhile()) }
-            group.addTask { (nil, await self.walked(to: servers)) }
-            for family in families { group.addTask { (nil, await self.wayOut(family, since: start)) } }
+        return await withTaskGroup(of: Part.self) { group in
+            group.addTask { (await ask(servers), [:], [:]) }
+            group.addTask { (nil, await self.walked(to: servers), [:]) }
+            for family in families { group.addTask { await self.wayOut(family, since: start) } }
             var found = known
             found.servers = servers
             for await part in group {
-                found.walks.merge(part.meanwhile.walks) { $1 }
-                found.gateways.merge(part.meanwhile.gateways) { $1 }
+                found.walks.merge(part.walks) { $1 }
+                found.gateways.merge(part.gateways) { $1 }
                 guard let answered = part.servers else { continue }
                 found.servers = answered
                 if answered.contains(where: { $0.outcomes.contains(where: \.isAnswer) }) { group.cancelAll() }
@@ -90,26 +88,26 @@ extension PathDiagnosis {
         }
     }
 
-    private func walked(to servers: [ResolverFindings]) async -> Meanwhile {
+    private func walked(to servers: [ResolverFindings]) async -> [IPAddress: HopWalkResult] {
         guard await self.pause(for: Thresholds.patience),
             let server = servers.first(where: { $0.verdict.level >= .routed && !$0.server.isLoopback })?.server,
             let walk = await self.walk(to: server, self.diagnostics.dependencies.dnsPort)
-        else { return Meanwhile() }
-        return Meanwhile(walks: [server: walk])
+        else { return [:] }
+        return [server: walk]
     }
 
-    private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> Meanwhile {
+    private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> Part {
         guard await self.pause(for: Thresholds.patience),
             let path = await self.defaultPath(family, watching: false), path.verdict.level >= .routed,
             let gateway = path.verdict.path?.gateway
-        else { return Meanwhile() }
+        else { return (nil, [:], [:]) }
         let sentinel = path.subject.address
         async let probed = self.probed(path, since: start)
         async let walk = self.walksToInternet ? self.walk(to: sentinel, nil) : nil
         let (findings, walked) = (await probed, await walk)
         // An end in the middle says nothing.
-        guard !Task.isCancelled else { return Meanwhile() }
-        return Meanwhile(walks: walked.map { [sentinel: $0] } ?? [:], gateways: [gateway: findings])
+        guard !Task.isCancelled else { return (nil, [:], [:]) }
+        return (nil, walked.map { [sentinel: $0] } ?? [:], [gateway: findings])
     }
 
     /// The resolvers with the kernel's verdicts on the paths to them; no packet is sent.

@@ -123,7 +123,9 @@ final class ReachabilityEngine: NetlinkDelegate {
             self.targets.shutAll(reason, detection: detection, at: now)
         }
         guard let evaluation = self.evaluator.evaluateFamilies() else { return self.didLoseNetlink() }
-        if self.targets.setResolverVerdict(evaluation.resolvers) { self.targets.resolve(.all) }
+        let resolvers = self.targets.table.resolverVerdict
+        self.targets.table.resolverVerdict = evaluation.resolvers
+        if resolvers.level < .routed, evaluation.resolvers.level >= .routed { self.targets.resolve(.all) }
         let result = self.update(evaluation.families, detection: detection(), at: now)
         // Close gates before publishing the change, so that no attempt starts on a dead path.
         let isAnswered = self.targets.evaluateAll(detection: detection, at: now)

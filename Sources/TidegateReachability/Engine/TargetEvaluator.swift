@@ -83,13 +83,6 @@ final class TargetEvaluator {
         return true
     }
 
-    /// Records the verdict on the resolvers; true if they have just become reachable.
-    func setResolverVerdict(_ verdict: Verdict) -> Bool {
-        let before = self.table.resolverVerdict.level
-        self.table.resolverVerdict = verdict
-        return before < .routed && verdict.level >= .routed
-    }
-
     /// Shuts every target outside this host, because no link is usable.
     func shutAll(_ reason: UnreachableReason, detection: Detection, at now: MonotonicTime) {
         let changes = self.table.shutAll(reason, detection: detection(), at: now)

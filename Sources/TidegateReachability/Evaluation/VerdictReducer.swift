@@ -122,7 +122,8 @@ struct VerdictReducer {
             guard failures.count == results.count, !failures.isEmpty else { return .unknown }
             // If sentinels fail differently, an unusable route says more than none.
             let failure = failures.first { $0.reason != .noRoute } ?? failures.first
-            return self.noDefault(family, failure?.reason ?? .noRoute, deadLink: failure?.deadLink)
+            let reason = self.fundamental(failure?.reason ?? .noRoute, family, deadLink: failure?.deadLink)
+            return Verdict(level: self.snapshot.localFamilies.contains(family) ? .local : .none, reason: reason)
         }
         var notes = first.notes
         if routes.count < results.count { notes.append(.partial) }
@@ -130,11 +131,6 @@ struct VerdictReducer {
             notes.append(.mixedPaths)
         }
         return Verdict(level: .routed, path: first.path, notes: notes)
-    }
-
-    private func noDefault(_ family: AddressFamily, _ reason: UnreachableReason, deadLink: UInt32?) -> Verdict {
-        let level: ReachabilityLevel = self.snapshot.localFamilies.contains(family) ? .local : .none
-        return Verdict(level: level, reason: self.fundamental(reason, family, deadLink: deadLink))
     }
 
     /// The verdict for one address of a target.

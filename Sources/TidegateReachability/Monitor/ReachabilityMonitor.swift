@@ -186,19 +186,11 @@ public struct PathUpdates: AsyncSequence, Sendable {
     let target: Target
 
     /// Starts a watch, which ends with the iterator or with its task.
-    public func makeAsyncIterator() -> Iterator {
+    public func makeAsyncIterator() -> AsyncStream<TargetVerdict>.Iterator {
         let (stream, continuation) = AsyncStream.makeStream(
             of: TargetVerdict.self, bufferingPolicy: .bufferingNewest(1))
         let watch = self.source.watch(self.target) { continuation.yield($0) }
         continuation.onTermination = { _ in watch.cancel() }
-        return Iterator(stream: stream.makeAsyncIterator())
-    }
-
-    /// Iterates over the path's changes.
-    public struct Iterator: AsyncIteratorProtocol {
-        var stream: AsyncStream<TargetVerdict>.Iterator
-
-        /// The present path at first, then the next change; nil once the task is cancelled.
-        public mutating func next() async -> TargetVerdict? { await self.stream.next() }
+        return stream.makeAsyncIterator()
     }
 }
