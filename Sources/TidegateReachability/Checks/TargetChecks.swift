@@ -5,9 +5,6 @@ internal import TidegateCore
 ///
 /// A target is numbered by its place among the configured ones.
 final class TargetChecks {
-    /// Receives the outcome of a check, on any thread.
-    typealias Completion = @Sendable (_ number: Int, _ round: Int, TargetCheck.Outcome) -> Void
-
     private struct State {
         let target: Target
         var verdict = Verdict.unknown
@@ -25,8 +22,8 @@ final class TargetChecks {
     private var schedule = CheckSchedule<Int>()
     private var generator = SystemRandomNumberGenerator()
     private var peers = PeerHistory()
-    /// Called after every check.
-    var completion: Completion = { _, _, _ in }
+    /// Receives the number of a target, the round and the outcome of a check, on any thread.
+    var completion: @Sendable (Int, Int, TargetCheck.Outcome) -> Void = { _, _, _ in }
 
     init(_ targets: [Target], _ checks: [Target: TargetCheck], checker: any TargetChecker, publisher: VerdictPublisher)
     {
@@ -51,11 +48,11 @@ final class TargetChecks {
         guard self.states[number].isChecked else { return }
         let before = self.states[number].verdict
         self.states[number].verdict = verdict
-        let usable = addresses.filter { $0.verdict.level >= .routed || $0.verdict.level == .unknown }
+        let usable = addresses.filter(\.verdict.isUsable)
         // What is still being found out about a name without an address holds no more.
         if self.states[number].addresses.isEmpty, !usable.isEmpty { self.states[number].round += 1 }
         self.states[number].addresses = usable.map(\.address)
-        if verdict.level < .routed, verdict.level != .unknown {
+        if !verdict.isUsable {
             self.schedule.pause(number)
             self.setUnreachable(verdict.reason ?? .noRoute, number)
         } else if usable.isEmpty {
@@ -74,9 +71,7 @@ final class TargetChecks {
     func setUnresolved(_ failure: ResolveFailure, of number: Int) {
         let state = self.states[number]
         // Without a way to any resolver it is not the resolvers that fail, and why is known already.
-        guard state.isChecked, state.addresses.isEmpty,
-            state.verdict.level >= .routed || state.verdict.level == .unknown
-        else { return }
+        guard state.isChecked, state.addresses.isEmpty, state.verdict.isUsable else { return }
         self.check(
             number,
             TargetCheck.Request(

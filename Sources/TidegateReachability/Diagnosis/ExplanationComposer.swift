@@ -19,23 +19,21 @@ enum ExplanationComposer {
         if isReached {
             explanation.findings = ReachedFindings(findings: findings, ladders: ladders).clauses
             explanation.conclusion = explanation.findings.isEmpty ? .works : .worksBut
-        } else if let failing {
+            return explanation
+        }
+        // Of what neither failed nor was reached, the party is not known.
+        var cause = Cause.unknown(.notEnoughTime)
+        explanation.conclusion = .notChecked
+        if let failing {
+            cause = failing.cause ?? .unknown(.silence)
             explanation.conclusion = failing.firstFailure?.rung == .monitor ? .notChecked : .broken
             explanation.firstFailure = failing.firstFailure
             explanation.findings = ReachedFindings(findings: findings, ladders: ladders).proxies
-            self.set(failing.cause ?? .unknown(.silence), in: &explanation, findings)
-        } else {
-            // Of what neither failed nor was reached, the party is not known.
-            explanation.conclusion = .notChecked
-            self.set(.unknown(.notEnoughTime), in: &explanation, findings)
         }
-        return explanation
-    }
-
-    private static func set(_ cause: Cause, in explanation: inout Explanation, _ findings: LadderFindings) {
         explanation.cause = cause
         explanation.party = cause.party
         explanation.advice = cause.advice(for: findings.target.target)
+        return explanation
     }
 
     // The ladder whose first failure is highest; IPv4 if both fail on the same rung.

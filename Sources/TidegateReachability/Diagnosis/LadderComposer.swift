@@ -133,7 +133,7 @@ struct LadderComposer {
     }
 
     private func internet(_ path: PathFindings, _ web: [RungReport]) -> RungReport {
-        guard path.verdict.level >= .routed || path.verdict.level == .unknown else { return .unknown(.internet) }
+        guard path.verdict.isUsable else { return .unknown(.internet) }
         var report = InternetRung.report(path.internet, passive: path.passive)
         for case (let place, let walk?) in [
             ("\(path.subject.address)", path.walk), ("the internet", path.sentinelWalk),

@@ -150,9 +150,6 @@ extension PathDiagnosis {
     private func each(
         _ servers: [ResolverFindings], _ body: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
     ) async -> [ResolverFindings] {
-        await servers.concurrentMap { server in
-            let hasRoute = server.verdict.level >= .routed || server.verdict.level == .unknown
-            return hasRoute ? await body(server) : server
-        }
+        await servers.concurrentMap { $0.verdict.isUsable ? await body($0) : $0 }
     }
 }

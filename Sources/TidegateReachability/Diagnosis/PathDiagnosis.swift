@@ -109,8 +109,7 @@ struct PathDiagnosis: Sendable {
         for address in candidates where !usable.contains(address) && address != path.subject.address {
             path.unrouted[address] = report.routes[address]?.verdict
         }
-        let isUnknown = path.verdict.level == .unknown
-        guard path.verdict.level >= .routed || isUnknown else { return path }
+        guard path.verdict.isUsable else { return path }
         path = await self.diagnostics.checkingRequests(path)
         path.port = target.target.port
         if case .resolver = path.subject { path.port = self.diagnostics.dependencies.dnsPort }
@@ -173,11 +172,6 @@ struct PathDiagnosis: Sendable {
             limit: min(self.rest, max(.seconds(2), self.rest * 2 / 5)))
         return await checker.check(family) { await self.resolve($0, within: limit) }
     }
-}
-
-extension Verdict {
-    /// True if a packet would be sent, or if the kernel cannot be read.
-    fileprivate var isUsable: Bool { self.level >= .routed || self.level == .unknown }
 }
 
 extension [IPAddress] {

@@ -2,16 +2,13 @@ internal import TidegateCore
 
 /// Raises the verdicts of routes by what internet checks found; owns their state and makes them.
 final class InternetCheck {
-    /// Receives the result of a round of checks, on any thread.
-    typealias Completion = @Sendable (AddressFamily, _ round: Int, Connectivity) -> Void
-
     private var machine: InternetMachine
     private let checker: ConnectivityChecker
     private let resolver: any NameResolver
     private let evidence: PassiveEvidence
     private let time: any TimeSource
-    /// Called after every round of checks.
-    var completion: Completion = { _, _, _ in }
+    /// Receives the number and the result of a round of checks, on any thread.
+    var completion: @Sendable (AddressFamily, Int, Connectivity) -> Void = { _, _, _ in }
 
     /// The checks that are made without a request for them; nil if there are none.
     init?(_ dependencies: ReachabilityEngine.Dependencies) {

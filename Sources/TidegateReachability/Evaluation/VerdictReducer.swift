@@ -193,3 +193,8 @@ extension UnreachableReason {
         }
     }
 }
+
+extension Verdict {
+    /// True if a packet would be sent, or if the kernel cannot be read.
+    var isUsable: Bool { self.level >= .routed || self.level == .unknown }
+}

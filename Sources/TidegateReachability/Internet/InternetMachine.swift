@@ -109,12 +109,9 @@ struct InternetMachine {
             }
         }
         self.families[family] = state
-        self.wait(family, until: now + (found == .full ? self.interval : self.backoff(after: state.failures)))
+        let backoff = min(InternetMachine.longestBackoff, .seconds(1 << min(max(0, state.failures - 1), 16)))
+        self.wait(family, until: now + (found == .full ? self.interval : backoff))
         return state.connectivity == old ? [] : [.level(family, state.connectivity)]
-    }
-
-    private func backoff(after failures: Int) -> Duration {
-        min(InternetMachine.longestBackoff, .seconds(1 << min(max(0, failures - 1), 16)))
     }
 
     // At most once per interval: a server that always fails must not cause checks all the time.

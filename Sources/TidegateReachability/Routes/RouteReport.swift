@@ -55,27 +55,24 @@ struct RouteQuery: Sendable {
 
 /// Remembers about watched neighbours what their present state no longer shows.
 struct NeighbourHistory: Sendable {
-    private struct Record: Hashable {
-        var isStuck = false
-        var wasReachable = false
-    }
-
-    private var records: [NeighbourKey: Record] = [:]
+    // Those that were FAILED and have not been REACHABLE since, and those that have been REACHABLE.
+    private var stuck: Set<NeighbourKey> = []
+    private var reachable: Set<NeighbourKey> = []
 
     /// Records a neighbour's state: FAILED counts until it is REACHABLE.
     mutating func record(_ neighbour: KernelNeighbour) {
         switch neighbour.state {
-        case .failed: self.records[neighbour.key, default: Record()].isStuck = true
+        case .failed: self.stuck.insert(neighbour.key)
         case .reachable, .permanent, .noarp:
-            self.records[neighbour.key] = Record(isStuck: false, wasReachable: true)
+            self.stuck.remove(neighbour.key)
+            self.reachable.insert(neighbour.key)
         case .none, .incomplete, .stale, .delay, .probe: break
         }
     }
 
     /// Adds what is remembered to `findings`.
     func recall(_ key: NeighbourKey, into findings: inout GatewayFindings) {
-        guard let record = self.records[key] else { return }
-        findings.isStuck = record.isStuck
-        findings.wasReachable = record.wasReachable
+        findings.isStuck = self.stuck.contains(key)
+        findings.wasReachable = self.reachable.contains(key)
     }
 }

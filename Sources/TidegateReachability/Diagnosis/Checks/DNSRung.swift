@@ -10,7 +10,7 @@ enum DNSRung {
     static func report(
         _ findings: NameFindings, family: AddressFamily, among families: [AddressFamily] = AddressFamily.allCases
     ) -> RungReport {
-        let evidence = self.servers(findings)
+        let evidence = findings.servers.flatMap(self.text)
         if !findings.addresses.isEmpty {
             let isWanted = !findings.addresses.contains { families.contains($0.family) }
             return self.resolved(findings, family, isWanted: isWanted, evidence)
@@ -61,7 +61,7 @@ enum DNSRung {
 
     // The resolver that came closest to an answer gives the reason.
     private static func reason(_ servers: [ResolverFindings]) -> UnreachableReason? {
-        let routed = servers.filter { $0.verdict.level >= .routed || $0.verdict.level == .unknown }
+        let routed = servers.filter(\.verdict.isUsable)
         guard !routed.isEmpty else { return servers.isEmpty ? nil : .resolverNoRoute }
         let outcomes = routed.flatMap(\.outcomes)
         if outcomes.contains(where: { if case .failed = $0 { true } else { $0 == .refused } }) {
@@ -71,10 +71,8 @@ enum DNSRung {
         return outcomes.contains { if case .unreachable = $0 { true } else { false } } ? .resolverNoRoute : nil
     }
 
-    private static func servers(_ findings: NameFindings) -> [String] { findings.servers.flatMap(self.text) }
-
     private static func text(_ server: ResolverFindings) -> [String] {
-        guard server.verdict.level >= .routed || server.verdict.level == .unknown else {
+        guard server.verdict.isUsable else {
             let reason = server.verdict.reason.map { $0.description } ?? "no route"
             return ["resolver \(server.server): \(reason), so it was not queried"]
         }
