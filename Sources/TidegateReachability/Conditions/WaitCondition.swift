@@ -98,14 +98,17 @@ public enum WaitCondition: Sendable, Hashable {
 
     private static func name(_ name: String, of text: String) throws(WaitConditionError) -> WaitCondition {
         guard !name.isEmpty else { throw .noHost(text) }
-        let target: Target
+        let target = try self.target(name, zone: { _ in nil })
+        guard target.address == nil, target.port == nil else { throw .badName(name, of: text) }
+        return .name(target.shownHost)
+    }
+
+    private static func target(_ text: String, zone: (String) -> UInt32?) throws(WaitConditionError) -> Target {
         do throws(TargetError) {
-            target = try Target(name, zone: { _ in nil })
+            return try Target(text, zone: zone)
         } catch {
             throw .badTarget(error)
         }
-        guard target.address == nil, target.port == nil else { throw .badName(name, of: text) }
-        return .name(target.shownHost)
     }
 
     private static func url(_ text: String, zone: (String) -> UInt32?) throws(WaitConditionError) -> RequestURL {
@@ -121,12 +124,7 @@ public enum WaitCondition: Sendable, Hashable {
     ) throws(WaitConditionError) -> WaitCondition {
         guard let rest, !rest.isEmpty else { throw .noHost(text) }
         let parts = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        let target: Target
-        do throws(TargetError) {
-            target = try Target(parts[0], zone: zone)
-        } catch {
-            throw .badTarget(error)
-        }
+        let target = try self.target(parts[0], zone: zone)
         guard parts.count == 2 else { return .host(target, target.port == nil ? nil : .tcp) }
         guard let check = HostCheck(rawValue: parts[1]) else { throw .unknownCheck(parts[1], of: text) }
         guard target.port != nil else { throw .checkWithoutPort(parts[1], of: text) }

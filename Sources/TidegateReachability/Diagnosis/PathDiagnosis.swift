@@ -31,7 +31,7 @@ struct PathDiagnosis: Sendable {
         let name = await self.names(target, families)
         let subjects = await self.subjects(target, name, families)
         let wanted = subjects.flatMap { [$0.subject.address] + $0.addresses.prefix(PathDiagnosis.mostAddresses) }
-        let report = await self.report(wanted.uniqued, port: target.target.port, families)
+        let report = await self.report(Array(Set(wanted)), port: target.target.port, families)
         self.progress?.update { findings in
             findings.name = name
             findings.unavailableReason = report.unavailableReason
@@ -172,10 +172,6 @@ struct PathDiagnosis: Sendable {
             limit: min(self.rest, max(.seconds(2), self.rest * 2 / 5)))
         return await checker.check(family) { await self.resolve($0, within: limit) }
     }
-}
-
-extension [IPAddress] {
-    fileprivate var uniqued: [IPAddress] { self.reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }
 
 /// What a diagnosis has found so far, filled in by its parts as they end.

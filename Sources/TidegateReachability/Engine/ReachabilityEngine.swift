@@ -46,7 +46,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         } else if news.events.contains(where: \.changesHealth) {
             self.updateHealth()
         }
-        if news.events.contains(where: \.isResumption) {
+        if news.events.contains(where: { if case .resynced(.resume, _) = $0 { true } else { false } }) {
             // The clock stood still during sleep, and with it every deadline.
             self.targets.resolveAgain()
             self.internet?.requestFailed(at: self.kernel.now)
@@ -339,9 +339,6 @@ extension NetlinkClient {
 }
 
 extension NetlinkEvent {
-    /// True if everything was dumped because the machine has slept.
-    var isResumption: Bool { if case .resynced(.resume, _) = self { true } else { false } }
-
     var changesHealth: Bool {
         switch self {
         case .overrun, .dumpInterrupted, .resynced, .receiveBuffer: true
