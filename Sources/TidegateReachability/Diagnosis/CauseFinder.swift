@@ -34,7 +34,7 @@ struct CauseFinder {
         guard let path = self.path else { return evidence }
         (evidence.gateway, evidence.witnesses) = (path.gatewayEvidence, self.witnesses)
         (evidence.losesLargePackets, evidence.isFiltered) = (path.losesLargePackets, path.walk?.failure == EPERM)
-        if case .target(let address) = path.subject, let name = self.findings.name, name.isFromHostsFile(address) {
+        if case .target(let address) = path.subject, let name = self.findings.name, name.hostsFile.contains(address) {
             evidence.lookup = .hostsFile(name.name, dns: name.answered(address.family))
         }
         return evidence

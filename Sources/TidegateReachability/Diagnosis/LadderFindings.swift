@@ -156,7 +156,7 @@ extension NameFindings {
     /// Why the name has no address, as its servers say.
     func failure(_ reason: UnreachableReason, _ wanted: AddressFamily?) -> LookupFailure {
         switch reason {
-        case .resolverTimeout: return .silent(self.silentServers)
+        case .resolverTimeout: return .silent(self.servers.filter { $0.outcomes.contains(.timedOut) }.map(\.server))
         case .nameNotFound: return self.missing(wanted)
         default: break
         }
@@ -189,12 +189,6 @@ extension NameFindings {
             deniesOthers: denying.map { isKnownElsewhere || $0.control == .nameNotFound } ?? false)
     }
 
-    /// The servers that were asked and did not answer.
-    var silentServers: [IPAddress] { self.servers.filter { $0.outcomes.contains(.timedOut) }.map(\.server) }
-
-    /// True if `address` stands in the hosts file under this name.
-    func isFromHostsFile(_ address: IPAddress) -> Bool { self.hostsFile.contains(address) }
-
     /// What the servers answer for a family.
     func answered(_ family: AddressFamily) -> [IPAddress] {
         let all = self.servers.flatMap { server -> [IPAddress] in
@@ -207,21 +201,15 @@ extension NameFindings {
     /// An answer for a public name that no public name has, and the server that gave it.
     var blocked: (server: IPAddress?, answer: IPAddress)? {
         guard self.name != "localhost", !self.name.hasSuffix(".localhost"), self.hostsFile.isEmpty,
-            let answer = self.addresses.first, self.addresses.allSatisfy(\.isNoPublicAnswer)
+            let answer = self.addresses.first,
+            // 0.0.0.0, :: or a loopback address: what filters answer instead of an address.
+            self.addresses.allSatisfy({ $0.isLoopback || $0.octets.allSatisfy { $0 == 0 } })
         else { return nil }
-        let server = self.servers.first { $0.answers.values.contains { $0.contains(answer) } }
+        let server = self.servers.first { server in
+            server.answers.values.contains {
+                if case .answered(let all, _) = $0 { all.contains(answer) } else { false }
+            }
+        }
         return (server?.server, answer)
     }
-}
-
-extension DNSOutcome {
-    fileprivate func contains(_ address: IPAddress) -> Bool {
-        guard case .answered(let addresses, _) = self else { return false }
-        return addresses.contains(address)
-    }
-}
-
-extension IPAddress {
-    /// 0.0.0.0, :: or a loopback address: what filters answer instead of an address.
-    fileprivate var isNoPublicAnswer: Bool { self.isLoopback || self.octets.allSatisfy { $0 == 0 } }
 }

@@ -17,9 +17,6 @@ package struct HostChecks: Sendable {
         return await self.check(url, check.stage)
     }
 
-    /// Whether a GET of a URL is answered with a status below 400 by an address of its host.
-    func request(_ url: HTTPURL) async -> ConditionEvidence { await self.check(url, .body) }
-
     /// Whether a name has an address.
     func resolve(_ name: String) async -> ConditionEvidence {
         self.failure(await self.diagnosis.resolve(name)) ?? .passed
@@ -42,8 +39,8 @@ package struct HostChecks: Sendable {
         addresses.filter { self.family == nil || $0.family == self.family }
     }
 
-    /// Whether one of the addresses answers; fails with the reason of the first.
-    private func check(_ url: HTTPURL, _ stage: Stage) async -> ConditionEvidence {
+    /// Whether one of the addresses of a URL's host answers; fails with the reason of the first.
+    func check(_ url: HTTPURL, _ stage: Stage) async -> ConditionEvidence {
         let diagnosis = self.diagnosis
         let resolved = await diagnosis.resolve(url.target)
         if let failure = self.failure(resolved) { return failure }

@@ -113,7 +113,7 @@ extension PathDiagnostics {
             return await checks.host(target, check)
         case .url(let url):
             guard self.isRouted(url.location.target, family, in: status) else { return .pending }
-            return await checks.request(url.location)
+            return await checks.check(url.location, .body)
         }
     }
 
