@@ -34,22 +34,13 @@ final class InternetCheck {
             let path = entry.verdict.level >= .routed ? entry.verdict.path : nil
             // A new level shows in the verdict that is raised right after.
             _ = self.machine.handle(.path(entry.family, path), at: now)
-            return .init(family: entry.family, verdict: self.applyInternetLevel(to: entry.verdict, entry.family))
+            guard entry.verdict.level == .routed, path != nil else { return entry }
+            let connectivity = self.machine.connectivity(entry.family)
+            var raised = entry
+            raised.verdict.level = connectivity.level
+            raised.verdict.reason = connectivity.reason
+            return raised
         }
-    }
-
-    /// A routed verdict with the level that checks over the same path found.
-    ///
-    /// A verdict over another path than the family's default, such as to the local network, stays as it is.
-    func applyInternetLevel(to verdict: Verdict, _ family: AddressFamily) -> Verdict {
-        guard verdict.level == .routed, let path = verdict.path,
-            self.machine.path(family)?.isSamePath(as: path) ?? false
-        else { return verdict }
-        var verdict = verdict
-        let connectivity = self.machine.connectivity(family)
-        verdict.level = connectivity.level
-        verdict.reason = connectivity.reason
-        return verdict
     }
 
     // MARK: Checks
