@@ -2,8 +2,9 @@ internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
 
-/// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time; once it is started,
-/// it finds out why checks fail, as `explain` does.
+/// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time.
+///
+/// Once it is started, it also finds out why checks fail, as `explain` does.
 package final class HTTPTargetChecker: TargetChecker {
     private struct State {
         // What it diagnoses by has the targets' checks, and so this.

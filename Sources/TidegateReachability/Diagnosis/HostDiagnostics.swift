@@ -86,10 +86,9 @@ package final class HostDiagnostics: Sendable {
         }
     }
 
-    /// Whose silence that of an address is if the way out is dead; nil if it is not, or if another gateway leads there.
-    /// Without an address, the silence about names.
+    /// The cause of an address's silence if the way out is dead; nil if it is not, or if another gateway leads there.
     ///
-    /// Diagnoses this host, unless that was done a moment ago.
+    /// Without an address, the cause of silence about names. Diagnoses this host, unless that was done a moment ago.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.diagnostics.time.monotonic() - $0 }
         if age.map({ $0 > Thresholds.diagnosisReuse }) ?? true { await self.diagnose() }

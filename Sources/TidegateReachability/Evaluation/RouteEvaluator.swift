@@ -67,8 +67,9 @@ final class RouteEvaluator {
 
     // MARK: Families and resolvers
 
-    /// Evaluates families, IPv4 first, by routes alone; also gives the best verdict over the resolvers and how many routes
-    /// were looked up. Nil if the kernel cannot be queried.
+    /// Evaluates families, IPv4 first, by routes alone; nil if the kernel cannot be queried.
+    ///
+    /// Also gives the best verdict over the resolvers, and how many routes were looked up.
     func evaluateFamilies() -> (families: [ReachabilityStatus.Family], resolvers: Verdict, lookups: Int)? {
         if self.resolvers.isEmpty { self.readResolvers() }
         // The resolvers' routes decide about targets whose name has no address yet. Names are resolved by this
