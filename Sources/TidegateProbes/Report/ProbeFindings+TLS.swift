@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateTransfer
 
 extension ProbeFindings {
     /// What blackbox_exporter shows of a chain that was not verified: the first moment of Go's time.Time.

@@ -1,5 +1,5 @@
 internal import COpenSSL
-package import TidegateCore
+internal import TidegateCore
 
 /// Verifies the certificates that servers show on connections that are not libcurl's (RFC 5280, RFC 9525).
 package struct CertificateVerifier: Sendable {

@@ -1,3 +1,5 @@
+package import TidegateCore
+
 /// When the certificates of a server end, and which one is its own.
 package struct CertificateChain: Sendable, Hashable {
     /// What identifies a certificate.
@@ -12,15 +14,6 @@ package struct CertificateChain: Sendable, Hashable {
         package var names: [String]
         /// In hexadecimal, in lower case.
         package var serialNumber: String
-
-        /// An identity from its parts.
-        package init(fingerprint: String, subject: String, issuer: String, names: [String], serialNumber: String) {
-            self.fingerprint = fingerprint
-            self.subject = subject
-            self.issuer = issuer
-            self.names = names
-            self.serialNumber = serialNumber
-        }
     }
 
     /// The protocol's version, `TLSv1.2` or `TLSv1.3`.
@@ -33,15 +26,4 @@ package struct CertificateChain: Sendable, Hashable {
     package var earliestExpiry: WallTime?
     /// When the first certificate ends of the chain that was verified; nil if it was not.
     package var verifiedExpiry: WallTime?
-
-    /// A chain from its parts.
-    package init(
-        version: String, cipher: String, own: Identity, earliestExpiry: WallTime?, verifiedExpiry: WallTime?
-    ) {
-        self.version = version
-        self.cipher = cipher
-        self.own = own
-        self.earliestExpiry = earliestExpiry
-        self.verifiedExpiry = verifiedExpiry
-    }
 }
