@@ -21,7 +21,8 @@ struct ListSchedule {
     private var hasConnecting = true
     private var retransmitted: UInt64?
     private var isWatchingSuspects = false
-    private var listed: Set<ConnectionStatistics.Dump> = []
+    /// The kinds of which a list has been made; the first one of a kind shows what was there before.
+    var listed: Set<ConnectionStatistics.Dump> = []
     /// Whether the kernel has sent segments again in the last second: then something may hang.
     private(set) var isSuspicious = false
 
@@ -43,12 +44,6 @@ struct ListSchedule {
         self.isSuspicious = self.retransmitted.map { now > $0 } ?? false
         self.retransmitted = now
     }
-
-    /// Whether a list of this kind has been made; the first one shows what was there before.
-    func hasListed(_ kind: ConnectionStatistics.Dump) -> Bool { self.listed.contains(kind) }
-
-    /// A list of this kind was made.
-    mutating func didList(_ kind: ConnectionStatistics.Dump) { self.listed.insert(kind) }
 
     /// A list of the connections that are opening has ended, which showed so many.
     mutating func didListConnecting(_ count: Int) {

@@ -177,7 +177,7 @@ final class ObservationThread: LoopHandler {
 
     @discardableResult
     private func list(_ kind: ConnectionStatistics.Dump) -> Duration {
-        let isFirst = !self.lists.hasListed(kind)
+        let isFirst = !self.lists.listed.contains(kind)
         let start = self.loop.clock.monotonic()
         let now = self.now
         var effects: [ObservationEffect] = []
@@ -197,7 +197,7 @@ final class ObservationThread: LoopHandler {
             self.lists.didListConnecting(refusal == nil ? count : 1)
         }
         if refusal == nil {
-            self.lists.didList(kind)
+            self.lists.listed.insert(kind)
             effects += self.state.end(kind, took: duration, at: now)
         } else {
             self.state.cancel(kind)
@@ -288,8 +288,9 @@ struct ObservationRate {
     /// Messages were read.
     mutating func add(_ count: Int) { self.messages += count }
 
-    /// A second has passed; `drops` are all drops so far. Says what happened in it: `opened` are the connections that the
-    /// kernel opened or accepted.
+    /// A second has passed; `drops` are all drops so far.
+    ///
+    /// Returns what happened in it; `opened` are the connections that the kernel opened or accepted.
     @discardableResult
     mutating func secondPassed(
         _ drops: UInt32, _ counters: TCPCounters?

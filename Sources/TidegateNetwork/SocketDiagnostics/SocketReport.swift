@@ -106,9 +106,7 @@ package struct TCPInfo: Sendable, Hashable {
     package var sendWindow: UInt32 = 0
 
     package init() {}
-}
 
-extension TCPInfo {
     /// From an attribute of any length.
     init(_ bytes: UnsafeRawBufferPointer) {
         func byte(_ offset: Int) -> UInt8 { offset < bytes.count ? bytes[offset] : 0 }

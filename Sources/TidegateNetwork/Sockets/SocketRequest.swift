@@ -21,20 +21,7 @@ package struct SocketRequest: Sendable, Hashable {
         self.port = port
         self.limit = limit
     }
-}
 
-/// A step of opening or using a socket failed.
-struct SocketFailure: Error {
-    let operation: String
-    /// The error number (errno(3)).
-    let code: Int32
-
-    static func check(_ operation: String, _ code: Int32) throws(SocketFailure) {
-        guard code == 0 else { throw SocketFailure(operation: operation, code: code) }
-    }
-}
-
-extension SocketRequest {
     /// Opens a socket that never blocks, connects it and sends `payload`, if there is one.
     ///
     /// A connection of TCP is noted in `own`, and has only begun.
@@ -58,7 +45,8 @@ extension SocketRequest {
     func connect(
         _ descriptor: Int32, _ configure: (Int32) throws(SocketFailure) -> Void
     ) throws(SocketFailure) {
-        ErrorQueue.open(descriptor, self.address.family)
+        // If the kernel does not support ICMP errors for this socket, outcomes only have less detail.
+        _ = tg_receive_errors(descriptor, self.address.family.domain, 1)
         do throws(SocketFailure) {
             try configure(descriptor)
             if let name = self.interface {
@@ -71,6 +59,17 @@ extension SocketRequest {
             close(descriptor)
             throw error
         }
+    }
+}
+
+/// A step of opening or using a socket failed.
+struct SocketFailure: Error {
+    let operation: String
+    /// The error number (errno(3)).
+    let code: Int32
+
+    static func check(_ operation: String, _ code: Int32) throws(SocketFailure) {
+        guard code == 0 else { throw SocketFailure(operation: operation, code: code) }
     }
 }
 
@@ -157,11 +156,6 @@ extension AddressFamily {
 
 /// A socket's error queue (IP_RECVERR in ip(7)).
 enum ErrorQueue {
-    /// Enables ICMP errors; if the kernel does not support them for this socket, outcomes only have less detail.
-    static func open(_ descriptor: Int32, _ family: AddressFamily) {
-        _ = tg_receive_errors(descriptor, family.domain, 1)
-    }
-
     /// Empties the queue; returns its last error.
     ///
     /// - Parameter counts: Whether an error about a packet that starts with these bytes counts.

@@ -20,6 +20,21 @@ package final class UDPProbe: Sendable {
         case silent
         /// The byte could not be sent (errno(3)): no route, or a filter on this host dropped it (EPERM).
         case failed(Int32)
+
+        /// What a message of the socket's error queue says about `address`; `local` is the address probed from.
+        init(_ message: ExtendedSocketError, from address: IPAddress, local: IPAddress?) {
+            let refusal = message.refusal
+            if refusal.isFrom(address) {
+                // Any ICMP error that the host itself sends shows that it is alive.
+                self = .answered
+            } else if refusal.isHostUnreachable, refusal.offender == nil || refusal.isFrom(local) {
+                self = .unresolved(refusal)
+            } else if message.origin == .local {
+                self = .failed(message.errorNumber)
+            } else {
+                self = .refused(refusal)
+            }
+        }
     }
 
     /// UDP port 9, discard (RFC 863): a byte sent there has no effect on any service.
@@ -48,23 +63,6 @@ package final class UDPProbe: Sendable {
 
     /// Ends every probe under way as silent, then the thread.
     func stop() { self.thread.stop() }
-}
-
-extension UDPProbe.Result {
-    /// What a message of the socket's error queue says about `address`; `local` is the address probed from.
-    init(_ message: ExtendedSocketError, from address: IPAddress, local: IPAddress?) {
-        let refusal = message.refusal
-        if refusal.isFrom(address) {
-            // Any ICMP error that the host itself sends shows that it is alive.
-            self = .answered
-        } else if refusal.isHostUnreachable, refusal.offender == nil || refusal.isFrom(local) {
-            self = .unresolved(refusal)
-        } else if message.origin == .local {
-            self = .failed(message.errorNumber)
-        } else {
-            self = .refused(refusal)
-        }
-    }
 }
 
 private struct UDPProbeExchange: SocketExchange {

@@ -77,7 +77,8 @@ enum NeighbourDecoder {
             address: address, link: UInt32(header.ndm_ifindex),
             state: type == RTM_DELNEIGH ? .none : KernelNeighbour.State(bits: header.ndm_state),
             linkLayerAddress: attributes[NDA_LLADDR].flatMap(self.text),
-            // `struct nda_cacheinfo` begins with ndm_confirmed, in ticks of USER_HZ, which is 100 everywhere (times(2)).
+            // `struct nda_cacheinfo` begins with ndm_confirmed, in ticks of USER_HZ, which is 100 everywhere
+            // (times(2)).
             confirmedAge: attributes[NDA_CACHEINFO]?.word.map { .milliseconds(10) * Int($0) })
     }
 

@@ -81,6 +81,12 @@ package struct KernelNeighbour: Sendable, Hashable {
     /// The state of the entry (NUD_*, arp(7)).
     package enum State: String, Sendable, Hashable, CaseIterable {
         case none, incomplete, reachable, stale, delay, probe, failed, noarp, permanent
+
+        /// From NUD_*: a bit for each case behind `none`, in their order; the bits exclude each other.
+        init(bits: UInt16) {
+            let place = bits.trailingZeroBitCount + 1
+            self = Self.allCases.indices.contains(place) ? Self.allCases[place] : .none
+        }
     }
 
     package var address: IPAddress
@@ -93,14 +99,6 @@ package struct KernelNeighbour: Sendable, Hashable {
     package var confirmedAge: Duration?
 
     package var key: NeighbourKey { NeighbourKey(self.address, on: self.link) }
-}
-
-extension KernelNeighbour.State {
-    /// From NUD_*: a bit for each case behind `none`, in their order; the bits exclude each other.
-    init(bits: UInt16) {
-        let place = bits.trailingZeroBitCount + 1
-        self = Self.allCases.indices.contains(place) ? Self.allCases[place] : .none
-    }
 }
 
 /// Settings of a link that affect routes (ip-sysctl in the kernel's documentation).

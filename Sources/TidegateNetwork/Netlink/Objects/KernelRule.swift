@@ -1,7 +1,7 @@
 package import TidegateCore
 
 /// A routing policy rule as the kernel lists it (ip-rule(8)).
-package struct KernelRule: Sendable, Hashable {
+package struct KernelRule: Sendable, Hashable, CustomStringConvertible {
     /// What happens to a packet that the rule matches.
     package enum Action: Sendable, Hashable {
         /// Look into this table; continue with the next rule if it has no answer.
@@ -51,9 +51,7 @@ package struct KernelRule: Sendable, Hashable {
         case .goTo, .unreachable, .prohibit, .blackhole, .other: nil
         }
     }
-}
 
-extension KernelRule: CustomStringConvertible {
     /// As iproute2 prints it: `32766: from all lookup main`.
     package var description: String {
         var parts = ["\(self.priority):"]

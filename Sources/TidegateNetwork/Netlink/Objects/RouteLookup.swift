@@ -61,6 +61,16 @@ package struct KernelRoute: Sendable, Hashable {
         package static let blackhole = Kind(number: 6)
         package static let unreachable = Kind(number: 7)
         package static let prohibit = Kind(number: 8)
+
+        /// The keyword that iproute2 prints before the prefix; nil for unicast, which it does not print.
+        package var keyword: String? {
+            self == .unicast ? nil : Self.keywords[self.number] ?? "type \(self.number)"
+        }
+
+        private static let keywords: [UInt8: String] = [
+            2: "local", 3: "broadcast", 4: "anycast", 5: "multicast", 6: "blackhole", 7: "unreachable", 8: "prohibit",
+            9: "throw",
+        ]
     }
 
     package var kind: Kind = .unicast
@@ -170,17 +180,5 @@ package struct DefaultRoute: Sendable, Hashable {
     private static let protocols: [UInt8: String] = [
         1: "redirect", 2: "kernel", 4: "static", 8: "gated", 9: "ra", 11: "zebra", 12: "bird", 16: "dhcp",
         18: "keepalived", 42: "babel", 186: "bgp", 187: "isis", 188: "ospf", 189: "rip", 192: "eigrp",
-    ]
-}
-
-extension KernelRoute.Kind {
-    /// The keyword that iproute2 prints before the prefix; nil for unicast, which it does not print.
-    package var keyword: String? {
-        self == .unicast ? nil : Self.keywords[self.number] ?? "type \(self.number)"
-    }
-
-    private static let keywords: [UInt8: String] = [
-        2: "local", 3: "broadcast", 4: "anycast", 5: "multicast", 6: "blackhole", 7: "unreachable", 8: "prohibit",
-        9: "throw",
     ]
 }

@@ -19,9 +19,7 @@ package struct KernelTables: Sendable {
     // One counter for all indexes: a counter for each would grow with every container.
     private var removedLinks: UInt32 = 0
 
-    package init() {}
-
-    package init(links: [KernelLink], addresses: [KernelAddress] = []) {
+    package init(links: [KernelLink] = [], addresses: [KernelAddress] = []) {
         self.merge(links: links, addresses: addresses)
     }
 

@@ -46,6 +46,12 @@ package struct DNSQuestion: Sendable, Hashable {
         case a = "A"
         /// IPv6 addresses.
         case aaaa = "AAAA"
+
+        /// The record type for addresses of a family.
+        package init(_ family: AddressFamily) { self = family == .ipv4 ? .a : .aaaa }
+
+        /// The family of the addresses.
+        package var family: AddressFamily { self == .a ? .ipv4 : .ipv6 }
     }
 
     /// The full name, with or without a final dot; no search list is applied.
@@ -68,14 +74,6 @@ package struct DNSQuestion: Sendable, Hashable {
         self.port = port
         self.limit = limit
     }
-}
-
-extension DNSQuestion.RecordType {
-    /// The record type for addresses of a family.
-    package init(_ family: AddressFamily) { self = family == .ipv4 ? .a : .aaaa }
-
-    /// The family of the addresses.
-    package var family: AddressFamily { self == .a ? .ipv4 : .ipv6 }
 }
 
 /// The outcome of a question to one server.
@@ -102,6 +100,24 @@ package enum DNSOutcome: Sendable, Hashable {
         switch self {
         case .answered, .nameNotFound, .noData: true
         case .failed, .refused, .unreachable, .timedOut: false
+        }
+    }
+
+    /// The outcome of a system call that failed; `error` is the ICMP error behind it.
+    init(errorNumber code: Int32, _ error: ICMPError? = nil, server: IPAddress) {
+        switch code {
+        case ECONNREFUSED, ECONNRESET:
+            // A firewall on the way sends the same error as a host whose port is closed.
+            let isServers = error?.offender == nil || error?.isFrom(server) ?? true
+            self = isServers ? .refused : .unreachable(error)
+        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EACCES, EPERM, EINVAL, EADDRNOTAVAIL, EAFNOSUPPORT,
+            EPROTO, ENOPROTOOPT, EOPNOTSUPP, ENODEV:
+            self = .unreachable(error)
+        case ETIMEDOUT: self = .timedOut
+        case EAGAIN: self = .failed(code: "EAGAIN")
+        case EMFILE, ENFILE: self = .failed(code: "EMFILE")
+        case ENOBUFS, ENOMEM: self = .failed(code: "ENOBUFS")
+        default: self = .failed(code: "errno \(code)")
         }
     }
 }
@@ -254,26 +270,6 @@ struct DNSExchange: SocketExchange {
     private func failure(_ code: Int32, _ descriptor: Int32) -> Transfer {
         let error = ErrorQueue.drain(descriptor)?.refusal
         return .failed(DNSOutcome(errorNumber: code, error, server: self.request.address))
-    }
-}
-
-extension DNSOutcome {
-    /// The outcome of a system call that failed; `error` is the ICMP error behind it.
-    init(errorNumber code: Int32, _ error: ICMPError? = nil, server: IPAddress) {
-        switch code {
-        case ECONNREFUSED, ECONNRESET:
-            // A firewall on the way sends the same error as a host whose port is closed.
-            let isServers = error?.offender == nil || error?.isFrom(server) ?? true
-            self = isServers ? .refused : .unreachable(error)
-        case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EACCES, EPERM, EINVAL, EADDRNOTAVAIL, EAFNOSUPPORT,
-            EPROTO, ENOPROTOOPT, EOPNOTSUPP, ENODEV:
-            self = .unreachable(error)
-        case ETIMEDOUT: self = .timedOut
-        case EAGAIN: self = .failed(code: "EAGAIN")
-        case EMFILE, ENFILE: self = .failed(code: "EMFILE")
-        case ENOBUFS, ENOMEM: self = .failed(code: "ENOBUFS")
-        default: self = .failed(code: "errno \(code)")
-        }
     }
 }
 

@@ -11,8 +11,9 @@ package struct DNSQuery: Sendable, Hashable {
     /// The whole packet.
     package let bytes: [UInt8]
 
-    /// A question of any type or in the Internet's class if there is none of that name; nil if the name cannot be in one
-    /// (RFC 1035 2.3.4).
+    /// A question, of any type or in the Internet's class if there is none of that name.
+    ///
+    /// Nil if the name cannot be in one (RFC 1035 2.3.4).
     package init?(_ name: String, type: String, class: String = "IN", isRecursive: Bool = true, id: UInt16) {
         let number = Self.typeNumber(of: type) ?? 255
         var raw: UnsafeMutablePointer<ldns_pkt>?

@@ -49,11 +49,9 @@ package struct ResolverSettings: Sendable, Hashable {
         let longer = self.search.map { $0 == "." ? name : "\(name).\($0)" }
         return dots >= self.ndots ? [name] + longer : longer + [name]
     }
-}
 
-// MARK: - One line
+    // MARK: One line
 
-extension ResolverSettings {
     /// The addresses of all `nameserver` lines.
     static func nameservers(in text: String, zone: (String) -> UInt32?) -> [IPAddress] {
         text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
