@@ -223,7 +223,9 @@ package struct NetlinkOptions: Sendable {
     package var datagramLimit: @Sendable (SocketKind) -> Int = { _ in .max }
     /// How long the machine has been suspended since boot.
     package var suspended: @Sendable () -> Duration = SystemFiles.suspended
+}
 
+extension NetlinkOptions {
     /// Sockets as they are usually opened.
     package init(onThreadStart: @escaping @Sendable () -> Void = {}) { self.onThreadStart = onThreadStart }
 }
