@@ -66,7 +66,7 @@ struct BodyWriter {
     ///
     /// What is decoded has another length than what comes.
     mutating func start(_ head: ResponseHeadParser, of request: Indirect<AttemptRequest>, isDecoded: Bool) -> Step? {
-        let length = isDecoded || request.value.method == "HEAD" ? nil : head.contentLength
+        let length = isDecoded || request.value.method == "HEAD" ? nil : head.value?.contentLength
         switch request.value.sink {
         case .memory(let limit):
             if let length {

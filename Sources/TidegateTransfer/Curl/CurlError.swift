@@ -25,6 +25,10 @@ package struct CurlError: Error, Sendable, CustomStringConvertible {
         throw CurlError(operation: operation(), code: code.rawValue, text: text)
     }
 
+    static func outOfMemory(
+        _ operation: String, _ code: Int32 = Int32(CURLE_OUT_OF_MEMORY.rawValue)
+    ) -> CurlError { CurlError(operation: operation, code: code, text: "out of memory") }
+
     static func text(of code: CURLcode) -> String {
         curl_easy_strerror(code).map { String(cString: $0) } ?? "unknown error"
     }

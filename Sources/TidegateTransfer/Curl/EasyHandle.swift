@@ -7,7 +7,7 @@ struct EasyHandle: ~Copyable {
 
     init() throws(CurlError) {
         guard let raw = curl_easy_init() else {
-            throw CurlError(operation: "curl_easy_init", code: Int32(CURLE_FAILED_INIT.rawValue), text: "out of memory")
+            throw CurlError.outOfMemory("curl_easy_init", Int32(CURLE_FAILED_INIT.rawValue))
         }
         self.raw = raw
         self.errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -85,10 +85,7 @@ struct CurlList: ~Copyable {
     var isEmpty: Bool { self.raw == nil }
 
     mutating func append(_ text: String) throws(CurlError) {
-        guard let longer = curl_slist_append(self.raw, text) else {
-            throw CurlError(
-                operation: "curl_slist_append", code: Int32(CURLE_OUT_OF_MEMORY.rawValue), text: "out of memory")
-        }
+        guard let longer = curl_slist_append(self.raw, text) else { throw CurlError.outOfMemory("curl_slist_append") }
         self.raw = longer
     }
 
@@ -108,9 +105,7 @@ struct CurlURL: ~Copyable {
     private let raw: OpaquePointer
 
     init() throws(CurlError) {
-        guard let raw = curl_url() else {
-            throw CurlError(operation: "curl_url", code: Int32(CURLE_OUT_OF_MEMORY.rawValue), text: "out of memory")
-        }
+        guard let raw = curl_url() else { throw CurlError.outOfMemory("curl_url") }
         self.raw = raw
     }
 

@@ -6,12 +6,7 @@ internal import TidegateLoop
 ///
 /// Its thread starts with the first attempt and ends with the client.
 package final class AttemptClient: Sendable {
-    private struct State {
-        var thread: TransferThread<HTTPCheckClient>?
-        var lastNumber: UInt64 = 0
-    }
-
-    private let state = Mutex(State())
+    private let state = Mutex<(thread: TransferThread<HTTPCheckClient>?, lastNumber: UInt64)>((nil, 0))
     private let name: String
     private let own: OwnSockets?
     private let onThreadStart: @Sendable () -> Void

@@ -59,7 +59,6 @@ struct ResponseHeadParser {
     /// The final head once it is complete.
     private(set) var status = 0
     private(set) var range = RangeOutcome.append
-    private(set) var contentLength: Int64?
     /// How many bytes of body the head announces: by its length, or by the range that it names; nil if by neither.
     private(set) var announcedLength: Int64?
     /// Bytes of all lines: of interim responses, of the head and behind the body.
@@ -113,7 +112,6 @@ struct ResponseHeadParser {
         self.lines.removeAll(keepingCapacity: true)
         self.isComplete = false
         self.status = 0
-        self.contentLength = nil
         self.announcedLength = nil
         self.value = nil
     }
@@ -121,8 +119,8 @@ struct ResponseHeadParser {
     /// Evaluates a complete head by what was requested; to be called once.
     mutating func evaluate(_ request: Indirect<AttemptRequest>) {
         let fields = self.block
-        self.contentLength = fields.contentLength
-        self.announcedLength = self.contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
+        let contentLength = fields.contentLength
+        self.announcedLength = contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
         self.range =
             request.value.takesAnyStatus && !self.isRedirect
             ? .append
@@ -131,7 +129,7 @@ struct ResponseHeadParser {
                 requestsPart: request.requestsPart)
         // A copy of the right size: the buffer here stays for the next head.
         self.value = ResponseHead(
-            status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: self.contentLength)
+            status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: contentLength)
     }
 
     // Its own body is of no interest (RFC 9110 15.4).

@@ -36,7 +36,7 @@ final class ConnectionPool {
 
     init(generation: Int, actions: SocketActions, record: CurlCallRecord) throws(CurlError) {
         guard let multi = curl_multi_init() else {
-            throw CurlError(operation: "curl_multi_init", code: CURLM_OUT_OF_MEMORY.rawValue, text: "out of memory")
+            throw CurlError.outOfMemory("curl_multi_init", CURLM_OUT_OF_MEMORY.rawValue)
         }
         self.generation = generation
         self.actions = actions
@@ -137,7 +137,7 @@ final class ConnectionPool {
     /// A socket was opened.
     func opened(_ descriptor: Int32) {
         self.actions.own?.insert(tg_socket_cookie(descriptor))
-        self.record.sockets.opened(descriptor, generation: self.generation)
+        self.record.opened(descriptor, generation: self.generation)
         self.ports.opened(descriptor)
         self.note(.opened(descriptor))
     }
@@ -147,7 +147,7 @@ final class ConnectionPool {
         self.sockets.closing(descriptor)
         self.ports.closed(descriptor)
         self.note(.closed(descriptor))
-        return self.record.sockets.close(descriptor)
+        return self.record.close(descriptor)
     }
 
     /// A socket was closed while connecting, without a callback.

@@ -119,7 +119,9 @@ struct CallSample {
 
 /// A thread's calls of libcurl as its watchdog sees them, and the sockets that they may use.
 final class CurlCallRecord: Sendable {
-    let sockets = OpenSockets()
+    /// libcurl's open sockets with the generations of their pools, so that another thread can shut one down without
+    /// meeting another file.
+    private let sockets = Mutex<[Int32: Int]>([:])
     /// Counts beginnings and ends of calls: odd inside of one.
     private let count = Atomic<UInt64>(0)
     /// The socket that the call is about; -1 for none.
@@ -154,30 +156,6 @@ final class CurlCallRecord: Sendable {
     /// Whether the watchdog has ended the call under way.
     var isCallEnded: Bool { self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed) }
 
-    // MARK: The watchdog
-
-    /// Ends the call under way: by the socket that it is about or, as the last resort, by all of its pool.
-    func endCall(isLastResort: Bool) {
-        guard let call = self.call else { return }
-        self.endedCall.store(call, ordering: .releasing)
-        let descriptor = self.descriptor.load(ordering: .relaxed)
-        self.sockets.shutDown(
-            isLastResort || descriptor < 0 ? nil : descriptor, generation: self.generation.load(ordering: .relaxed))
-    }
-
-    /// The watchdog sleeps from now on; false if a call began meanwhile that has not seen that.
-    func sleep() -> Bool {
-        self.isIdle.store(true, ordering: .sequentiallyConsistent)
-        guard self.call != nil else { return true }
-        // Whoever takes the flag back sees to the call.
-        return !self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
-    }
-}
-
-/// libcurl's sockets that are open, so that another thread can shut one down without meeting another file.
-final class OpenSockets: Sendable {
-    private let sockets = Mutex<[Int32: Int]>([:])
-
     /// A socket of the pool with this generation was opened.
     func opened(_ descriptor: Int32, generation: Int) { self.sockets.withLock { $0[descriptor] = generation } }
 
@@ -189,12 +167,28 @@ final class OpenSockets: Sendable {
         }
     }
 
-    /// Shuts a socket down (shutdown(2)), or all of the pool with this generation: reads and writes end.
-    func shutDown(_ descriptor: Int32?, generation: Int) {
+    // MARK: The watchdog
+
+    /// Ends the call under way: by the socket that it is about or, as the last resort, by all of its pool.
+    func endCall(isLastResort: Bool) {
+        guard let call = self.call else { return }
+        self.endedCall.store(call, ordering: .releasing)
+        let descriptor = self.descriptor.load(ordering: .relaxed)
+        let ended = isLastResort || descriptor < 0 ? nil : descriptor
+        let generation = self.generation.load(ordering: .relaxed)
+        // shutdown(2): reads and writes end.
         self.sockets.withLock { sockets in
-            for (open, owner) in sockets where owner == generation && open == descriptor ?? open {
+            for (open, owner) in sockets where owner == generation && open == ended ?? open {
                 shutdown(open, Int32(SHUT_RDWR))
             }
         }
+    }
+
+    /// The watchdog sleeps from now on; false if a call began meanwhile that has not seen that.
+    func sleep() -> Bool {
+        self.isIdle.store(true, ordering: .sequentiallyConsistent)
+        guard self.call != nil else { return true }
+        // Whoever takes the flag back sees to the call.
+        return !self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
     }
 }
