@@ -49,16 +49,13 @@ enum TaskRow {
                 end.outcome.rawValue, end.failure?.rawValue, end.explanation, end.status, end.bytes, end.attempts,
                 end.at.microseconds, end.party?.rawValue, id,
             ], database)
-        if isFinished { try self.redact(id, in: database) }
-        return isFinished
-    }
-
-    private static func redact(_ id: String, in database: Database) throws {
+        guard isFinished else { return false }
         let reading = try database.cachedStatement(sql: "SELECT description FROM task WHERE id = ?")
-        guard let text = try String.fetchOne(reading, arguments: [id]) else { return }
+        guard let text = try String.fetchOne(reading, arguments: [id]) else { return true }
         let description: TaskDescription = try self.value(text)
         let writing = try database.cachedStatement(sql: "UPDATE task SET description = ? WHERE id = ?")
         try writing.execute(arguments: [try self.text(description.redacted), id])
+        return true
     }
 
     // Only unfinished tasks change: a task that was replaced stays cancelled.

@@ -18,17 +18,11 @@ struct Inflater: ~Copyable {
         case error(String)
     }
 
-    // zlib's state points back to it, so that it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
     /// Nil if there is no memory.
     init?(_ wrapper: Wrapper) {
-        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        guard tg_inflate_init(stream, wrapper.rawValue) == Z_OK else {
-            stream.deallocate()
-            return nil
-        }
+        guard let stream = makeStream({ tg_inflate_init($0, wrapper.rawValue) }) else { return nil }
         self.stream = stream
     }
 
@@ -70,7 +64,6 @@ struct Inflater: ~Copyable {
 
 /// zlib's encoder of one gzip stream (RFC 1952), at zlib's default level.
 package struct GzipEncoder: ~Copyable {
-    // zlib's state points back to it, so that it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
     private let pieceLimit: Int
 
@@ -79,12 +72,7 @@ package struct GzipEncoder: ~Copyable {
     /// zlib counts in 32 bits: it is given at most `pieceLimit` bytes at a time.
     package init?(pieceLimit: Int = 1 << 30) {
         self.pieceLimit = min(max(1, pieceLimit), Int(UInt32.max))
-        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        guard tg_gzip_init(stream, Z_DEFAULT_COMPRESSION) == Z_OK else {
-            stream.deallocate()
-            return nil
-        }
+        guard let stream = makeStream({ tg_gzip_init($0, Z_DEFAULT_COMPRESSION) }) else { return nil }
         self.stream = stream
     }
 
@@ -125,4 +113,15 @@ package struct GzipEncoder: ~Copyable {
             }
         }
     }
+}
+
+// A stream of zlib's, whose state points back to it, so that it must not move; nil if there is no memory.
+private func makeStream(
+    _ initialize: (UnsafeMutablePointer<z_stream>) -> Int32
+) -> UnsafeMutablePointer<z_stream>? {
+    let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    if initialize(stream) == Z_OK { return stream }
+    stream.deallocate()
+    return nil
 }

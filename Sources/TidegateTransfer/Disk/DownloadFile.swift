@@ -106,14 +106,11 @@ package final class DownloadFile: Sendable {
 
     /// Why so many more bytes do not fit on its file system; nil if they do, or if that cannot be found out.
     func missingRoom(for needed: Int64) -> String? {
-        guard needed > 0, let room = try? self.room(), room < needed else { return nil }
-        return "\(self.paths.destination) needs \(ByteText(needed)) and its file system has \(ByteText(room)) left"
-    }
-
-    private func room() throws(FileError) -> Int64 {
         var status = statvfs()
-        try self.check(fstatvfs(self.descriptor, &status), "fstatvfs")
-        return DownloadFile.room(status)
+        guard needed > 0, fstatvfs(self.descriptor, &status) == 0 else { return nil }
+        let room = DownloadFile.room(status)
+        guard room < needed else { return nil }
+        return "\(self.paths.destination) needs \(ByteText(needed)) and its file system has \(ByteText(room)) left"
     }
 
     // The superuser may use what a file system keeps back (statvfs(3)).

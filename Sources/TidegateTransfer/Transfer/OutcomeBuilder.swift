@@ -97,8 +97,7 @@ struct OutcomeBuilder {
         // Who named an authority for this request knows who signs; a chain that was not verified proves nothing.
         let isVerified = transfer.connection.starts > 0
         if isVerified, summary != nil, let tls = transfer.request?.value.tls, tls.caFile == nil,
-            tls.inline.authorities == nil,
-            !tls.isInsecure
+            tls.inline.authorities == nil, !tls.isInsecure
         {
             summary?.localAuthority = LocalAuthorities().signer(of: certificates?.chain ?? [])
         }
