@@ -39,7 +39,7 @@ package struct CELExpression: Sendable, Hashable {
 
     /// The value of the expression for a document.
     func value(for document: JSONValue, isCancelled: @escaping () -> Bool = { false }) throws(CELError) -> Value {
-        var evaluator = Evaluator(Value(document), budget: Budget(isCancelled: isCancelled))
+        var evaluator = Evaluator(variables: [Value(document)], budget: Budget(isCancelled: isCancelled))
         return try evaluator.value(of: self.expression)
     }
 

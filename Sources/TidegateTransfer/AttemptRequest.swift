@@ -88,18 +88,6 @@ extension AttemptRequest {
     }
 }
 
-extension Indirect<AttemptRequest> {
-    /// How many milliseconds one of several addresses of a family has to answer; nil for as long as there is time.
-    ///
-    /// libcurl gives each address half of what is left, and the last of many next to nothing. The last one has a double
-    /// share here, so that the kernel always comes before libcurl. The kernel looks after one second at the earliest.
-    func connectShare(of address: IPAddress?) -> Int32? {
-        let equals = self.value.addresses.filter { $0.family == address?.family }
-        guard equals.count > 1, address != equals.last else { return nil }
-        return Int32(clamping: max(1, self.value.connectTimeout.wholeNanoseconds / 1_000_000 / Int64(equals.count + 1)))
-    }
-}
-
 /// Where connections leave this host.
 package struct AttemptSource: Sendable, Hashable {
     /// The address that they come from; nil leaves that to the kernel.
@@ -127,6 +115,19 @@ package enum AttemptBody: Sendable {
     ///
     /// A source that ends before its length ends the attempt with `bodyChanged`.
     case stream(any ChunkSource, length: Int64?)
+
+    var length: Int64 {
+        switch self {
+        case .none: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let length): length
+        case .stream(_, let length): length ?? 0
+        }
+    }
+
+    var isNone: Bool {
+        if case .none = self { true } else { false }
+    }
 }
 
 /// Where the body of a good response (2xx, and the range requested) goes.

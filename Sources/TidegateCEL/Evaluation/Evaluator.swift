@@ -1,13 +1,8 @@
 /// Finds the value of an expression.
 struct Evaluator {
-    private var variables: [Value]
-    private var budget: Budget
-
-    /// An evaluator whose first variable has that value.
-    init(_ value: Value, budget: Budget) {
-        self.variables = [value]
-        self.budget = budget
-    }
+    /// The document, and then the elements of the macros around the expression.
+    var variables: [Value]
+    var budget: Budget
 
     /// The value of an expression.
     mutating func value(of expression: CheckedExpression) throws(CELError) -> Value {

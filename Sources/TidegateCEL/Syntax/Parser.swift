@@ -11,11 +11,9 @@ struct Parser {
         ["<", "<=", ">", ">=", "==", "!=", "in"], ["+", "-"], ["*", "/", "%"],
     ]
 
-    private init(_ tokens: [Token]) { self.tokens = tokens }
-
     /// The expression that is a whole text.
     static func parse(_ text: String) throws(CELError) -> SyntaxNode {
-        var parser = Parser(try Lexer.tokens(of: text))
+        var parser = Parser(tokens: try Lexer.tokens(of: text))
         let node = try parser.expression()
         guard parser.token.kind == .end else { throw parser.unexpected("an operator or the end") }
         return node

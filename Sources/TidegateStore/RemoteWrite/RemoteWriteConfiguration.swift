@@ -75,7 +75,8 @@ package struct RemoteWriteConfiguration: Sendable {
         let headers =
             [
                 HTTPField(name: .contentEncoding, value: "snappy"),
-                HTTPField(name: .contentType, value: "application/x-protobuf"), HTTPField.protocolVersion,
+                HTTPField(name: .contentType, value: "application/x-protobuf"),
+                try? HTTPField("X-Prometheus-Remote-Write-Version", "0.1.0"),
             ].compactMap(\.self) + secrets.headers
         var request = try TaskRequest(url: self.url, method: "POST", headers: headers, body: .data(body))
         request.options.name = "remote-write"
@@ -87,8 +88,4 @@ package struct RemoteWriteConfiguration: Sendable {
         request.options.credentials = secrets.credentials
         return request
     }
-}
-
-extension HTTPField {
-    fileprivate static let protocolVersion = try? HTTPField("X-Prometheus-Remote-Write-Version", "0.1.0")
 }

@@ -197,10 +197,8 @@ enum SendOutcome: Sendable, Hashable {
 struct BatchQueue: Sendable {
     private(set) var batches: [SampleBatch] = []
     private(set) var bytes: Int64 = 0
-    private let bound: Int64
-
-    /// A queue of batches that take at most `bound` bytes together.
-    init(bound: Int64) { self.bound = bound }
+    /// How many bytes the batches take at most together.
+    let bound: Int64
 
     var first: SampleBatch? { self.batches.first }
     var samples: Int { self.batches.reduce(0) { $0 + $1.samples } }

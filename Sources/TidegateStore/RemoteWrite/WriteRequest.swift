@@ -18,7 +18,9 @@ struct WriteRequest {
         var writer = ProtobufWriter()
         for sample in self.samples {
             writer.message(1) { writer in
-                for label in sample.writtenLabels {
+                // With the metric's name among them, sorted by name; a label with an empty value counts as missing.
+                let labels = [MetricSample.Label("__name__", sample.name)] + sample.labels
+                for label in MetricSample(name: "", labels: labels, value: 0).labels where !label.value.isEmpty {
                     writer.message(1) {
                         $0.string(1, label.name)
                         $0.string(2, label.value)
@@ -31,14 +33,6 @@ struct WriteRequest {
             }
         }
         return writer.bytes
-    }
-}
-
-extension MetricSample {
-    /// The labels with the metric's name among them, sorted by name; a label with an empty value counts as missing.
-    fileprivate var writtenLabels: [Label] {
-        let named = MetricSample(name: "", labels: [Label("__name__", self.name)] + self.labels, value: 0)
-        return named.labels.filter { !$0.value.isEmpty }
     }
 }
 

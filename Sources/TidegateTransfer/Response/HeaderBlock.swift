@@ -67,7 +67,7 @@ package struct HeaderBlock: Sendable {
             {
                 guard visit(self.trimmed(colon + 1..<line.range.upperBound)) else { return }
             }
-            start = (self.bytes.firstLineEnd(from: start) ?? self.bytes.count) + 1
+            start = (self.lineEnd(from: start) ?? self.bytes.count) + 1
         }
     }
 
@@ -83,9 +83,17 @@ package struct HeaderBlock: Sendable {
 
     private func line(from start: Int) -> (range: Range<Int>, next: Int)? {
         guard start < self.bytes.count else { return nil }
-        let end = self.bytes.firstLineEnd(from: start) ?? self.bytes.count
+        let end = self.lineEnd(from: start) ?? self.bytes.count
         let hasReturn = end > start && self.bytes[end - 1] == UInt8(ascii: "\r")
         return (start..<(hasReturn ? end - 1 : end), end + 1)
+    }
+
+    // Every head is searched; the C library does that sixteen bytes at a time.
+    private func lineEnd(from start: Int) -> Int? {
+        self.bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, start < bytes.count else { return nil }
+            return memchr(base + start, 0x0A, bytes.count - start).map { UnsafeRawPointer($0) - base }
+        }
     }
 
     private func trimmed(_ range: Range<Int>) -> Range<Int> {
@@ -142,16 +150,6 @@ package struct HeaderBlock: Sendable {
     }
 }
 
-extension [UInt8] {
-    // Every head is searched; the C library does that sixteen bytes at a time.
-    fileprivate func firstLineEnd(from start: Int) -> Int? {
-        self.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress, start < bytes.count else { return nil }
-            return memchr(base + start, 0x0A, bytes.count - start).map { UnsafeRawPointer($0) - base }
-        }
-    }
-}
-
 /// The value of a Content-Range field (RFC 9110 section 14.4).
 struct ContentRange: Hashable {
     /// The first and last byte of the body sent; nil if the range cannot be satisfied.
@@ -179,9 +177,4 @@ struct ContentRange: Hashable {
         else { return nil }
         self.bounds = first...last
     }
-}
-
-extension ClosedRange<Int64> {
-    /// How many bytes it has.
-    var length: Int64 { self.upperBound - self.lowerBound + 1 }
 }

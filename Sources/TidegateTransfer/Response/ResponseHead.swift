@@ -120,13 +120,14 @@ struct ResponseHeadParser {
     mutating func evaluate(_ request: Indirect<AttemptRequest>) {
         let fields = self.block
         let contentLength = fields.contentLength
-        self.announcedLength = contentLength ?? (self.status == 206 ? fields.contentRange?.bounds?.length : nil)
+        self.announcedLength =
+            contentLength ?? (self.status == 206 ? fields.contentRange?.bounds.map { Int64($0.count) } : nil)
         self.range =
             request.value.takesAnyStatus && !self.isRedirect
             ? .append
             : RangeOutcome.evaluate(
                 status: self.status, fields: fields, resume: request.value.resume,
-                requestsPart: request.requestsPart)
+                requestsPart: request.value.headers.contains { $0.name == .range })
         // A copy of the right size: the buffer here stays for the next head.
         self.value = ResponseHead(
             status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: contentLength)
@@ -149,11 +150,6 @@ struct ResponseHeadParser {
     private static func isEmptyLine(_ line: UnsafeRawBufferPointer) -> Bool {
         line.count == 0 || line[0] == 0x0A || (line.count >= 2 && line[0] == 0x0D && line[1] == 0x0A)
     }
-}
-
-extension Indirect<AttemptRequest> {
-    /// Whether the caller requests a part by a field of its own.
-    var requestsPart: Bool { self.value.headers.contains { $0.name == .range } }
 }
 
 /// What a response's body is, given the range that was requested and the bytes that are held.
@@ -199,7 +195,7 @@ package enum RangeOutcome: Sendable, Hashable {
         if let known = resume.total, let total = range.total, known != total { return .reject(.rangeMismatch) }
         // The range was open at the end: a response that stops earlier leaves the body incomplete.
         if let total = range.total ?? resume.total, bounds.upperBound != total - 1 { return .reject(.rangeMismatch) }
-        if let length = fields.contentLength, length != bounds.length { return .reject(.rangeMismatch) }
+        if let length = fields.contentLength, length != Int64(bounds.count) { return .reject(.rangeMismatch) }
         guard fields.contentEncoding == resume.contentEncoding else { return .reject(.rangeMismatch) }
         return self.isSameBody(fields, resume.validator) ? .append : .reject(.rangeMismatch)
     }

@@ -119,7 +119,7 @@ extension EasyHandle {
         case ("GET", .none): break
         case ("HEAD", .none): try self.set(CURLOPT_NOBODY, 1)
         // Without a body these still send `Content-Length: 0`.
-        case (let method, .none) where AttemptRequest.methodsWithBody.contains(method):
+        case (let method, .none) where methodsWithBody.contains(method):
             try self.setUpload(method, 0, context)
         case (let method, .none): try self.set(CURLOPT_CUSTOMREQUEST, method)
         case (let method, .bytes(let bytes)): try self.setUpload(method, Int64(bytes.count), context)
@@ -163,11 +163,19 @@ extension TLSVersion {
     fileprivate var curlMaximum: Int { self.curlMinimum << 16 }
 }
 
-extension AttemptRequest {
-    fileprivate static let methodsWithBody: Set = ["POST", "PUT", "PATCH"]
-}
+private let methodsWithBody: Set = ["POST", "PUT", "PATCH"]
 
 extension Indirect<AttemptRequest> {
+    /// How many milliseconds one of several addresses of a family has to answer; nil for as long as there is time.
+    ///
+    /// libcurl gives each address half of what is left, and the last of many next to nothing. The last one has a double
+    /// share here, so that the kernel always comes before libcurl. The kernel looks after one second at the earliest.
+    func connectShare(of address: IPAddress?) -> Int32? {
+        let equals = self.value.addresses.filter { $0.family == address?.family }
+        guard equals.count > 1, address != equals.last else { return nil }
+        return Int32(clamping: max(1, self.value.connectTimeout.wholeNanoseconds / 1_000_000 / Int64(equals.count + 1)))
+    }
+
     /// The zone of a link-local address that is connected to; nil for every other host.
     var zone: UInt32? {
         guard let address = (self.value.proxy?.target ?? self.value.connectsTo ?? self.value.url.target).address,
@@ -197,20 +205,5 @@ extension Indirect<AttemptRequest> {
         if case .memory = self.value.sink { true } else { false }
     }
 
-    var isUpload: Bool { !self.value.body.isNone || AttemptRequest.methodsWithBody.contains(self.value.method) }
-}
-
-extension AttemptBody {
-    var length: Int64 {
-        switch self {
-        case .none: 0
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(_, let length): length
-        case .stream(_, let length): length ?? 0
-        }
-    }
-
-    var isNone: Bool {
-        if case .none = self { true } else { false }
-    }
+    var isUpload: Bool { !self.value.body.isNone || methodsWithBody.contains(self.value.method) }
 }
