@@ -26,7 +26,7 @@ public struct CurlCommand: Sendable, Hashable {
         self.arguments = ["curl"]
         self.notes = []
         let redaction = SecretRedaction(isOn: !showingSecrets)
-        self.addMethod(request)
+        self.addMethod(request.method, hasBody: request.body != .none)
         for field in request.headers where request.body.form == nil || field.name != .contentType {
             let (name, value) = (field.name.rawName, redaction.value(field.value, of: field.name.rawName))
             // curl sends an empty field only with a semicolon.
@@ -56,11 +56,7 @@ public struct CurlCommand: Sendable, Hashable {
     package init(method: String, url: String, notes: [String]) {
         self.arguments = ["curl"]
         self.notes = notes
-        if method == "HEAD" {
-            self.arguments.append("--head")
-        } else if method != "GET" {
-            self.arguments += ["-X", method]
-        }
+        self.addMethod(method, hasBody: false)
         self.arguments += ["--globoff", url]
     }
 
@@ -72,11 +68,11 @@ public struct CurlCommand: Sendable, Hashable {
     }
 
     // curl would send POST for a body, and GET without one.
-    private mutating func addMethod(_ request: TaskRequest) {
-        switch (request.method, request.body) {
-        case ("GET", .none): break
-        case ("HEAD", .none): self.arguments.append("--head")
-        case (let method, _): self.arguments += ["-X", method]
+    private mutating func addMethod(_ method: String, hasBody: Bool) {
+        switch (method, hasBody) {
+        case ("GET", false): break
+        case ("HEAD", false): self.arguments.append("--head")
+        default: self.arguments += ["-X", method]
         }
     }
 
@@ -133,5 +129,35 @@ public struct CurlCommand: Sendable, Hashable {
             return "\\\(String(repeating: "0", count: 3 - digits.count))\(digits)"
         }
         return "'\(escaped.joined())'"
+    }
+}
+
+extension MultipartForm.Part {
+    /// The part as curl's option -F has it; nil for a stream, and for what no argument can hold.
+    fileprivate var curlField: String? {
+        guard let name, !name.contains("="), !name.contains("\0") else { return nil }
+        let file = self.fileName.map { ";filename=\(Self.quoted($0))" } ?? ""
+        let type = self.contentType.map { ";type=\($0)" } ?? ""
+        switch self.content {
+        case .data(let bytes):
+            guard let value = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else { return nil }
+            return "\(name)=\(Self.quoted(value))\(file)\(type)"
+        case .file(let path):
+            // That would be standard input.
+            let source = Self.quoted(path == "-" ? "./-" : path)
+            return "\(name)=\(self.fileName == nil ? "<" : "@")\(source)\(file)\(type)"
+        case .stream: return nil
+        }
+    }
+
+    // In quotation marks, unless it is a plain word.
+    private static func quoted(_ text: String) -> String {
+        let isWord = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._/-".contains($0)) }
+        guard !isWord else { return text }
+        let escaped = text.unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar == "\"" || scalar == "\\" { result += "\\" }
+            result.unicodeScalars.append(scalar)
+        }
+        return "\"\(escaped)\""
     }
 }

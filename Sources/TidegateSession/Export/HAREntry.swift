@@ -9,14 +9,8 @@ struct HAREntry {
     let requestBody: RequestBody
     let responseBody: [UInt8]?
 
-    private let request: MessageHead?
-    private let response: MessageHead?
-
-    init(exchange: Exchange, redaction: SecretRedaction, requestBody: RequestBody, responseBody: [UInt8]?) {
-        (self.exchange, self.redaction) = (exchange, redaction)
-        (self.requestBody, self.responseBody) = (requestBody, responseBody)
-        (self.request, self.response) = (exchange.requestHead, exchange.responseHead)
-    }
+    let request: MessageHead?
+    let response: MessageHead?
 
     var json: JSONValue {
         let timings = HARTimings(self.exchange.summary)
@@ -143,45 +137,55 @@ struct HAREntry {
 
 /// How long the phases of an exchange took, in milliseconds; -1 is not known, or not done.
 struct HARTimings {
-    private(set) var blocked = -1.0
-    private(set) var dns = -1.0
-    /// From the first SYN to the connection, the TLS handshake included.
-    private(set) var connect = -1.0
-    private(set) var ssl = -1.0
-    private(set) var send = -1.0
-    private(set) var wait = -1.0
-    private(set) var receive = -1.0
+    /// The sum of what is known; the handshake is part of `connect`.
+    let total: Double
+    let json: JSONValue
 
     init(_ summary: AttemptSummary?) {
-        guard let summary else { return }
-        let phases = summary.phases
-        self.dns = HARTimings.milliseconds(phases.resolve)
-        self.ssl = HARTimings.milliseconds(phases.tls)
-        self.connect = HARTimings.milliseconds(phases.connect.map { $0 + (phases.tls ?? .zero) })
-        self.receive = HARTimings.milliseconds(phases.transfer)
+        let phases = summary?.phases
+        let tls = phases?.tls ?? .zero
+        let dns = HARTimings.milliseconds(phases?.resolve)
+        // From the first SYN to the connection, the TLS handshake included.
+        let connect = HARTimings.milliseconds(phases?.connect.map { $0 + tls })
+        let receive = HARTimings.milliseconds(phases?.transfer)
         // Without a body the request is one write.
-        self.send = HARTimings.milliseconds(phases.sending ?? phases.processing.map { _ in .zero })
-        self.wait = HARTimings.milliseconds(phases.processing.map { max(.zero, $0 - (phases.sending ?? .zero)) })
+        let send = HARTimings.milliseconds(phases?.sending ?? phases?.processing.map { _ in .zero })
+        let wait = HARTimings.milliseconds(phases?.processing.map { max(.zero, $0 - (phases?.sending ?? .zero)) })
+        let known = [dns, connect, send, wait, receive].map { max(0, $0) }
         // What is left was spent in queues of this program; of an attempt without a response that is not known.
-        guard self.wait >= 0, self.receive >= 0 else { return }
-        self.blocked = max(0, HARTimings.milliseconds(summary.duration) - self.total)
-    }
-
-    /// The sum of what is known; the handshake is part of `connect`.
-    var total: Double {
-        [self.blocked, self.dns, self.connect, self.send, self.wait, self.receive].reduce(0) { $0 + max(0, $1) }
-    }
-
-    var json: JSONValue {
-        [
-            "blocked": .number(self.blocked), "dns": .number(self.dns), "connect": .number(self.connect),
-            "ssl": .number(self.ssl), "send": .number(self.send), "wait": .number(self.wait),
-            "receive": .number(self.receive),
+        let isAnswered = wait >= 0 && receive >= 0
+        let blocked = isAnswered ? max(0, HARTimings.milliseconds(summary?.duration) - known.reduce(0, +)) : -1
+        self.total = known.reduce(max(0, blocked), +)
+        self.json = [
+            "blocked": .number(blocked), "dns": .number(dns), "connect": .number(connect),
+            "ssl": .number(HARTimings.milliseconds(phases?.tls)), "send": .number(send), "wait": .number(wait),
+            "receive": .number(receive),
         ]
     }
 
     // To the microsecond.
     private static func milliseconds(_ duration: Duration?) -> Double {
         duration.map { ($0.inSeconds * 1_000_000).rounded() / 1000 } ?? -1
+    }
+}
+
+extension MultipartForm.Part {
+    /// The part as HAR 1.2 has it among the `params` of `postData`.
+    fileprivate var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("name", .string(self.name ?? ""))]
+        switch self.content {
+        case .data(let bytes):
+            if let value = String(validating: bytes, as: UTF8.self) {
+                members.append(.init("value", .string(value)))
+            } else {
+                members.append(.init("value", .string(Data(bytes).base64EncodedString())))
+                members.append(.init("comment", "the value is in Base64"))
+            }
+        case .file(let path): members.append(.init("comment", .string("the content was the file \(path)")))
+        case .stream: members.append(.init("comment", "the content is not kept"))
+        }
+        if let fileName { members.append(.init("fileName", .string(fileName))) }
+        if let contentType { members.append(.init("contentType", .string(contentType))) }
+        return .object(members)
     }
 }

@@ -1,16 +1,9 @@
-internal import FoundationEssentials
-package import TidegateCore
+internal import TidegateCore
 
 /// Exchanges as HAR 1.2 (HTTP Archive), which browsers and proxies read: one entry for each attempt and each hop.
 public struct HTTPArchive: Sendable {
-    /// What is known of the bodies of a task's exchanges.
-    struct Bodies: Sendable {
-        var request = RequestBody.none
-        /// The response's of the last exchange; nil if it is not kept.
-        var response: [UInt8]?
-    }
-
-    private let entries: [JSONValue]
+    /// The entries, each as JSON.
+    package let entryTexts: [String]
     private let creator: (name: String, version: String)
 
     /// The archive of exchanges, in order.
@@ -18,28 +11,28 @@ public struct HTTPArchive: Sendable {
     /// Without `showingSecrets` credentials, cookies, fields whose names say that they hold secrets, and the values of
     /// queries are `REDACTED`; bodies are left as they are.
     public init(_ exchanges: [Exchange], showingSecrets: Bool = false, creator: (name: String, version: String)) {
-        self.init(exchanges, Bodies(), SecretRedaction(isOn: !showingSecrets), creator)
+        self.init(exchanges, request: .none, response: nil, SecretRedaction(isOn: !showingSecrets), creator)
     }
 
-    init(
-        _ exchanges: [Exchange], _ bodies: Bodies, _ redaction: SecretRedaction,
+    /// With the request's body, and the response's of the last exchange; nil if it is not kept.
+    fileprivate init(
+        _ exchanges: [Exchange], request: RequestBody, response: [UInt8]?, _ redaction: SecretRedaction,
         _ creator: (name: String, version: String)
     ) {
         self.creator = creator
-        self.entries = exchanges.enumerated().map { position, exchange in
-            let isLast = position == exchanges.count - 1
-            return HAREntry(
-                exchange: exchange, redaction: redaction, requestBody: exchange.hasBody ? bodies.request : .none,
-                responseBody: isLast ? bodies.response : nil
-            ).json
+        self.entryTexts = exchanges.enumerated().map { position, exchange in
+            let entry = HAREntry(
+                exchange: exchange, redaction: redaction, requestBody: exchange.hasBody ? request : .none,
+                responseBody: position == exchanges.count - 1 ? response : nil, request: exchange.requestHead,
+                response: exchange.responseHead)
+            return "\(entry.json)"
         }
     }
 
     /// The archive as JSON (RFC 8259).
-    public var text: String { "\(self.json)" }
-
-    /// The entries, each as JSON.
-    package var entryTexts: [String] { self.entries.map(\.description) }
+    public var text: String {
+        Self.start(creator: self.creator) + self.entryTexts.joined(separator: ",") + Self.end
+    }
 
     /// What stands before the first entry; commas separate them, and ``end`` follows.
     package static func start(creator: (name: String, version: String)) -> String {
@@ -49,14 +42,33 @@ public struct HTTPArchive: Sendable {
 
     /// What stands after the last entry.
     package static let end = "]}}"
+}
 
-    package var json: JSONValue {
-        [
-            "log": [
-                "version": "1.2",
-                "creator": ["name": .string(self.creator.name), "version": .string(self.creator.version)],
-                "entries": .array(self.entries),
-            ]
-        ]
+extension TransferTask {
+    /// The attempts of the task so far, what follows redirects included: the newest 32.
+    ///
+    /// Empty unless the session's ``SessionConfiguration/recordsExchanges`` is set.
+    public var exchanges: [Exchange] { self.shared.exchanges?.exchanges ?? [] }
+
+    /// The task's request as a command of curl(1); see ``CurlCommand/init(_:showingSecrets:)``.
+    public func curlCommand(showingSecrets: Bool = false) -> CurlCommand {
+        CurlCommand(self.request, showingSecrets: showingSecrets)
+    }
+
+    /// The task's ``exchanges`` as HAR 1.2, with the request's body and with ``body()``.
+    public func archive(
+        showingSecrets: Bool = false, creator: (name: String, version: String) = ("tidegate", "")
+    ) -> HTTPArchive {
+        self.archive(showingSecrets: showingSecrets, creator: creator, keptBody: nil)
+    }
+
+    /// As the other one, with what somebody else keeps of the response's body.
+    package func archive(
+        showingSecrets: Bool, creator: (name: String, version: String), keptBody: [UInt8]?
+    ) -> HTTPArchive {
+        let own = self.body()
+        return HTTPArchive(
+            self.exchanges, request: self.request.body, response: own.isEmpty ? keptBody : own,
+            SecretRedaction(isOn: !showingSecrets), creator)
     }
 }

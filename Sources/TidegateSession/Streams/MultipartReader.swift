@@ -29,7 +29,7 @@ final class MultipartReader: Sendable {
     private let state: Mutex<State>
 
     /// Looks at the files, so that one that cannot be read is known before anything is sent.
-    init(_ contents: [MultipartContent]) throws(FileError) {
+    init(_ contents: [MultipartContent]) throws(TaskError) {
         var identities: [String: FileIdentity] = [:]
         var length: Int64? = 0
         var isImmediate = true
@@ -37,7 +37,8 @@ final class MultipartReader: Sendable {
             switch content {
             case .data(let bytes): length = TransferProgress.sum(length, Int64(bytes.count))
             case .file(let path):
-                let identity = try FileIdentity.of(FileLocation(path))
+                let identity = try Result { () throws(FileError) in try FileIdentity.of(FileLocation(path)) }
+                    .mapError { TaskError(reason: $0.failure, underlying: $0.description) }.get()
                 identities[path] = identity
                 length = TransferProgress.sum(length, identity.size)
             case .stream(let known, _):

@@ -40,18 +40,47 @@ public final class UploadStream: Sendable {
         self.immediate = nil
     }
 
-    /// A form's stream; `immediate` is read on the thread of the transfers, as the file of a body is.
-    init(
-        length: Int64?, form: MultipartForm, immediate: (@Sendable () throws -> [UInt8]?)? = nil,
-        next: @escaping @Sendable () async throws -> [UInt8]?
-    ) {
-        self.length = length
-        self.make = next
+    /// A form's body, read while it is sent: on the thread of the transfers, as the file of a body is, unless it has to
+    /// be waited for.
+    init(_ form: MultipartForm) throws(TaskError) {
+        let reader = try MultipartReader(form.contents)
+        self.length = reader.length
         self.form = form
-        self.immediate = immediate
+        if let throttle = form.throttle {
+            let whole = UploadStream(length: reader.length) { try await reader.next() }
+            self.make = whole.throttled(bytes: throttle.bytes, every: throttle.interval).make
+            self.immediate = nil
+        } else {
+            self.make = { try await reader.next() }
+            let read: @Sendable () throws -> [UInt8]? = { try reader.read() }
+            self.immediate = reader.isImmediate ? read : nil
+        }
     }
 
     deinit { self.stopFetching() }
+
+    // MARK: - Streams made of streams
+
+    /// A stream of the same bytes in pieces of `bytes` at most, with `interval` between two.
+    ///
+    /// This stream is read by the new one and must not be sent itself.
+    public func throttled(
+        bytes: Int = 16 * 1024, every interval: Duration = .milliseconds(200),
+        clock: any Clock<Duration> = ContinuousClock()
+    ) -> UploadStream {
+        let throttle = UploadThrottle()
+        return UploadStream(length: self.length) { [make = self.make, limit = max(1, bytes)] in
+            try await throttle.next(limit, every: interval, clock, of: make)
+        }
+    }
+
+    /// A stream of the same bytes compressed (RFC 1952), whose length is not known.
+    func gzipped() -> UploadStream {
+        let compressor = UploadCompressor()
+        return UploadStream { [make = self.make] in try await compressor.next(of: make) }
+    }
+
+    // MARK: - Reading
 
     /// True until the first byte was sent: only then the stream may begin another attempt.
     var isUntouched: Bool { self.state.withLock { $0.given == 0 } }
@@ -84,36 +113,26 @@ public final class UploadStream: Sendable {
     private func fetch() {
         let make = self.make
         let fetch = Task { [weak self] in
-            let read: ChunkRead
+            let chunk: Result<[UInt8]?, any Error>
             do {
-                read = try await make().map { .bytes($0) } ?? .end
+                chunk = .success(try await make())
             } catch {
-                read = Self.failed(error)
+                chunk = .failure(error)
             }
-            self?.took(read)?()
+            self?.took(chunk)?()
         }
         self.state.withLock { if $0.isFetching { $0.fetch = fetch } }
     }
 
-    private func readNow(_ next: () throws -> [UInt8]?) -> ChunkRead {
-        do {
-            return try next().map { .bytes($0) } ?? .end
-        } catch {
-            return Self.failed(error)
-        }
-    }
-
-    private static func failed(_ error: any Error) -> ChunkRead { .failed("the body's stream failed: \(error)") }
-
     /// Keeps what was read; gives what the transfer has to be told by, if it waits.
-    private func took(_ read: ChunkRead) -> (@Sendable () -> Void)? {
+    private func took(_ chunk: Result<[UInt8]?, any Error>) -> (@Sendable () -> Void)? {
         self.state.withLock { state in
             state.isFetching = false
             state.fetch = nil
-            switch read {
-            case .bytes(let bytes): state.chunk = bytes[...]
-            case .wait: break
-            case .end, .failed: state.ending = read
+            switch chunk {
+            case .success(let bytes?): state.chunk = bytes[...]
+            case .success(nil): state.ending = .end
+            case .failure(let error): state.ending = .failed("the body's stream failed: \(error)")
             }
             return state.hasBytes
         }
@@ -129,7 +148,7 @@ extension UploadStream: ChunkSource {
                 self.fetch()
                 return read
             }
-            _ = self.took(self.readNow(next))
+            _ = self.took(Result { try next() })
         }
     }
 
@@ -156,4 +175,40 @@ extension UploadStream: Hashable {
 
     /// Hashes the stream's identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+private actor UploadThrottle {
+    private var rest: ArraySlice<UInt8> = []
+    private var isFirst = true
+
+    func next(
+        _ bytes: Int, every interval: Duration, _ clock: any Clock<Duration>,
+        of make: @Sendable () async throws -> [UInt8]?
+    ) async throws -> [UInt8]? {
+        while self.rest.isEmpty {
+            guard let chunk = try await make() else { return nil }
+            self.rest = chunk[...]
+        }
+        if !self.isFirst { try await clock.sleep(for: interval) }
+        self.isFirst = false
+        let piece = Array(self.rest.prefix(bytes))
+        self.rest = self.rest.dropFirst(piece.count)
+        return piece
+    }
+}
+
+private actor UploadCompressor {
+    private let encoder = GzipEncoder()
+    private var isOver = false
+
+    func next(of make: @Sendable () async throws -> [UInt8]?) async throws -> [UInt8]? {
+        while !self.isOver {
+            let chunk = try await make()
+            self.isOver = chunk == nil
+            guard self.encoder != nil else { throw TextError("no memory to compress the body") }
+            let piece = self.encoder?.encode(chunk ?? [], isLast: self.isOver) ?? []
+            if !piece.isEmpty { return piece }
+        }
+        return nil
+    }
 }

@@ -1,3 +1,4 @@
+internal import Synchronization
 public import TidegateCore
 internal import TidegateTransfer
 
@@ -25,6 +26,15 @@ public struct Exchange: Sendable, Hashable {
         package init(_ kind: Kind, _ text: String) {
             self.kind = kind
             self.text = text
+        }
+
+        fileprivate init(_ line: WireLog.Line) {
+            switch line.kind {
+            case .note: self.kind = .note
+            case .sent: self.kind = .sent
+            case .received: self.kind = .received
+            }
+            self.text = line.text
         }
     }
 
@@ -62,26 +72,54 @@ public struct Exchange: Sendable, Hashable {
         self.knownStatus = status
     }
 
-    /// The response's status, 100 to 599; nil if none came.
-    public var status: Int? { self.summary?.status ?? self.knownStatus }
-}
-
-extension Exchange.Line {
-    init(_ line: WireLog.Line) {
-        let kind: Kind =
-            switch line.kind {
-            case .note: .note
-            case .sent: .sent
-            case .received: .received
-            }
-        self.init(kind, line.text)
-    }
-}
-
-extension Exchange {
     /// An attempt that begins.
     init(number: Int, of hop: Hop, _ request: TaskRequest, at started: WallTime) {
         let hasBody = hop.keepsBody && request.body != .none
         self.init(number: number, method: hop.method, url: hop.url.text, started: started, hasBody: hasBody)
+    }
+
+    /// The response's status, 100 to 599; nil if none came.
+    public var status: Int? { self.summary?.status ?? self.knownStatus }
+}
+
+/// The exchanges of one task: written on the transfer thread, read by all.
+final class ExchangeLog: Sendable {
+    private struct Entry {
+        var exchange: Exchange
+        let wire: WireLog
+    }
+
+    /// How many are kept; of more the oldest go.
+    private static let limit = 32
+
+    private let entries = Mutex<[Entry]>([])
+
+    /// An attempt begins.
+    func begin(_ exchange: Exchange) {
+        self.entries.withLock { entries in
+            if entries.count == ExchangeLog.limit { entries.removeFirst() }
+            entries.append(Entry(exchange: exchange, wire: WireLog()))
+        }
+    }
+
+    /// Where an attempt's lines go; nil if it has not begun.
+    func wire(of number: Int) -> WireLog? {
+        self.entries.withLock { entries in entries.last { $0.exchange.number == number }?.wire }
+    }
+
+    /// An attempt is over.
+    func end(_ summary: AttemptSummary, _ failure: TaskFailure?) {
+        self.entries.withLock { entries in
+            guard let place = entries.lastIndex(where: { $0.exchange.number == summary.number }) else { return }
+            (entries[place].exchange.summary, entries[place].exchange.failure) = (summary, failure)
+        }
+    }
+
+    var exchanges: [Exchange] {
+        self.entries.withLock { $0 }.map { entry in
+            var exchange = entry.exchange
+            exchange.lines = entry.wire.lines.map(Exchange.Line.init)
+            return exchange
+        }
     }
 }

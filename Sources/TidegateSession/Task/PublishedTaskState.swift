@@ -103,7 +103,10 @@ final class PublishedTaskState: Sendable {
             state.snapshot.file = result.file
             state.held = []
             state.end = (result, leftover)
-            return (state.waiting.takeAll(), state.watchers.takeAll(), state.subscriptions.takeAll())
+            return (
+                exchange(&state.waiting, with: []), exchange(&state.watchers, with: []),
+                exchange(&state.subscriptions, with: [])
+            )
         }
         // Nothing changes any more, so that what is read now is what was written.
         for watcher in watchers {
@@ -147,13 +150,5 @@ final class PublishedTaskState: Sendable {
 
     func unwatch(_ watcher: AsyncStream<TaskSnapshot>.Continuation) {
         self.state.withLock { state in state.watchers.removeAll { $0 == watcher } }
-    }
-}
-
-extension Array {
-    fileprivate mutating func takeAll() -> [Element] {
-        let all = self
-        self = []
-        return all
     }
 }

@@ -1,5 +1,41 @@
+internal import HTTPTypes
 internal import Synchronization
-internal import TidegateCore
+public import TidegateCore
+
+/// The handler that is called when a task is over, and on which thread or executor.
+///
+/// Wherever it is: the handler has returned before the task's `completed` event and before
+/// ``TransferTask/result()`` returns.
+public struct TaskCompletion: Sendable {
+    enum Place: Sendable {
+        case thread(@Sendable (TransferTask, TaskResult) -> Void)
+        case elsewhere((any TaskExecutor)?, @Sendable (TransferTask, TaskResult) async -> Void)
+    }
+
+    let place: Place
+
+    /// On the session's thread, which costs no change of threads; must not block.
+    public static func onSessionThread(
+        _ handler: @escaping @Sendable (TransferTask, TaskResult) -> Void
+    ) -> TaskCompletion {
+        TaskCompletion(place: .thread(handler))
+    }
+
+    /// On an executor of the caller's, or the shared one; may take its time.
+    public static func on(
+        _ executor: (any TaskExecutor)? = nil,
+        _ handler: @escaping @Sendable (TransferTask, TaskResult) async -> Void
+    ) -> TaskCompletion {
+        TaskCompletion(place: .elsewhere(executor, handler))
+    }
+
+    /// On an actor: `handler` runs isolated to it.
+    public static func on<Home: Actor>(
+        _ home: Home, _ handler: @escaping @Sendable (isolated Home, TransferTask, TaskResult) -> Void
+    ) -> TaskCompletion {
+        TaskCompletion(place: .elsewhere(nil) { task, result in await handler(home, task, result) })
+    }
+}
 
 /// The hooks, observers, the completion handler and the span that only few tasks have.
 final class TaskHandlers: Sendable {
@@ -45,5 +81,28 @@ final class OneShotCompletion: Sendable {
             await handler(task, result)
             done()
         }
+    }
+}
+
+extension TaskTracer {
+    /// Starts the span of a task that is being made, and makes the request a part of it.
+    func trace(
+        _ request: inout TaskRequest, of id: TaskID, url: String, _ handlers: TaskHandlers?
+    ) -> TaskHandlers {
+        let span = self.startSpan(
+            of: TracedRequest(
+                task: id, name: request.options.name, method: request.method, url: url, target: request.address.target),
+            parent: request.trace)
+        // A field of the user's own stays what servers see.
+        if request.ownTraceParent == nil, let trace = TraceContext(span.fields) { request.options.trace = trace }
+        return TaskHandlers(handlers, span: span)
+    }
+}
+
+extension TraceContext {
+    /// What `traceparent` and `tracestate` among the fields say; nil without the first.
+    init?(_ fields: [HTTPField]) {
+        guard let parent = fields.first(where: { $0.name.canonicalName == "traceparent" })?.value else { return nil }
+        self.init(traceParent: parent, state: fields.first { $0.name.canonicalName == "tracestate" }?.value)
     }
 }

@@ -135,12 +135,14 @@ public final class TransferTask: Sendable {
         self.shared.finish(result, resumeData: resumeData)
         if case .stream(let stream) = self.request.body { stream.stop(self.id) }
         guard case .stream(let stream) = self.request.destination else { return }
-        stream.end(
-            self.id,
-            result.failure.map {
-                TaskError(
-                    reason: $0, attempts: result.attempts, attribution: result.attribution,
-                    underlying: result.explanation ?? "the task failed")
-            })
+        stream.end(self.id, result.error)
+    }
+}
+
+extension TaskResult {
+    /// The result as events have it; a caller that waits for the task gets its URL as it was given.
+    consuming func redacted(for task: TransferTask) -> TaskResult {
+        self.url = task.shared.url
+        return self
     }
 }
