@@ -7,8 +7,7 @@ final class QueryBox {
     enum Content {
         case leaf(QueryNode)
         case object([(name: String, node: QueryNode)])
-        case array([QueryNode])
-        case set([QueryNode])
+        case array([QueryNode], isSet: Bool)
     }
 
     let encoding: QueryEncoding
@@ -32,14 +31,9 @@ final class QueryBox {
 
     var isObject: Bool { if case .object = self.content { true } else { false } }
 
-    var count: Int {
-        switch self.content {
-        case .array(let nodes), .set(let nodes): nodes.count
-        case .leaf, .object: 0
-        }
-    }
+    var count: Int { if case .array(let nodes, _) = self.content { nodes.count } else { 0 } }
 
-    func becomeArray() { if case .object = self.content { self.content = .array([]) } }
+    func becomeArray() { if case .object = self.content { self.content = .array([], isSet: false) } }
 
     func setNull() { self.content = .leaf(.null) }
 
@@ -47,67 +41,47 @@ final class QueryBox {
         if let node = try QueryBox.leaf(value, at: self.path, self.encoding) {
             self.content = .leaf(node)
         } else {
-            if value is any SetOfParameters { self.content = .set([]) }
-            try value.encode(to: QueryEncoder(box: self))
+            try self.encode(value)
         }
+    }
+
+    private func encode(_ value: some Encodable) throws {
+        if value is any SetOfParameters { self.content = .array([], isSet: true) }
+        try value.encode(to: QueryEncoder(box: self))
     }
 
     // MARK: - Members and elements
 
     func append(_ value: some Encodable, for key: some CodingKey) throws {
-        self.append(try self.node(of: value, for: key), named: key.stringValue)
-    }
-
-    func append(_ value: some Encodable) throws {
-        let key = QueryKey(self.count)
-        self.append(try self.node(of: value, for: key))
-    }
-
-    func appendNull(for key: some CodingKey) { self.append(.null, named: key.stringValue) }
-    func appendNull() { self.append(.null) }
-
-    /// The encoder of a new member.
-    func nested(_ key: some CodingKey) -> QueryEncoder {
-        let box = QueryBox(self.encoding, in: (self, key))
-        self.append(.box(box), named: key.stringValue)
-        return QueryEncoder(box: box)
-    }
-
-    /// The encoder of a new element.
-    func nested() -> QueryEncoder {
-        let box = QueryBox(self.encoding, in: (self, QueryKey(self.count)))
-        self.append(.box(box))
-        return QueryEncoder(box: box)
-    }
-
-    private func node(of value: some Encodable, for key: some CodingKey) throws -> QueryNode {
-        if let node = try QueryBox.leaf(value, at: self.path + [key], self.encoding) { return node }
-        let box = QueryBox(self.encoding, in: (self, key))
-        if value is any SetOfParameters { box.content = .set([]) }
-        try value.encode(to: QueryEncoder(box: box))
-        return .box(box)
-    }
-
-    // Held by nothing else, an array grows in place.
-    private func append(_ node: QueryNode) {
-        switch self.content {
-        case .array(var nodes):
-            self.content = .leaf(.null)
-            nodes.append(node)
-            self.content = .array(nodes)
-        case .set(var nodes):
-            self.content = .leaf(.null)
-            nodes.append(node)
-            self.content = .set(nodes)
-        case .leaf, .object: break
+        if let node = try QueryBox.leaf(value, at: self.path + [key], self.encoding) {
+            self.append(node, for: key)
+        } else {
+            let box = QueryBox(self.encoding, in: (self, key))
+            try box.encode(value)
+            self.append(.box(box), for: key)
         }
     }
 
-    private func append(_ node: QueryNode, named name: String) {
-        guard case .object(var members) = self.content else { return }
-        self.content = .leaf(.null)
-        members.append((name, node))
-        self.content = .object(members)
+    /// The encoder of a new member or element.
+    func nested(_ key: some CodingKey) -> QueryEncoder {
+        let box = QueryBox(self.encoding, in: (self, key))
+        self.append(.box(box), for: key)
+        return QueryEncoder(box: box)
+    }
+
+    func append(_ node: QueryNode, for key: some CodingKey) {
+        // Held by nothing else, an array grows in place.
+        switch self.content {
+        case .object(var members):
+            self.content = .leaf(.null)
+            members.append((key.stringValue, node))
+            self.content = .object(members)
+        case .array(var nodes, let isSet):
+            self.content = .leaf(.null)
+            nodes.append(node)
+            self.content = .array(nodes, isSet: isSet)
+        case .leaf: break
+        }
     }
 
     // The types that a query writes in its own way; nil for all others.
@@ -135,6 +109,127 @@ final class QueryBox {
         let isWhole = value == value.rounded() && abs(value) < 1e16
         return .text(isWhole ? QueryNode.text(of: value) : text)
     }
+
+    // MARK: - Reading
+
+    /// As ``QueryNode/visit(_:below:_:)``; the outermost box has no name.
+    func visit(_ encoding: QueryEncoding, below name: String?, _ body: (QueryPair) -> Void) {
+        switch self.content {
+        case .leaf(let node): node.visit(encoding, below: name ?? "", body)
+        case .array(let nodes, isSet: false):
+            for (index, node) in nodes.enumerated() {
+                node.visit(encoding, below: encoding.arrays.name(name ?? "", index), body)
+            }
+        case .array(let nodes, isSet: true):
+            var elements = nodes.map { node in
+                var pairs: [QueryPair] = []
+                node.visit(encoding, below: name ?? "") { pairs.append($0) }
+                return (key: QueryPair.order(of: pairs), pairs: pairs)
+            }
+            elements.sort { $0.key < $1.key }
+            for element in elements { element.pairs.forEach(body) }
+        case .object(let members):
+            for index in NameOrder.indices(of: members.map(\.name)) {
+                let own = members[index].name
+                members[index].node.visit(
+                    encoding, below: name.map { encoding.keyPaths.name($0, own) } ?? own, body)
+            }
+        }
+    }
+}
+
+/// Parameters as a query sees them.
+enum QueryNode {
+    case null
+    case bool(Bool)
+    /// A string, or a number as it is written.
+    case text(String)
+    case data(Data)
+    case box(QueryBox)
+
+    /// Gives every pair of the query, names sorted by UTF-16 code unit at every level.
+    func visit(_ encoding: QueryEncoding, below name: String, _ body: (QueryPair) -> Void) {
+        switch self {
+        case .null: body(QueryPair(name: name, value: .none))
+        case .bool(let value): body(QueryPair(name: name, value: .text(encoding.bools.text(of: value))))
+        case .text(let text): body(QueryPair(name: name, value: .text(text)))
+        case .data(let data): body(QueryPair(name: name, value: .data(data)))
+        case .box(let box): box.visit(encoding, below: name, body)
+        }
+    }
+
+    /// The text of a number: whole ones without a fraction, as AFNetworking writes them.
+    static func text(of number: Double) -> String {
+        if number == 0 { return number.sign == .minus ? "-0" : "0" }
+        return number == number.rounded() && abs(number) < 1e16 ? String(Int64(number)) : String(number)
+    }
+}
+
+/// One name of a query with its value, before anything is percent-encoded.
+struct QueryPair {
+    enum Value {
+        case none
+        case text(String)
+        case data(Data)
+    }
+
+    let name: String
+    let value: Value
+
+    fileprivate static func order(of pairs: [QueryPair]) -> String {
+        pairs.map { pair in
+            switch pair.value {
+            case .none: pair.name
+            case .text(let text): pair.name + "=" + text
+            case .data(let data): pair.name + "=" + data.base64EncodedString()
+            }
+        }.joined(separator: "&")
+    }
+}
+
+/// The order of names by their UTF-16 code units.
+private enum NameOrder {
+    static func indices(of names: [String]) -> [Int] {
+        // Most names differ within eight bytes after what all begin with; comparing those touches no string.
+        let shared = NameOrder.sharedLength(of: names)
+        var keys = names.indices.map { (start: NameOrder.start(of: names[$0], after: shared), index: $0) }
+        keys.sort { left, right in
+            left.start == right.start
+                ? NameOrder.precedes(names[left.index], names[right.index]) : left.start < right.start
+        }
+        return keys.map(\.index)
+    }
+
+    /// How many bytes all names begin with.
+    private static func sharedLength(of names: [String]) -> Int {
+        guard let first = names.first else { return 0 }
+        let bytes = first.utf8Span.span
+        return names.reduce(bytes.count) { length, name in
+            let other = name.utf8Span.span
+            let limit = min(length, other.count)
+            return (0..<limit).first { bytes[$0] != other[$0] } ?? limit
+        }
+    }
+
+    /// The first eight bytes after those, as a number that has the names' order.
+    private static func start(of name: String, after shared: Int) -> UInt64 {
+        let bytes = name.utf8Span.span
+        return (shared..<shared + 8).reduce(0) { start, index in
+            start << 8 | (index < bytes.count ? UInt64(NameOrder.rank(bytes[index])) : 0)
+        }
+    }
+
+    private static func precedes(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (left.utf8Span.span, right.utf8Span.span)
+        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+            return NameOrder.rank(left[index]) < NameOrder.rank(right[index])
+        }
+        return left.count < right.count
+    }
+
+    /// UTF-8 has the order of UTF-16 but for the surrogates of characters from U+10000 on: they come before U+E000 to
+    /// U+FFFF, whose first bytes are 0xEE and 0xEF.
+    private static func rank(_ byte: UInt8) -> UInt8 { byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte }
 }
 
 /// A set says of itself that it is one: its encoding looks like an array's.
@@ -172,7 +267,7 @@ private struct QueryObject<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let box: QueryBox
     var codingPath: [any CodingKey] { self.box.path }
 
-    func encodeNil(forKey key: Key) { self.box.appendNull(for: key) }
+    func encodeNil(forKey key: Key) { self.box.append(QueryNode.null, for: key) }
     func encode(_ value: some Encodable, forKey key: Key) throws { try self.box.append(value, for: key) }
 
     func nestedContainer<Nested: CodingKey>(
@@ -191,16 +286,19 @@ private struct QueryArray: UnkeyedEncodingContainer {
     let box: QueryBox
     var codingPath: [any CodingKey] { self.box.path }
     var count: Int { self.box.count }
+    private var next: QueryKey { QueryKey(self.count) }
 
-    func encodeNil() { self.box.appendNull() }
-    func encode(_ value: some Encodable) throws { try self.box.append(value) }
+    func encodeNil() { self.box.append(QueryNode.null, for: self.next) }
+    func encode(_ value: some Encodable) throws { try self.box.append(value, for: self.next) }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
-        self.box.nested().container(keyedBy: type)
+        self.box.nested(self.next).container(keyedBy: type)
     }
 
-    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self.box.nested().unkeyedContainer() }
-    func superEncoder() -> any Encoder { self.box.nested() }
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        self.box.nested(self.next).unkeyedContainer()
+    }
+    func superEncoder() -> any Encoder { self.box.nested(self.next) }
 }
 
 private struct QueryLeaf: SingleValueEncodingContainer {

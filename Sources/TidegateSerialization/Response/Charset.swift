@@ -1,5 +1,5 @@
 /// The character sets that bodies are read in.
-enum Charset: String {
+enum Charset: String, CaseIterable {
     case utf8 = "UTF-8"
     case utf16 = "UTF-16"
     case utf16BigEndian = "UTF-16BE"
@@ -10,16 +10,14 @@ enum Charset: String {
 
     /// The charset with this name (IANA's registry), case ignored; nil if it is not known.
     init?(_ name: String) {
-        switch name.lowercased() {
-        case "utf-8", "utf8": self = .utf8
-        case "utf-16", "utf16": self = .utf16
-        case "utf-16be": self = .utf16BigEndian
-        case "utf-16le": self = .utf16LittleEndian
-        case "us-ascii", "ascii": self = .ascii
-        case "iso-8859-1", "iso8859-1", "latin1": self = .latin1
-        case "windows-1252", "cp1252": self = .windows1252
-        default: return nil
-        }
+        let name = name.lowercased()
+        let aliases: [String: Charset] = [
+            "utf8": .utf8, "utf16": .utf16, "ascii": .ascii, "iso8859-1": .latin1, "latin1": .latin1,
+            "cp1252": .windows1252,
+        ]
+        let known = aliases[name] ?? Charset.allCases.first { $0.rawValue.lowercased() == name }
+        guard let known else { return nil }
+        self = known
     }
 
     /// The text without a byte order mark; nil if a byte has no place in the charset.
@@ -34,8 +32,13 @@ enum Charset: String {
         case .utf16BigEndian: return Charset.utf16(bytes[...], isBigEndian: true)
         case .utf16LittleEndian: return Charset.utf16(bytes[...], isBigEndian: false)
         case .ascii: return bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : nil
-        case .latin1: return Charset.text(bytes) { Unicode.Scalar($0) }
-        case .windows1252: return Charset.text(bytes, Charset.windows1252)
+        // Its characters are the first 256 of Unicode.
+        case .latin1: return String(decoding: bytes.map { UInt16($0) }, as: UTF16.self)
+        case .windows1252:
+            let scalars = bytes.compactMap { byte in
+                (0x80...0x9F).contains(byte) ? Charset.upper[Int(byte) - 0x80] : Unicode.Scalar(byte)
+            }
+            return scalars.count == bytes.count ? String(String.UnicodeScalarView(scalars)) : nil
         }
     }
 
@@ -48,22 +51,9 @@ enum Charset: String {
         return String(validating: units, as: UTF16.self)
     }
 
-    private static func text(_ bytes: [UInt8], _ scalar: (UInt8) -> Unicode.Scalar?) -> String? {
-        var text = String.UnicodeScalarView()
-        for byte in bytes {
-            guard let scalar = scalar(byte) else { return nil }
-            text.append(scalar)
-        }
-        return String(text)
-    }
-
     // What Windows-1252 has in the place of ISO-8859-1's control characters; five bytes stand for nothing.
     private static let upper: [Unicode.Scalar?] = [
         "€", nil, "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", nil, "Ž", nil, nil, "‘", "’", "“", "”", "•",
         "–", "—", "˜", "™", "š", "›", "œ", nil, "ž", "Ÿ",
     ]
-
-    private static func windows1252(_ byte: UInt8) -> Unicode.Scalar? {
-        (0x80...0x9F).contains(byte) ? self.upper[Int(byte) - 0x80] : Unicode.Scalar(byte)
-    }
 }
