@@ -5,7 +5,7 @@ internal import FoundationEssentials
 /// Large parameters are mostly leaves, which have no object and no path of their own.
 final class QueryBox {
     enum Content {
-        case leaf(QueryNode)
+        case leaf(QueryPair.Value)
         case object([(name: String, node: QueryNode)])
         case array([QueryNode], isSet: Bool)
     }
@@ -35,11 +35,11 @@ final class QueryBox {
 
     func becomeArray() { if case .object = self.content { self.content = .array([], isSet: false) } }
 
-    func setNull() { self.content = .leaf(.null) }
+    func setNull() { self.content = .leaf(.none) }
 
     func set(_ value: some Encodable) throws {
-        if let node = try QueryBox.leaf(value, at: self.path, self.encoding) {
-            self.content = .leaf(node)
+        if let leaf = try QueryBox.leaf(value, at: self.path, self.encoding) {
+            self.content = .leaf(leaf)
         } else {
             try self.encode(value)
         }
@@ -53,8 +53,8 @@ final class QueryBox {
     // MARK: - Members and elements
 
     func append(_ value: some Encodable, for key: some CodingKey) throws {
-        if let node = try QueryBox.leaf(value, at: self.path + [key], self.encoding) {
-            self.append(node, for: key)
+        if let leaf = try QueryBox.leaf(value, at: self.path + [key], self.encoding) {
+            self.append(.leaf(leaf), for: key)
         } else {
             let box = QueryBox(self.encoding, in: (self, key))
             try box.encode(value)
@@ -73,11 +73,11 @@ final class QueryBox {
         // Held by nothing else, an array grows in place.
         switch self.content {
         case .object(var members):
-            self.content = .leaf(.null)
+            self.content = .leaf(.none)
             members.append((key.stringValue, node))
             self.content = .object(members)
         case .array(var nodes, let isSet):
-            self.content = .leaf(.null)
+            self.content = .leaf(.none)
             nodes.append(node)
             self.content = .array(nodes, isSet: isSet)
         case .leaf: break
@@ -87,10 +87,10 @@ final class QueryBox {
     // The types that a query writes in its own way; nil for all others.
     private static func leaf(
         _ value: some Encodable, at path: @autoclosure () -> [any CodingKey], _ encoding: QueryEncoding
-    ) throws -> QueryNode? {
+    ) throws -> QueryPair.Value? {
         switch value {
         case let value as String: return .text(value)
-        case let value as Bool: return .bool(value)
+        case let value as Bool: return .text(encoding.bools.text(of: value))
         case let value as any BinaryInteger: return .text("\(value)")
         case let value as Double: return try self.number(value, "\(value)", at: path())
         case let value as Float: return try self.number(Double(value), "\(value)", at: path())
@@ -104,10 +104,11 @@ final class QueryBox {
         }
     }
 
-    private static func number(_ value: Double, _ text: String, at path: [any CodingKey]) throws -> QueryNode {
+    // Whole numbers have no fraction, as AFNetworking writes them.
+    private static func number(_ value: Double, _ text: String, at path: [any CodingKey]) throws -> QueryPair.Value {
         guard value.isFinite else { throw RequestSerializationError.notFinite(path: path.text) }
-        let isWhole = value == value.rounded() && abs(value) < 1e16
-        return .text(isWhole ? QueryNode.text(of: value) : text)
+        if value == 0 { return .text(value.sign == .minus ? "-0" : "0") }
+        return .text(value == value.rounded() && abs(value) < 1e16 ? String(Int64(value)) : text)
     }
 
     // MARK: - Reading
@@ -115,7 +116,7 @@ final class QueryBox {
     /// As ``QueryNode/visit(_:below:_:)``; the outermost box has no name.
     func visit(_ encoding: QueryEncoding, below name: String?, _ body: (QueryPair) -> Void) {
         switch self.content {
-        case .leaf(let node): node.visit(encoding, below: name ?? "", body)
+        case .leaf(let value): body(QueryPair(name: name ?? "", value: value))
         case .array(let nodes, isSet: false):
             for (index, node) in nodes.enumerated() {
                 node.visit(encoding, below: encoding.arrays.name(name ?? "", index), body)
@@ -140,28 +141,15 @@ final class QueryBox {
 
 /// Parameters as a query sees them.
 enum QueryNode {
-    case null
-    case bool(Bool)
-    /// A string, or a number as it is written.
-    case text(String)
-    case data(Data)
+    case leaf(QueryPair.Value)
     case box(QueryBox)
 
     /// Gives every pair of the query, names sorted by UTF-16 code unit at every level.
     func visit(_ encoding: QueryEncoding, below name: String, _ body: (QueryPair) -> Void) {
         switch self {
-        case .null: body(QueryPair(name: name, value: .none))
-        case .bool(let value): body(QueryPair(name: name, value: .text(encoding.bools.text(of: value))))
-        case .text(let text): body(QueryPair(name: name, value: .text(text)))
-        case .data(let data): body(QueryPair(name: name, value: .data(data)))
+        case .leaf(let value): body(QueryPair(name: name, value: value))
         case .box(let box): box.visit(encoding, below: name, body)
         }
-    }
-
-    /// The text of a number: whole ones without a fraction, as AFNetworking writes them.
-    static func text(of number: Double) -> String {
-        if number == 0 { return number.sign == .minus ? "-0" : "0" }
-        return number == number.rounded() && abs(number) < 1e16 ? String(Int64(number)) : String(number)
     }
 }
 
@@ -169,6 +157,7 @@ enum QueryNode {
 struct QueryPair {
     enum Value {
         case none
+        /// A string, a number or a truth value as it is written.
         case text(String)
         case data(Data)
     }
@@ -267,7 +256,7 @@ private struct QueryObject<Key: CodingKey>: KeyedEncodingContainerProtocol {
     let box: QueryBox
     var codingPath: [any CodingKey] { self.box.path }
 
-    func encodeNil(forKey key: Key) { self.box.append(QueryNode.null, for: key) }
+    func encodeNil(forKey key: Key) { self.box.append(.leaf(.none), for: key) }
     func encode(_ value: some Encodable, forKey key: Key) throws { try self.box.append(value, for: key) }
 
     func nestedContainer<Nested: CodingKey>(
@@ -288,7 +277,7 @@ private struct QueryArray: UnkeyedEncodingContainer {
     var count: Int { self.box.count }
     private var next: QueryKey { QueryKey(self.count) }
 
-    func encodeNil() { self.box.append(QueryNode.null, for: self.next) }
+    func encodeNil() { self.box.append(.leaf(.none), for: self.next) }
     func encode(_ value: some Encodable) throws { try self.box.append(value, for: self.next) }
 
     func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
