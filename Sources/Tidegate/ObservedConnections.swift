@@ -1,5 +1,7 @@
 internal import TidegateConnections
 public import TidegateCore
+internal import TidegateNetwork
+internal import TidegateReachability
 
 /// The TCP connections of other programs of this machine, as far as the kernel tells of them.
 ///
@@ -49,4 +51,77 @@ public struct StalledConnections: AsyncSequence, Sendable {
 
     /// A reader.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self.events.makeAsyncIterator()) }
+}
+
+/// The processes that have connections to remotes now, as far as this process may see them.
+package struct ConnectionPrograms: Sendable {
+    private var found: [Remote: [SocketProgram]] = [:]
+
+    /// Lists the live connections of this network namespace, and the descriptors of its processes.
+    ///
+    /// - Throws: What the kernel or a sandbox refuses, in one clause.
+    package init() throws(TextError) {
+        let byInode = SocketPrograms.byInode()
+        do throws(NetlinkError) {
+            let channel = try SocketDumpChannel(NetlinkOptions())
+            for family in AddressFamily.allCases {
+                try channel.dump(SocketDump(family, [.connecting, .live])) { self.add($0, byInode) }
+            }
+        } catch {
+            throw TextError("\(error)")
+        }
+    }
+
+    // Who opened it is the report's knowledge: a connection has one of the two remotes.
+    private mutating func add(_ report: SocketReport, _ byInode: [UInt32: [SocketProgram]]) {
+        guard let programs = byInode[report.inode] else { return }
+        let address = report.remote.address.withoutZone
+        for remote in [
+            Remote(address, port: report.remote.port, .outgoing), Remote(address, port: report.local.port, .incoming),
+        ] {
+            let known = self.found[remote] ?? []
+            self.found[remote] = known + programs.filter { !known.contains($0) }
+        }
+    }
+
+    /// Those with connections to a remote, by their numbers; empty if there are none, or none that may be seen.
+    package func programs(of remote: Remote) -> [SocketProgram] {
+        let found = self.found[Remote(remote.address.withoutZone, port: remote.port, remote.direction)] ?? []
+        return found.sorted { $0.pid < $1.pid }
+    }
+}
+
+extension ConnectionObserver {
+    /// An observer that knows a monitor's paths and targets, and publishes on its bus.
+    convenience init(
+        _ configuration: MonitorConfiguration, bus: EventBus, reachability: ReachabilityMonitor, own: OwnSockets,
+        time: any TimeSource, kernel: NetlinkOptions
+    ) throws {
+        let names = configuration.namesOfTargets
+        try self.init(
+            configuration.connections, own: own, options: kernel,
+            Environment(
+                time: time, publish: { bus.publish(.connection($0)) },
+                route: { await reachability.route(to: $0) },
+                targets: {
+                    reachability.status.targets.map { verdict in
+                        ObservedTarget(
+                            name: names[verdict.target] ?? verdict.target.description,
+                            addresses: verdict.addresses.map(\.address), port: verdict.target.port)
+                    }
+                }))
+        bus.attach(PathSink(observer: self))
+    }
+}
+
+/// Tells an observer which path of the host changed; the bus does not keep it alive.
+private final class PathSink: EventSink {
+    private weak let observer: ConnectionObserver?
+
+    init(observer: ConnectionObserver) { self.observer = observer }
+
+    func receive(_ event: Event) {
+        guard case .path(let path) = event.payload, case .family(let family) = path.scope else { return }
+        self.observer?.pathChanged(family, isFirst: path.from.level == .unknown)
+    }
 }

@@ -18,28 +18,17 @@ extension ProbeRunner {
                 if let address = doubt.address { gateway = await paths.route(to: address).verdict.path?.gateway }
                 let outage = await host.outage(at: doubt.address, through: gateway)
                 if let outage { return outage }
-                return await diagnostics.cause(of: doubt.subject, within: Self.scheduledLimit)
+                // How long is looked for the cause after a scheduled run.
+                return await diagnostics.cause(of: doubt.subject, within: .seconds(3))
             }, time: monitor.time, own: monitor.observer?.own)
     }
 
-    /// How long is looked for the cause after a scheduled run.
-    private static var scheduledLimit: Duration { .seconds(3) }
-
-    /// A runner of probes that know the paths of `paths`, for probes without a monitor.
+    /// A runner of probes that know the paths of `paths`.
     ///
-    /// `diagnostics` finds out in `limit` why a probe failed, if nothing that it saw says so.
+    /// `cause` finds out why a probe failed, if nothing that it saw says so.
     package convenience init(
         _ configuration: Configuration, paths: ReachabilityMonitor, resolver: any NameResolver,
-        diagnostics: PathDiagnostics, explainingWithin limit: Duration, time: any TimeSource
-    ) {
-        self.init(
-            configuration, paths: paths, resolver: resolver, diagnosis: { _ in nil },
-            cause: { await diagnostics.cause(of: $0.subject, within: limit) }, time: time)
-    }
-
-    private convenience init(
-        _ configuration: Configuration, paths: ReachabilityMonitor, resolver: any NameResolver,
-        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?,
+        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil },
         cause: @escaping @Sendable (ProbeDoubt) async -> Cause?, time: any TimeSource, own: OwnSockets? = nil
     ) {
         let network = ProbeEnvironment.Network(
@@ -57,7 +46,7 @@ extension ProbeRunner {
 
 extension PathDiagnostics {
     /// Why a target cannot be reached, if that is found out in time.
-    fileprivate func cause(of subject: ProbeSubject, within limit: Duration) async -> Cause? {
+    package func cause(of subject: ProbeSubject, within limit: Duration) async -> Cause? {
         let target =
             switch subject {
             case .target(let target): ExplainTarget(target)

@@ -45,9 +45,10 @@ struct ProbeCommand: AsyncParsableCommand {
     func run() async throws {
         let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
         let monitor = OneShotMonitor(targets: [])
+        let diagnostics = monitor.diagnostics()
         let runner = ProbeRunner(
             try self.probes(), paths: monitor.reachability, resolver: monitor.resolver,
-            diagnostics: monitor.diagnostics(), explainingWithin: .seconds(3), time: monitor.time)
+            cause: { await diagnostics.cause(of: $0.subject, within: .seconds(3)) }, time: monitor.time)
         _ = await monitor.reachability.firstStatus(within: OneShotMonitor.resolveTimeout)
         let report: ProbeReport
         do throws(ProbeRefusal) {
