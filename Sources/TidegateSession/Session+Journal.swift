@@ -45,7 +45,7 @@ extension Session {
         case .success(.kept(let known)): return SubmitResponse(id: known, isNew: false)
         case .success(.accepted(let task, let replaced)):
             for id in replaced { self.task(withID: id)?.cancel() }
-            try self.takeOver(task, options.map { TaskHandlers($0, completion: nil) })
+            try self.takeOver(task, options)
             return SubmitResponse(id: task.id, isNew: true)
         }
     }
@@ -109,11 +109,7 @@ extension Session {
         let answer = await withCheckedContinuation { continuation in
             question(journal) { continuation.resume(returning: $0) }
         }
-        do {
-            return try answer.get()
-        } catch {
-            throw TaskError(error)
-        }
+        return try answer.mapError { TaskError($0) }.get()
     }
 
     /// Suspends a task however often it was resumed, and returns once that is durable; false if it is unknown.
@@ -156,20 +152,17 @@ extension Session {
     }
 
     private func takeOver(
-        _ journaled: JournaledTask, _ handlers: TaskHandlers? = nil, isRestored: Bool = false
+        _ journaled: JournaledTask, _ options: TaskOptions? = nil, isRestored: Bool = false
     ) throws(TaskError) {
         var request = try journaled.description.request()
         let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
         // A session that is over leaves the task to the next one.
         guard let number = registry.reserve() else { return }
         let shared = self.sharedState(of: request, at: journaled.accepted)
-        var handlers = handlers
-        if let tracer = self.dependencies.tracer {
-            handlers = tracer.trace(&request, of: journaled.id, url: shared.url, handlers)
-        }
+        let span = self.dependencies.tracer?.trace(&request, of: journaled.id, url: shared.url)
         let task = TransferTask(
             id: journaled.id, number: number, request: request, shared: shared, controller: mailbox,
-            journaled: Indirect(journaled), handlers: handlers)
+            journaled: Indirect(journaled), handlers: TaskHandlers(options, span: span))
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
         _ = registry.add(task, isRestored: isRestored)
         mailbox.send(.adopt(task))

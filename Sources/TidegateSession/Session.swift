@@ -83,7 +83,7 @@ public final class Session: Sendable {
         _ request: TaskRequest, options: TaskOptions? = nil,
         onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
     ) -> TransferTask {
-        self.make(request, options.map { TaskHandlers($0, completion: nil) }, onCompletion)
+        self.make(request, options, nil, onCompletion)
     }
 
     /// Makes a task whose completion handler runs where the caller says.
@@ -91,16 +91,14 @@ public final class Session: Sendable {
         _ request: TaskRequest, options: TaskOptions? = nil, completion: TaskCompletion
     ) -> TransferTask {
         switch completion.place {
-        case .thread(let handler): return self.makeTask(request, options: options, onCompletion: handler)
+        case .thread(let handler): self.make(request, options, nil, handler)
         case .elsewhere(let executor, let handler):
-            let handlers = TaskHandlers(
-                options ?? TaskOptions(), completion: OneShotCompletion(executor, handler))
-            return self.make(request, handlers, nil)
+            self.make(request, options, OneShotCompletion(executor, handler), nil)
         }
     }
 
     private func make(
-        _ request: TaskRequest, _ handlers: TaskHandlers?,
+        _ request: TaskRequest, _ options: TaskOptions?, _ completion: OneShotCompletion?,
         _ onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
     ) -> TransferTask {
         var request = self.prepared(request)
@@ -109,12 +107,10 @@ public final class Session: Sendable {
         let id = self.dependencies.random.taskID(at: wall)
         let shared = self.sharedState(of: request, at: wall)
         let number = registry.reserve()
-        var handlers = handlers
-        if number != nil, let tracer = self.dependencies.tracer {
-            handlers = tracer.trace(&request, of: id, url: shared.url, handlers)
-        }
+        let span = number == nil ? nil : self.dependencies.tracer?.trace(&request, of: id, url: shared.url)
         let task = TransferTask(
-            id: id, number: number ?? 0, request: request, shared: shared, controller: mailbox, handlers: handlers)
+            id: id, number: number ?? 0, request: request, shared: shared, controller: mailbox,
+            handlers: TaskHandlers(options, completion: completion, span: span))
         guard number != nil else {
             let result = Session.cancelled(task, "the session is over")
             onCompletion?(task, result)
@@ -243,6 +239,26 @@ public final class Session: Sendable {
         self.dependencies.disk.abandon()
         for entry in self.dependencies.registry.endAll() {
             self.end(entry, "the task was cancelled, and the disk did not answer")
+        }
+    }
+
+    /// Forgets what the session has learned from servers, so that what follows starts as in a new session, as
+    /// URLSession's `reset` does.
+    ///
+    /// Removes the cookies of ``SessionConfiguration/cookies`` and the responses of ``SessionConfiguration/validators``,
+    /// also for other sessions that share them, closes idle connections, and forgets cached addresses. Tasks go on: an
+    /// attempt under way keeps its connection, which nobody uses after it, and the credentials that a hook gave it;
+    /// nothing that follows uses either. TLS sessions are never kept: each connection has a handshake of its own.
+    ///
+    /// Retry budgets and circuits stay. The event `session.reset` follows; the call returns when the files are gone.
+    public func reset() async {
+        await withCheckedContinuation { continuation in
+            let isSent = self.dependencies.mailbox.send(.reset(done: { continuation.resume() }))
+            guard !isSent else { return }
+            // The session is over, but its jar and its store may be those of others, too.
+            self.configuration.cookies?.removeAll()
+            self.configuration.validators?.removeAll()
+            continuation.resume()
         }
     }
 

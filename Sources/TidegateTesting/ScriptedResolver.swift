@@ -32,8 +32,7 @@ public final class ScriptedResolver: NameResolver {
     package func answer() {
         let pending = self.state.withLock { state in
             state.isHolding = false
-            defer { state.pending = [] }
-            return state.pending
+            return exchange(&state.pending, with: [])
         }
         for question in pending { question.completion(self.reply(to: question.name)) }
     }

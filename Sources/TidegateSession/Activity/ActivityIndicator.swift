@@ -21,8 +21,7 @@ public final class ActivityIndicator: Sendable {
     private struct Storage {
         var machine: ActivityMachine
         var isShown = false
-        var readers: [Int: AsyncStream<Bool>.Continuation] = [:]
-        var lastReader = 0
+        var readers: Set<AsyncStream<Bool>.Continuation> = []
         var timer: Task<Void, Never>?
         /// How many events the subscription had dropped when it was last looked at.
         var dropped: UInt64 = 0
@@ -57,7 +56,7 @@ public final class ActivityIndicator: Sendable {
 
     deinit {
         self.subscription.cancel()
-        let (timer, readers) = self.storage.withLock { ($0.timer, $0.readers.values.map(\.self)) }
+        let (timer, readers) = self.storage.withLock { ($0.timer, $0.readers) }
         timer?.cancel()
         for reader in readers { reader.finish() }
     }
@@ -80,12 +79,10 @@ public final class ActivityIndicator: Sendable {
     public var changes: AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
         self.storage.withLock { storage in
-            storage.lastReader += 1
-            let number = storage.lastReader
-            storage.readers[number] = continuation
+            storage.readers.insert(continuation)
             continuation.yield(storage.isShown)
             continuation.onTermination = { [weak self] _ in
-                self?.storage.withLock { storage in storage.readers[number] = nil }
+                self?.storage.withLock { storage in _ = storage.readers.remove(continuation) }
             }
         }
         return stream
@@ -102,10 +99,7 @@ public final class ActivityIndicator: Sendable {
         switch event.kind {
         case .resumed: self.storage.withLock { $0.machine.change(at: now) { $0.insert(event.id) } }
         case .suspended, .completed: self.storage.withLock { $0.machine.change(at: now) { $0.remove(event.id) } }
-        case .created, .held, .released, .gate, .attemptStarted, .responseHead, .progress, .attemptFailed,
-            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .restarted, .refetched, .moved,
-            .moveFailed:
-            return
+        default: return
         }
         self.publish()
     }
@@ -126,7 +120,7 @@ public final class ActivityIndicator: Sendable {
             if isShown != storage.isShown {
                 storage.isShown = isShown
                 // Keeps the value, and calls nobody.
-                for reader in storage.readers.values { reader.yield(isShown) }
+                for reader in storage.readers { reader.yield(isShown) }
             }
             storage.timer?.cancel()
             storage.timer = storage.machine.deadline.map { deadline in
@@ -136,5 +130,49 @@ public final class ActivityIndicator: Sendable {
                 }
             }
         }
+    }
+}
+
+/// Whether anything has been going on for long enough to show it, as AFNetworking decides that: a pure machine whose
+/// time is given.
+struct ActivityMachine {
+    private(set) var state = ActivityIndicator.State.notActive
+    /// When the state ends by itself; nil if it does not.
+    private(set) var deadline: MonotonicTime?
+    /// A set, so that no task counts twice and none is taken away twice.
+    private(set) var tasks: Set<TaskID> = []
+    private let delays: (start: Duration, end: Duration)
+
+    init(startDelay: Duration, endDelay: Duration) { self.delays = (max(.zero, startDelay), max(.zero, endDelay)) }
+
+    /// Changes which tasks are going on.
+    mutating func change(at now: MonotonicTime, _ change: (inout Set<TaskID>) -> Void) {
+        self.advance(to: now)
+        change(&self.tasks)
+        self.countChanged(at: now)
+    }
+
+    /// Carries out what has become due.
+    mutating func advance(to now: MonotonicTime) {
+        guard let deadline = self.deadline, deadline <= now else { return }
+        self.deadline = nil
+        switch self.state {
+        // What ended meanwhile was too short to be shown.
+        case .delayingStart: self.state = self.tasks.isEmpty ? .notActive : .active
+        case .delayingEnd: self.state = .notActive
+        case .notActive, .active: break
+        }
+    }
+
+    private mutating func countChanged(at now: MonotonicTime) {
+        switch self.state {
+        case .notActive where !self.tasks.isEmpty:
+            (self.state, self.deadline) = (.delayingStart, now + self.delays.start)
+        case .active where self.tasks.isEmpty:
+            (self.state, self.deadline) = (.delayingEnd, now + self.delays.end)
+        case .delayingEnd where !self.tasks.isEmpty: (self.state, self.deadline) = (.active, nil)
+        case .notActive, .delayingStart, .active, .delayingEnd: break
+        }
+        self.advance(to: now)
     }
 }

@@ -42,3 +42,70 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
         }
     }
 }
+
+/// The retry budget of an origin: a bucket of tokens that successes and time refill.
+///
+/// Every number is finite and 0 or more.
+public struct RetryBudgetPolicy: Sendable, Hashable {
+    /// How many tokens the bucket holds, and starts with.
+    public var tokens: Double
+    /// What a retry costs.
+    public var retryCost: Double
+    /// What a retry costs if the server never received the request, or asked for a later one.
+    public var connectCost: Double
+    /// Tokens that come back in a second.
+    public var refillPerSecond: Double
+
+    /// A budget.
+    public init(tokens: Double = 500, retryCost: Double = 14, connectCost: Double = 5, refillPerSecond: Double = 1) {
+        self.tokens = tokens
+        self.retryCost = retryCost
+        self.connectCost = connectCost
+        self.refillPerSecond = refillPerSecond
+    }
+
+    package func validate() throws(ConfigurationValueError) {
+        let properties = [
+            ("budget.tokens", self.tokens), ("budget.retryCost", self.retryCost),
+            ("budget.connectCost", self.connectCost), ("budget.refillPerSecond", self.refillPerSecond),
+        ]
+        for (property, value) in properties {
+            try ConfigurationValueError.check(value.isFinite && value >= 0, property, "\(value) is not 0 or more")
+        }
+    }
+}
+
+/// When the circuit of a failing origin opens, and for how long.
+public struct CircuitPolicy: Sendable, Hashable {
+    /// How many failures in a row open the circuit; 1 to 10,000.
+    public var failures: Int
+    /// How long it stays open the first time, longer than 0; twice as long the second time in a row, three times the
+    /// third.
+    public var pause: Duration
+    /// The longest time it stays open; not shorter than ``pause``.
+    public var cap: Duration
+    /// False if the circuit never opens.
+    public var isEnabled = true
+
+    /// The circuit never opens.
+    public static let never: CircuitPolicy = {
+        var policy = CircuitPolicy()
+        policy.isEnabled = false
+        return policy
+    }()
+
+    /// A policy.
+    public init(failures: Int = 5, pause: Duration = .seconds(30), cap: Duration = .seconds(300)) {
+        self.failures = failures
+        self.pause = pause
+        self.cap = cap
+    }
+
+    package func validate() throws(ConfigurationValueError) {
+        try ConfigurationValueError.check(
+            (1...10_000).contains(self.failures), "circuit.failures", "\(self.failures) is not 1 to 10000")
+        try ConfigurationValueError.check(self.pause > .zero, "circuit.pause", "the time must be longer than 0")
+        try ConfigurationValueError.check(
+            self.cap >= self.pause, "circuit.cap", "the longest time must not be shorter than circuit.pause")
+    }
+}

@@ -21,6 +21,9 @@ public struct ContentDigest: Sendable, Hashable, LosslessStringConvertible {
     public init(of bytes: [UInt8]) {
         self.description = MessageDigest.sha256(bytes).hexadecimal
     }
+
+    /// What is wrong with a body that has another digest.
+    func mismatch(_ found: ContentDigest) -> String { "the body's SHA-256 is \(found) and not \(self)" }
 }
 
 /// Computes a body's digest while the body is delivered.
@@ -34,9 +37,4 @@ final class BodyDigest: ChunkSink {
     func reset() { self.hash.withLock { $0 = SHA256Digest() } }
 
     var digest: ContentDigest { self.hash.withLock { ContentDigest($0) } }
-}
-
-extension ContentDigest {
-    /// What is wrong with a body that has another digest.
-    func mismatch(_ found: ContentDigest) -> String { "the body's SHA-256 is \(found) and not \(self)" }
 }

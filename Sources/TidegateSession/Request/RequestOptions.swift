@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 public import TidegateCore
 
 /// The options of a request: limits, policies and what is done with the response.
@@ -105,5 +106,12 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     public var trace: TraceContext? {
         get { self.traceParent.flatMap { TraceContext(traceParent: $0, state: self.traceState) } }
         set { (self.traceParent, self.traceState) = (newValue?.traceParent, newValue?.state) }
+    }
+}
+
+extension Credentials {
+    /// The value of Authorization in HTTP's Basic scheme, in UTF-8 (RFC 7617).
+    var basicAuthorization: String {
+        "Basic \(Data("\(self.user):\(self.password)".utf8).base64EncodedString())"
     }
 }

@@ -34,7 +34,8 @@ public final class BodyStream: AsyncSequence, Sendable {
         var ending: Result<Void, TaskError>?
         var reader: CheckedContinuation<Result<[UInt8]?, TaskError>, Never>?
         var statistics = Statistics()
-        var callbacks: Callbacks?
+        /// Called without the lock.
+        var callbacks: (hasRoom: @Sendable () -> Void, isGone: @Sendable () -> Void)?
 
         mutating func pop() -> [UInt8]? {
             guard self.head < self.chunks.count else { return nil }
@@ -48,12 +49,6 @@ public final class BodyStream: AsyncSequence, Sendable {
             }
             return chunk
         }
-    }
-
-    // Called without the lock.
-    private struct Callbacks {
-        let hasRoom: @Sendable () -> Void
-        let isGone: @Sendable () -> Void
     }
 
     private let limit: Int
@@ -152,7 +147,7 @@ extension BodyStream {
     ) -> Bool {
         let (isMine, isReaderGone) = self.state.withLock { state in
             guard state.owner == task else { return (false, false) }
-            state.callbacks = Callbacks(hasRoom: hasRoom, isGone: isGone)
+            state.callbacks = (hasRoom, isGone)
             return (true, state.isReaderGone)
         }
         if isReaderGone { isGone() }

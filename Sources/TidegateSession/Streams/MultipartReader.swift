@@ -12,12 +12,6 @@ final class MultipartReader: Sendable {
         var given: Int64 = 0
     }
 
-    private enum Step {
-        case bytes([UInt8])
-        case stream(length: Int64?, next: @Sendable () async throws -> [UInt8]?)
-        case end
-    }
-
     /// The largest piece of a file.
     private static let pieceLength = 64 * 1024
 
@@ -57,33 +51,34 @@ final class MultipartReader: Sendable {
     func next() async throws -> [UInt8]? {
         while true {
             switch try self.step() {
-            case .bytes(let bytes): return bytes
+            case .data(let bytes): return bytes
             case .stream(let length, let next):
                 if let piece = try await self.piece(of: next, length), !piece.isEmpty { return piece }
-            case .end: return nil
+            case .file, nil: return nil
             }
         }
     }
 
     /// As ``next()`` for contents without a stream.
-    func read() throws -> [UInt8]? { if case .bytes(let bytes) = try self.step() { bytes } else { nil } }
+    func read() throws -> [UInt8]? { if case .data(let bytes) = try self.step() { bytes } else { nil } }
 
-    private func step() throws(FileError) -> Step {
+    /// The next bytes, of a file, too, or the stream that gives them; nil at the end.
+    private func step() throws(FileError) -> MultipartContent? {
         try self.state.withLock { state throws(FileError) in
             while let content = state.contents.first {
                 switch content {
                 case .data(let bytes):
                     state.contents.removeFirst()
-                    if !bytes.isEmpty { return .bytes(bytes) }
+                    if !bytes.isEmpty { return content }
                 case .file(let path):
                     let piece = try self.piece(of: path, &state)
-                    if !piece.isEmpty { return .bytes(piece) }
+                    if !piece.isEmpty { return .data(piece) }
                     state.file = nil
                     state.contents.removeFirst()
-                case .stream(let length, let next): return .stream(length: length, next: next)
+                case .stream: return content
                 }
             }
-            return .end
+            return nil
         }
     }
 

@@ -46,18 +46,12 @@ final class TaskHandlers: Sendable {
     /// The spans of the task and its attempts; nil unless the session has a tracer.
     let span: (any TaskSpan)?
 
-    init(_ options: TaskOptions, completion: OneShotCompletion?) {
-        self.hooks = options.hooks
-        self.observer = options.observer
+    /// Nil if there is nothing to keep.
+    init?(_ options: TaskOptions?, completion: OneShotCompletion? = nil, span: (any TaskSpan)?) {
+        guard options != nil || completion != nil || span != nil else { return nil }
+        self.hooks = options?.hooks ?? SessionHooks()
+        self.observer = options?.observer ?? TaskObserver()
         self.completion = completion
-        self.span = nil
-    }
-
-    /// The same handlers with a span.
-    init(_ other: TaskHandlers?, span: any TaskSpan) {
-        self.hooks = other?.hooks ?? SessionHooks()
-        self.observer = other?.observer ?? TaskObserver()
-        self.completion = other?.completion
         self.span = span
     }
 }
@@ -86,16 +80,14 @@ final class OneShotCompletion: Sendable {
 
 extension TaskTracer {
     /// Starts the span of a task that is being made, and makes the request a part of it.
-    func trace(
-        _ request: inout TaskRequest, of id: TaskID, url: String, _ handlers: TaskHandlers?
-    ) -> TaskHandlers {
+    func trace(_ request: inout TaskRequest, of id: TaskID, url: String) -> any TaskSpan {
         let span = self.startSpan(
             of: TracedRequest(
                 task: id, name: request.options.name, method: request.method, url: url, target: request.address.target),
             parent: request.trace)
         // A field of the user's own stays what servers see.
         if request.ownTraceParent == nil, let trace = TraceContext(span.fields) { request.options.trace = trace }
-        return TaskHandlers(handlers, span: span)
+        return span
     }
 }
 
