@@ -24,33 +24,12 @@ public struct ObservedConnections: Sendable {
     /// The remotes whose connections begin to hang, from now on; ends when its Swift task is cancelled.
     ///
     /// Of what a slow reader has not read yet the newest 256 are kept.
-    public func stalled() -> StalledConnections {
-        StalledConnections(
-            events: self.bus.subscribe(.library, bufferingNewest: 256) { event in
-                if case .connection(.stalled) = event.payload { true } else { false }
-            })
-    }
-}
-
-/// Remotes whose connections begin to hang.
-public struct StalledConnections: AsyncSequence, Sendable {
-    let events: Subscription
-
-    /// Reads the remotes one by one.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        var events: Subscription.AsyncIterator
-
-        /// The next one; nil once the Swift task is cancelled.
-        public mutating func next() async -> ConnectionEvent.Stall? {
-            while let event = await self.events.next() {
-                if case .connection(.stalled(let stall)) = event.payload { return stall }
-            }
-            return nil
+    public func stalled() -> AsyncCompactMapSequence<Subscription, ConnectionEvent.Stall> {
+        let events = self.bus.subscribe(.library, bufferingNewest: 256) { event in
+            if case .connection(.stalled) = event.payload { true } else { false }
         }
+        return events.compactMap { if case .connection(.stalled(let stall)) = $0.payload { stall } else { nil } }
     }
-
-    /// A reader.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self.events.makeAsyncIterator()) }
 }
 
 /// The processes that have connections to remotes now, as far as this process may see them.

@@ -16,8 +16,7 @@ extension ProbeRunner {
                 // One diagnosis of this host serves all the runs that fail with it.
                 var gateway: IPAddress?
                 if let address = doubt.address { gateway = await paths.route(to: address).verdict.path?.gateway }
-                let outage = await host.outage(at: doubt.address, through: gateway)
-                if let outage { return outage }
+                if let outage = await host.outage(at: doubt.address, through: gateway) { return outage }
                 // How long is looked for the cause after a scheduled run.
                 return await diagnostics.cause(of: doubt.subject, within: .seconds(3))
             }, time: monitor.time, own: monitor.observer?.own)

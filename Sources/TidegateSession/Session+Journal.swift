@@ -62,21 +62,17 @@ extension Session {
             do {
                 try self.takeOver(task, isRestored: true)
             } catch {
-                self.recordFailure(of: task, error)
+                // An older version accepted what this one does not: the task ends, and the others continue.
+                let end = JournaledEnd(
+                    outcome: .failure, failure: error.reason, explanation: error.underlying,
+                    at: self.dependencies.time.wall())
+                self.dependencies.journal?.record(.ended(task.id, end)) { _ in }
             }
         }
         if let count = self.dependencies.registry.restored() {
             self.dependencies.bus.publish(.session(.restoredTasksEnded(count: count)))
         }
         return tasks.count
-    }
-
-    // An older version accepted what this one does not: the task ends, and the others continue.
-    private func recordFailure(of task: JournaledTask, _ error: TaskError) {
-        let end = JournaledEnd(
-            outcome: .failure, failure: error.reason, explanation: error.underlying,
-            at: self.dependencies.time.wall())
-        self.dependencies.journal?.record(.ended(task.id, end)) { _ in }
     }
 
     /// Finds tasks in the journal.

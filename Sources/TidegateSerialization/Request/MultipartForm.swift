@@ -61,7 +61,7 @@ public struct MultipartForm: Sendable {
         if case .file(let path) = content, fileName == nil {
             fileName = path.split(separator: "/").last.map(String.init) ?? path
         }
-        self.append(content, name, fileName, contentType ?? fileName.map(MIMEType.ofFile))
+        self.append(content, name, fileName, contentType ?? fileName.map(MultipartForm.type))
     }
 
     /// Adds a part with the bytes of a file, as a text and not as a file.
@@ -147,10 +147,8 @@ public struct MultipartForm: Sendable {
             }
         }
     }
-}
 
-/// Content types by the extension of a file's name.
-enum MIMEType {
+    // Content types by the extension of a file's name.
     private static let types = [
         "avif": "image/avif", "bmp": "image/bmp", "bz2": "application/x-bzip2", "css": "text/css", "csv": "text/csv",
         "gif": "image/gif", "gz": "application/gzip", "heic": "image/heic", "htm": "text/html", "html": "text/html",
@@ -165,7 +163,7 @@ enum MIMEType {
     ]
 
     /// The type of a file by its name; `application/octet-stream` if its extension says nothing.
-    static func ofFile(_ name: String) -> String {
+    private static func type(ofFile name: String) -> String {
         guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
         return self.types[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
     }

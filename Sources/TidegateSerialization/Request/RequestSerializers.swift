@@ -33,8 +33,20 @@ public struct FormRequestSerializer: RequestSerializer {
         }
     }
 
-    /// Whether the parameters of a method go into the URL.
-    func writesQuery(_ method: String) -> Bool { self.methodsWithQuery.contains(method.uppercased()) }
+    /// Makes what `encode` writes the body, or writes the parameters of methods without one into the URL.
+    fileprivate func serialize(
+        _ parameters: (any Encodable)?, into request: inout SerializedRequest, as contentType: String, format: String,
+        encode: (any Encodable) throws -> [UInt8]
+    ) throws(RequestSerializationError) {
+        if self.writesQuery(request.method) { return try self.serialize(parameters, into: &request) }
+        guard let parameters else { return }
+        let body = try Result { try encode(parameters) }
+            .mapError { RequestSerializationError($0, type: type(of: parameters), format: format) }.get()
+        request.setContentType(contentType)
+        request.body = .data(body)
+    }
+
+    private func writesQuery(_ method: String) -> Bool { self.methodsWithQuery.contains(method.uppercased()) }
 
     private func text(of parameters: any Encodable) throws(RequestSerializationError) -> String {
         guard let query = self.query else { return try self.encoding.query(of: parameters) }
@@ -63,18 +75,11 @@ public struct JSONRequestSerializer: RequestSerializer {
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
-        if self.form.writesQuery(request.method) { return try self.form.serialize(parameters, into: &request) }
-        guard let parameters else { return }
-        let bytes: [UInt8]
-        if let value = parameters as? JSONValue {
+        try self.form.serialize(parameters, into: &request, as: self.contentType, format: "JSON") { parameters in
+            guard let value = parameters as? JSONValue else { return Array(try self.encoder.encode(parameters)) }
             try value.checkNumbers()
-            bytes = Array(value.description.utf8)
-        } else {
-            bytes = try Result { Array(try self.encoder.encode(parameters)) }
-                .mapError { RequestSerializationError($0, type: type(of: parameters), format: "JSON") }.get()
+            return Array(value.description.utf8)
         }
-        request.setContentType(self.contentType)
-        request.body = .data(bytes)
     }
 }
 
@@ -111,21 +116,17 @@ public struct PropertyListRequestSerializer: RequestSerializer {
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
-        if self.form.writesQuery(request.method) { return try self.form.serialize(parameters, into: &request) }
-        guard let parameters else { return }
-        let encoder = PropertyListEncoder()
-        encoder.outputFormat = .xml
-        do {
+        let format = "a property list"
+        try self.form.serialize(parameters, into: &request, as: self.contentType, format: format) { parameters in
+            let encoder = PropertyListEncoder()
+            encoder.outputFormat = .xml
             let body = Array(try encoder.encode(parameters))
             // The encoder writes a string for a null; the parameters may have the same string.
             if body.contains(Array("<string>$null</string>".utf8)), Self.hasNull(parameters) {
-                throw RequestSerializationError.unencodable(path: "", type: "null", format: "a property list")
+                throw RequestSerializationError.unencodable(path: "", type: "null", format: format)
             }
-            request.body = .data(body)
-        } catch {
-            throw RequestSerializationError(error, type: type(of: parameters), format: "a property list")
+            return body
         }
-        request.setContentType(self.contentType)
     }
 
     private static func hasNull(_ parameters: any Encodable) -> Bool {

@@ -45,6 +45,22 @@ public struct ReceivedResponse: Sendable {
 
     /// Whether the body holds nothing but white space.
     var isBlank: Bool { self.body.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D } }
+
+    /// Checks rules in their order; the first that is broken is the error.
+    public func validate(_ rules: [ResponseRule]) throws(ResponseSerializationError) {
+        for rule in rules { if let reason = rule.reason(against: self) { throw self.error(reason) } }
+    }
+
+    /// The body as text of the charset with this name.
+    func text(in name: String) throws(ResponseSerializationError) -> String {
+        guard let charset = Charset(name) else { throw self.error(.unknownCharset(name)) }
+        guard let text = charset.text(of: self.body) else { throw self.error(.invalidText(charset: charset.rawValue)) }
+        return text
+    }
+
+    func error(_ reason: ResponseSerializationError.Reason) -> ResponseSerializationError {
+        ResponseSerializationError(reason: reason, response: self)
+    }
 }
 
 extension StringProtocol {
@@ -85,17 +101,6 @@ public enum ResponseRule: Sendable {
     private static func matches(_ type: String, _ pattern: String) -> Bool {
         if pattern == "*/*" || pattern == type { return true }
         return pattern.hasSuffix("/*") && type.hasPrefix(pattern.dropLast())
-    }
-}
-
-extension ReceivedResponse {
-    /// Checks rules in their order; the first that is broken is the error.
-    public func validate(_ rules: [ResponseRule]) throws(ResponseSerializationError) {
-        for rule in rules { if let reason = rule.reason(against: self) { throw self.error(reason) } }
-    }
-
-    func error(_ reason: ResponseSerializationError.Reason) -> ResponseSerializationError {
-        ResponseSerializationError(reason: reason, response: self)
     }
 }
 

@@ -47,12 +47,7 @@ public struct TextResponseSerializer: ResponseSerializer {
     ///
     /// A byte that the charset has not is an error.
     public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> String {
-        let name = response.charset ?? self.defaultCharset
-        guard let charset = Charset(name) else { throw response.error(.unknownCharset(name)) }
-        guard let text = charset.text(of: response.body) else {
-            throw response.error(.invalidText(charset: charset.rawValue))
-        }
-        return text
+        try response.text(in: response.charset ?? self.defaultCharset)
     }
 }
 
@@ -131,13 +126,9 @@ public struct CompoundResponseSerializer: ResponseSerializer {
     /// The first value; `Data` if there is none.
     public func decode(_ response: ReceivedResponse) -> any Sendable {
         for serializer in self.serializers {
-            if let value = self.value(of: response, from: serializer) { return value }
+            if let value = try? serializer.value(of: response) { return value }
         }
         return Data(response.body)
-    }
-
-    private func value(of response: ReceivedResponse, from serializer: some ResponseSerializer) -> (any Sendable)? {
-        try? serializer.value(of: response)
     }
 }
 

@@ -13,11 +13,7 @@ public struct XMLResponseSerializer: ResponseSerializer {
     /// The charset is that of a byte order mark, else of the content type, else of the XML declaration, else UTF-8.
     public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> XMLValue {
         guard !response.isBlank else { throw response.error(.emptyBody) }
-        let name = self.charset(of: response)
-        guard let charset = Charset(name) else { throw response.error(.unknownCharset(name)) }
-        guard let text = charset.text(of: response.body) else {
-            throw response.error(.invalidText(charset: charset.rawValue))
-        }
+        let text = try response.text(in: self.charset(of: response))
         return try Result { () throws(XMLError) in try XMLValue(parsing: text) }
             .mapError { response.error(.invalidXML($0)) }.get()
     }

@@ -90,10 +90,7 @@ public final class ActivityIndicator: Sendable {
 
     private func take(_ event: TaskEvent) {
         let dropped = self.subscription.dropped
-        let isMissing = self.storage.withLock { storage in
-            defer { storage.dropped = dropped }
-            return storage.dropped != dropped
-        }
+        let isMissing = self.storage.withLock { exchange(&$0.dropped, with: dropped) != dropped }
         if isMissing { return self.countAnew() }
         let now = self.session.time.monotonic()
         switch event.kind {

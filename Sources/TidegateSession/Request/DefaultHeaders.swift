@@ -10,8 +10,6 @@ public final class DefaultHeaders: Sendable {
     // Most sessions have none, and making a task need not lock for that.
     private let isEmpty = Atomic<Bool>(true)
 
-    init() {}
-
     /// Every field, in the order set first.
     public var all: [HTTPField] { self.fields.withLock { $0 } }
 

@@ -7,7 +7,7 @@ internal import TidegateTransfer
 /// Bytes come in order and none twice. So many are kept for the reader at most; while it does not read, the transfer is
 /// paused and its idle clock stands still. A reader that goes away (a `break`, a cancelled task, ``cancel()``) cancels
 /// the transfer. The stream belongs to one task, the first that is made with it.
-public final class BodyStream: AsyncSequence, Sendable {
+public final class BodyStream: AsyncSequence, Hashable, Sendable {
     /// A piece of the body.
     public typealias Element = [UInt8]
     /// How the task failed, if it did.
@@ -15,9 +15,7 @@ public final class BodyStream: AsyncSequence, Sendable {
 
     /// What went through a stream.
     package struct Statistics: Sendable, Hashable {
-        /// Chunks taken from the wire.
-        package var chunks = 0
-        /// Their bytes.
+        /// Bytes taken from the wire.
         package var bytes: Int64 = 0
         /// How often the transfer was paused for want of a reader.
         package var pauses = 0
@@ -63,8 +61,7 @@ public final class BodyStream: AsyncSequence, Sendable {
     /// Ends the reading, and cancels the task if it is not over.
     public func cancel() {
         let (reader, callbacks) = self.state.withLock { state in
-            let wasGone = state.isReaderGone
-            state.isReaderGone = true
+            let wasGone = exchange(&state.isReaderGone, with: true)
             state.chunks = []
             state.head = 0
             state.kept = 0
@@ -125,19 +122,15 @@ public final class BodyStream: AsyncSequence, Sendable {
         if let answer { reader.resume(returning: answer) }
         hasRoom?()
     }
-}
 
-extension BodyStream: Hashable {
     /// A stream is only equal to itself.
     public static func == (left: BodyStream, right: BodyStream) -> Bool { left === right }
 
     /// Hashes the stream's identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
 
-// MARK: - The session's side
+    // MARK: - The session's side
 
-extension BodyStream {
     /// Gives the stream to the first task that is made with it.
     func claim(for task: TaskID) { self.state.withLock { $0.owner = $0.owner ?? task } }
 
@@ -181,7 +174,6 @@ extension BodyStream: ChunkSink {
     package func write(_ chunk: [UInt8]) {
         let reader = self.state.withLock { state -> CheckedContinuation<Result<[UInt8]?, TaskError>, Never>? in
             guard !state.isReaderGone else { return nil }
-            state.statistics.chunks += 1
             state.statistics.bytes += Int64(chunk.count)
             if let reader = state.reader.take() { return reader }
             state.chunks.append(chunk)

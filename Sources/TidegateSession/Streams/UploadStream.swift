@@ -8,7 +8,7 @@ package import TidegateTransfer
 /// Chunks are requested one at a time; while the next one is being made, the transfer is paused and its idle clock
 /// stands still. A stream of which a byte was read is never sent again: ``SessionHooks/newBodyStream`` may give another
 /// one. The stream belongs to one task, the first that is made with it.
-public final class UploadStream: Sendable {
+public final class UploadStream: Hashable, Sendable {
     /// The body's length in bytes; nil if it is not known, and then it is sent in chunks (RFC 9112 section 7.1).
     public let length: Int64?
 
@@ -137,6 +137,12 @@ public final class UploadStream: Sendable {
             return state.hasBytes
         }
     }
+
+    /// A stream is only equal to itself.
+    public static func == (left: UploadStream, right: UploadStream) -> Bool { left === right }
+
+    /// Hashes the stream's identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 extension UploadStream: ChunkSource {
@@ -167,14 +173,6 @@ extension UploadStream: ChunkSource {
             return (.wait, isDue)
         }
     }
-}
-
-extension UploadStream: Hashable {
-    /// A stream is only equal to itself.
-    public static func == (left: UploadStream, right: UploadStream) -> Bool { left === right }
-
-    /// Hashes the stream's identity.
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 private actor UploadThrottle {

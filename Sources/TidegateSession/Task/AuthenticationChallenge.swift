@@ -12,6 +12,9 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 
         /// What the credentials are for, in the server's words; empty without.
         public var realm: String { self.parameters["realm"] ?? "" }
+
+        /// Reads the values of `WWW-Authenticate` or `Proxy-Authenticate` fields; what makes no sense is left out.
+        static func parse(_ fields: [String]) -> [Scheme] { fields.flatMap { ChallengeReader($0).schemes() } }
     }
 
     /// `SCHEME://HOST:PORT` of the server or the proxy.
@@ -36,13 +39,6 @@ public enum AuthenticationAnswer: Sendable, Hashable {
     case credentials(Credentials)
     /// With a token (RFC 6750).
     case bearer(String)
-}
-
-extension AuthenticationChallenge.Scheme {
-    /// Reads the values of `WWW-Authenticate` or `Proxy-Authenticate` fields; what makes no sense is left out.
-    static func parse(_ fields: [String]) -> [AuthenticationChallenge.Scheme] {
-        fields.flatMap { ChallengeReader($0).schemes() }
-    }
 }
 
 /// Reads one field's list of challenges: `Digest realm="a, b", qop="auth", Basic realm="c"`.

@@ -74,10 +74,7 @@ final class PublishedTaskState: Sendable {
 
     /// Notes that a progress has paused the task, or not any more; false if nothing changed.
     func pauseByProgress(_ isPaused: Bool) -> Bool {
-        self.state.withLock { state in
-            defer { state.isPausedByProgress = isPaused }
-            return state.isPausedByProgress != isPaused
-        }
+        self.state.withLock { exchange(&$0.isPausedByProgress, with: isPaused) != isPaused }
     }
 
     /// Reads the state.

@@ -15,12 +15,7 @@ public struct TaskProgress: Sendable {
 
     /// Which body it is.
     public let direction: Direction
-    private let task: TransferTask
-
-    init(task: TransferTask, direction: Direction) {
-        self.task = task
-        self.direction = direction
-    }
+    let task: TransferTask
 
     /// Bytes that have gone over the wire, those before a resumed download's offset included.
     ///

@@ -113,10 +113,10 @@ public final class TransferTask: Sendable {
     }
 
     /// How far the response's body has come, as something that can be paused and cancelled.
-    public var download: TaskProgress { TaskProgress(task: self, direction: .download) }
+    public var download: TaskProgress { TaskProgress(direction: .download, task: self) }
 
     /// How far the request's body has come, as something that can be paused and cancelled.
-    public var upload: TaskProgress { TaskProgress(task: self, direction: .upload) }
+    public var upload: TaskProgress { TaskProgress(direction: .upload, task: self) }
 
     func info(showing snapshot: TaskSnapshot) -> TaskInfo {
         let result = self.shared.result
