@@ -47,11 +47,7 @@ extension Session {
         var request = request
         request.destination = .file(file, continues: true)
         let task = self.makeTask(request)
-        guard let progress else { return try await task.success() }
-        // Read before it starts, so that the first update is not missed.
-        let updates = task.progress
-        task.resume()
-        for await update in updates { progress(update) }
+        if let progress { await task.resume(showing: progress) }
         return try await task.success()
     }
 

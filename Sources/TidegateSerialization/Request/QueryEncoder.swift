@@ -125,7 +125,7 @@ final class QueryBox {
             var elements = nodes.map { node in
                 var pairs: [QueryPair] = []
                 node.visit(encoding, below: name ?? "") { pairs.append($0) }
-                return (key: QueryPair.order(of: pairs), pairs: pairs)
+                return (key: pairs.map(\.text).joined(separator: "&"), pairs: pairs)
             }
             elements.sort { $0.key < $1.key }
             for element in elements { element.pairs.forEach(body) }
@@ -165,14 +165,12 @@ struct QueryPair {
     let name: String
     let value: Value
 
-    fileprivate static func order(of pairs: [QueryPair]) -> String {
-        pairs.map { pair in
-            switch pair.value {
-            case .none: pair.name
-            case .text(let text): pair.name + "=" + text
-            case .data(let data): pair.name + "=" + data.base64EncodedString()
-            }
-        }.joined(separator: "&")
+    fileprivate var text: String {
+        switch self.value {
+        case .none: self.name
+        case .text(let text): self.name + "=" + text
+        case .data(let data): self.name + "=" + data.base64EncodedString()
+        }
     }
 }
 

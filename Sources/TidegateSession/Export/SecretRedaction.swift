@@ -35,17 +35,14 @@ struct SecretRedaction: Sendable {
         let base = URLRedaction().text(of: url)
         let rest = url.drop { $0 != "?" && $0 != "#" }
         guard rest.first == "?" else { return base }
-        return "\(base)?\(self.query(String(rest.dropFirst().prefix { $0 != "#" })))"
-    }
-
-    /// A query without its values; a part that is no `NAME=VALUE` is one.
-    func query(_ query: String) -> String {
-        guard self.isOn else { return query }
-        return query.split(separator: "&", omittingEmptySubsequences: false).map { part in
+        let query = rest.dropFirst().prefix { $0 != "#" }
+        // A part that is no `NAME=VALUE` is a value.
+        let parts = query.split(separator: "&", omittingEmptySubsequences: false).map { part in
             guard !part.isEmpty else { return "" }
             guard let sign = part.firstIndex(of: "=") else { return Self.mark }
             return "\(part[...sign])\(Self.mark)"
-        }.joined(separator: "&")
+        }
+        return "\(base)?\(parts.joined(separator: "&"))"
     }
 
     /// A line of an exchange; nil for one that says a second time what is in a head.

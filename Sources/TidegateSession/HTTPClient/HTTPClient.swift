@@ -72,12 +72,7 @@ public final class HTTPClient: Sendable {
         let (request, options) = try self.makeRequest(method, path, content, headers)
         let task = self.session.makeTask(request, options: options)
         await withTaskCancellationHandler {
-            if let progress {
-                // Read before it starts, so that the first update is not missed.
-                let updates = task.progress
-                task.resume()
-                for await update in updates { progress(update) }
-            }
+            if let progress { await task.resume(showing: progress) }
             task.resume()
             _ = await task.result()
         } onCancel: {

@@ -42,6 +42,14 @@ public final class TransferTask: Sendable {
     /// More calls than suspensions do no harm.
     public func resume() { self.controller.send(.resume, to: self) }
 
+    /// Resumes the task, and calls `progress` on the calling task until the end.
+    package func resume(showing progress: (TransferProgress) -> Void) async {
+        // Read before it starts, so that the first update is not missed.
+        let updates = self.progress
+        self.resume()
+        for await update in updates { progress(update) }
+    }
+
     /// Suspends the task once more; it continues after as many calls of ``resume()``.
     public func suspend() { self.controller.send(.suspend, to: self) }
 
