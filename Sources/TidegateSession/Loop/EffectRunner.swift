@@ -4,7 +4,6 @@ internal import TidegateTransfer
 /// Does what the session's state asks for: on the engine, the bus, the journal, the disk and the app's own code.
 final class EffectRunner {
     private let engine: TransferEngine
-    private let publisher: EventPublisher
     private let delegate: DelegateDispatcher
     private let given: SessionDependencies
     /// The hooks that have not answered yet, by their tasks.
@@ -12,12 +11,13 @@ final class EffectRunner {
     /// The tasks whose states are to be shown.
     private var changed = ReusedQueue<TaskRecord>()
     private static let mostChanged = 64
+    /// The tasks that are over: their results are there for all who wait once their last events are published.
+    private var finished = ReusedQueue<(task: TransferTask, result: TaskResult, resumeData: ResumeData?)>()
     /// What could not be done, in order.
     private var inputs = ReusedQueue<SessionInput>()
 
     init(_ engine: TransferEngine, _ given: SessionDependencies) {
         self.engine = engine
-        self.publisher = EventPublisher(bus: given.bus, subscribers: given.mailbox.events)
         self.delegate = given.delegate
         self.given = given
     }
@@ -27,9 +27,22 @@ final class EffectRunner {
 
     /// Publishes what is pending, and then shows the states of the tasks that it is about.
     func flush(_ queue: inout EffectQueue) {
-        self.publisher.publish(&queue.events)
+        self.publish(&queue.events)
         while let record = self.changed.takeFirst() { record.show() }
-        self.publisher.finishTasks()
+        while let end = self.finished.takeFirst() { end.task.finish(end.result, resumeData: end.resumeData) }
+    }
+
+    // The events of one turn of the thread together; the session's own subscribers get those of tasks.
+    private func publish(_ events: inout ReusedQueue<Event.Payload>) {
+        let subscribers = self.given.mailbox.events
+        guard subscribers.isOpen else { return self.given.bus.publish(events.count) { events.takeFirst() } }
+        var own = ReusedQueue<Event.Payload>()
+        self.given.bus.publish(events.count) {
+            let event = events.takeFirst()
+            if case .task? = event, let event { own.append(event) }
+            return event
+        }
+        subscribers.publish(own.count) { own.takeFirst() }
     }
 
     func run(_ effect: SessionEffect, _ queue: inout EffectQueue) {
@@ -81,12 +94,8 @@ final class EffectRunner {
         }
     }
 
-    // MARK: - The engine
-
     private func launch(_ request: Indirect<AttemptRequest>) {
-        do throws(CurlError) {
-            try self.engine.start(request)
-        } catch {
+        do throws(CurlError) { try self.engine.start(request) } catch {
             self.inputs.append(.notStarted(request.value.id, "\(error)"))
         }
     }
@@ -105,7 +114,7 @@ final class EffectRunner {
             queue.announce(.restoredTasksEnded(count: count))
         }
         if !end.dependents.isEmpty { self.inputs.append(.released(end.dependents)) }
-        self.publisher.finish(task, result, resumeData: end.resumeData)
+        self.finished.append((task, result, end.resumeData))
     }
 
     // MARK: - Other threads
