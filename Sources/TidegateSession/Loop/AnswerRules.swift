@@ -30,7 +30,7 @@ enum AnswerRules {
         session.revalidator.invalidate(end, record, &session.tasks)
         guard let failure = end.failure else { return self.succeed(record, end, in: &session) }
         // The body of a refused request may say why; it never goes where the request says.
-        if failure == .tlsFailed, HookRules.asksAboutTrust(record, end, in: &session) { return }
+        if failure == .tlsFailed, session.asksAboutTrust(record, end) { return }
         record.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
         if failure == .httpStatus, let status = end.status {
             if status == 417, record.attempt.awaitsContinue, session.requests.canSendBody(record) {
@@ -38,7 +38,7 @@ enum AnswerRules {
                 record.attempt.awaitsContinue = false
                 return self.leadAgain(record, end, .httpStatus, in: &session)
             }
-            if HookRules.answersChallenge(record, end, status: status, in: &session) { return }
+            if session.answersChallenge(record, end, status: status) { return }
             if RedirectRule.isRedirect(status), let location = end.outcome.head?.field("Location"),
                 record.request.options.maxRedirects > 0
             {
@@ -82,8 +82,7 @@ enum AnswerRules {
     private static func noteSuccess(_ record: TaskRecord, _ end: AttemptEnd, in session: inout SessionState) {
         session.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
         record.retry.counter.succeeded()
-        session.origins.controller.succeeded(
-            record.origin, refunding: record.retry.counter.paid, at: session.tasks.now)
+        session.origins.controller.succeeded(record.origin, refunding: record.retry.counter.paid, at: session.tasks.now)
     }
 
     // The body is the stored one, and takes the place of what a commit would bring.
@@ -109,7 +108,7 @@ enum AnswerRules {
                 let message = "the server redirects more than \(record.request.options.maxRedirects) times"
                 return self.giveUp(record, end.with(.httpStatus, message), .httpStatus, in: &session)
             }
-            if HookRules.askAboutRedirect(record, end, to: hop, in: &session) { return }
+            if session.askAboutRedirect(record, end, to: hop) { return }
             session.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
             record.attempt.redirects += 1
             record.attempt.hop = hop
@@ -215,8 +214,7 @@ enum AnswerRules {
         let (now, asked) = (session.tasks.now, end.retryAfter(now: session.requests.wallTime))
         let limits = RetryCounter.Limits(
             policy: record.policies.retry, atMost: cost.atMost, price: asked == nil ? cost.price : .connect,
-            asked: asked,
-            active: record.clocks.activeTime(at: now),
+            asked: asked, active: record.clocks.activeTime(at: now),
             untilDeadline: record.request.options.deadline.map { $0 - record.clocks.lifetime(at: now) })
         switch session.origins.controller.next(&record.retry.counter, limits, of: record.origin, at: now) {
         case .stop(.budget) where record.waitsForResources:

@@ -57,8 +57,8 @@ enum AttemptRules {
                 return self.cannotStart(record, error.failure, error.sentence, in: &session)
             }
         }
-        guard let live = record.live, !HookRules.asksForHeaders(record, live, on: addresses, in: &session),
-            !HookRules.asksForNewBody(record, live, on: addresses, in: &session),
+        guard let live = record.live, !session.asksForHeaders(record, live, on: addresses),
+            !session.asksForNewBody(record, live, on: addresses),
             session.journal.mayReachWire(record, attempt: live.id, on: addresses, &session.tasks)
         else { return }
         guard session.requests.canEvaluateTrust(record) else {
@@ -69,8 +69,7 @@ enum AttemptRules {
         do throws(FileError) {
             try session.bodies.checkUpload(record)
             let sink = try session.bodies.sink(of: record)
-            session.tasks.add(
-                .launch(Indirect(session.requests.make(record, live, addresses: addresses, sink: sink))))
+            session.tasks.add(.launch(Indirect(session.requests.make(record, live, addresses: addresses, sink: sink))))
             live.pool = session.pool.current
             record.target?.pooled.launched(knowing: record.target?.known, generation: session.pool.current)
             session.tasks.touch(record)
@@ -178,7 +177,7 @@ enum AttemptRules {
         record.delegate?.observed.offset = offset
         record.download.partial.begin(head, canContinue: record.keepsBytes)
         if let live = record.live, live.hook == .awaitsHead {
-            HookRules.askForDisposition(head, record, live, in: &session)
+            session.askForDisposition(head, record, live)
         }
     }
 

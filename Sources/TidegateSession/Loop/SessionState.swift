@@ -91,9 +91,7 @@ struct SessionState: ~Copyable {
     // MARK: - Inputs
 
     /// Takes an input, and adds what follows from it to `effects`, in order.
-    mutating func handle(
-        _ input: consuming SessionInput, at now: MonotonicTime, into effects: inout EffectQueue
-    ) {
+    mutating func handle(_ input: consuming SessionInput, at now: MonotonicTime, into effects: inout EffectQueue) {
         self.tasks.begin(at: now, &effects)
         self.take(input)
         self.carryOutSteps()
@@ -146,7 +144,7 @@ struct SessionState: ~Copyable {
             TaskCommands.setSuspensions(record, change, done: done, in: &self)
         case .stream(let number, let event): if let record = self.tasks[number] { self.stream(event, record) }
         case .delegate(let number, let event):
-            if let record = self.tasks[number] { HookRules.delegateReported(event, record, in: &self) }
+            if let record = self.tasks[number] { self.delegateReported(event, record) }
         case .journal(let number, let event):
             if let record = self.tasks[number] { TaskCommands.journalAnswered(event, record, in: &self) }
         case .gate(let number, let event):

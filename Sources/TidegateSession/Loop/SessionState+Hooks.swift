@@ -1,0 +1,256 @@
+internal import HTTPTypes
+internal import TidegateCore
+internal import TidegateTransfer
+
+// What the session asks hooks, and what follows from their answers.
+extension SessionState {
+    /// What hooks, observers and handlers on other threads report.
+    mutating func delegateReported(_ event: DelegateDispatcher.Event, _ record: TaskRecord) {
+        switch event {
+        case .answered(let question, let answer): self.answered(answer, question, record)
+        case .bodyArrived: self.delegate.flushData(record, &self.tasks)
+        case .handlerReturned: EndRules.handlerReturned(record, in: &self)
+        }
+    }
+
+    private mutating func answered(_ answer: HookAnswer, _ number: Int, _ record: TaskRecord) {
+        guard !record.machine.isOver, let question = self.delegate.takeQuestion(number, of: record) else { return }
+        // The call has returned.
+        self.tasks.add(.stopAsking(task: record.number))
+        switch (question, answer) {
+        case (.redirect(let response, let hop), .redirect(let decision)):
+            self.redirectDecided(decision, record, response, hop)
+        case (.authentication(let challenge, let status), .authentication(let answer)):
+            if self.authenticated(answer, record, challenge, status: status) { TaskCommands.cancel(record, in: &self) }
+        case (.serverTrust(let trust), .serverTrust(let verdict)):
+            record.attempt.trust.verdicts[trust] = verdict
+            self.tasks.feed(.decided, to: record)
+        case (.disposition(let attempt, let end), .disposition(let decision)):
+            if let live = record.live, live.id == attempt { self.decided(decision, record, live, end) }
+        case (.headers(let attempt, let addresses), .headers(let headers)):
+            if let live = record.live, live.id == attempt { self.headersGiven(record, live, headers, on: addresses) }
+        case (.newBody(let attempt, let addresses), .newBody(let stream)):
+            if let live = record.live, live.id == attempt { self.bodyGiven(record, live, stream, on: addresses) }
+        case (.redirect, _), (.authentication, _), (.serverTrust, _), (.disposition, _), (.headers, _), (.newBody, _):
+            break
+        }
+        self.tasks.touch(record)
+    }
+
+    // What becomes of a response whose head is here.
+    private mutating func decided(
+        _ decision: ResponseDisposition, _ record: TaskRecord, _ live: LiveAttempt, _ end: Indirect<AttemptOutcome>?
+    ) {
+        live.hook = .none
+        record.clocks.bytesMoved(at: self.tasks.now)
+        do throws(FileError) {
+            var sink: BodySink?
+            switch decision {
+            case .continue: break
+            case .cancel: return TaskCommands.cancel(record, in: &self)
+            case .download(let path, let permissions):
+                record.ownDelegate.isDispositionKnown = true
+                if let problem = self.bodies.makeDownload(of: record, to: .file(path, permissions: permissions)) {
+                    return EndRules.fail(record, problem.failure, problem.sentence, in: &self)
+                }
+                sink = try self.bodies.fileSink(of: record)
+            }
+            if let end {
+                AttemptRules.finished(end, record, in: &self)
+            } else {
+                self.tasks.add(.proceed(live.id, into: sink))
+            }
+        } catch {
+            EndRules.fail(record, error.failure, FailureSentence(error.description), in: &self)
+        }
+    }
+
+    // MARK: - Redirects
+
+    /// Asks whether a redirect is followed; false if there is no hook for that.
+    mutating func askAboutRedirect(_ record: TaskRecord, _ end: AttemptEnd, to hop: Hop) -> Bool {
+        guard let hook = self.delegate.hook(record.task, \.redirect), let head = end.outcome.head else { return false }
+        let response = TaskResponse(head, url: record.hop.url.text)
+        let request = RedirectRequest(
+            method: hop.method, url: hop.url.text, headers: self.requests.headers(record, of: hop),
+            keepsBody: hop.keepsBody)
+        self.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
+        self.tasks.feed(.attemptAsks, to: record)
+        let task = record.task
+        self.delegate.ask(record, .redirect(response, hop), &self.tasks) {
+            .redirect(await hook(task, response, request))
+        }
+        return true
+    }
+
+    mutating func redirectDecided(
+        _ decision: RedirectDecision, _ record: TaskRecord, _ response: TaskResponse, _ hop: Hop
+    ) {
+        switch decision {
+        case .follow: self.follow(hop, record)
+        case .stop: self.endWithResponse(record, status: response.status)
+        case .replace(let request):
+            do {
+                self.follow(try RedirectRule.replaced(hop, by: request), record)
+            } catch {
+                record.retry.counter.charge(madeProgress: false)
+                EndRules.fail(record, .invalidRequest, "the redirect of a hook: \(error.underlying)", in: &self)
+            }
+        }
+    }
+
+    private mutating func follow(_ hop: Hop, _ record: TaskRecord) {
+        record.attempt.redirects += 1
+        record.attempt.hop = hop
+        record.attempt.followsRedirect = true
+        self.tasks.feed(.decided, to: record)
+    }
+
+    // The status that the hook was asked about is the task's result.
+    private mutating func endWithResponse(_ record: TaskRecord, status: Int) {
+        record.retry.counter.charge(madeProgress: false)
+        EndRules.fail(
+            record, .httpStatus, FailureSentence("the server answered \(status)", of: record.hop.url.textWithoutQuery),
+            in: &self)
+    }
+
+    // MARK: - Authentication
+
+    /// Sees to a response that asks for credentials; false if that is the task's result.
+    mutating func answersChallenge(_ record: TaskRecord, _ end: AttemptEnd, status: Int) -> Bool {
+        guard status == 401 || status == 407, let head = end.outcome.head, self.requests.canSendBody(record),
+            let hook = self.delegate.hook(record.task, \.authenticate)
+        else { return false }
+        let isProxy = status == 407
+        let fields = isProxy ? head.fields("proxy-authenticate") : head.fields("www-authenticate")
+        let challenge = AuthenticationChallenge(
+            origin: self.name(of: record, isProxy: isProxy), isProxy: isProxy,
+            schemes: AuthenticationChallenge.Scheme.parse(fields))
+        let state = record.attempt.authentication ?? AuthenticationState()
+        record.attempt.authentication = state
+        if state.renew(for: record.origin, by: challenge, nonce: self.nonce()) {
+            self.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
+            self.tasks.feed(.attemptLeads, to: record)
+            return true
+        }
+        guard state.isNew(challenge) else { return false }
+        self.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
+        self.tasks.feed(.attemptAsks, to: record)
+        let task = record.task
+        self.delegate.ask(record, .authentication(challenge, status: status), &self.tasks) {
+            .authentication(await hook(task, challenge))
+        }
+        return true
+    }
+
+    /// Goes on with the credentials that a hook gave; gives true if the task is to be cancelled instead.
+    mutating func authenticated(
+        _ answer: AuthenticationAnswer, _ record: TaskRecord, _ challenge: AuthenticationChallenge, status: Int
+    ) -> Bool {
+        if answer == .cancel { return true }
+        let origin = record.origin
+        guard let authorization = Authorization(answer, to: challenge, of: origin, nonce: self.nonce()) else {
+            self.endWithResponse(record, status: status)
+            return false
+        }
+        record.attempt.authentication?.set(authorization, for: origin)
+        self.tasks.feed(.decided, to: record)
+        return false
+    }
+
+    // MARK: - Trust
+
+    /// Asks whether a server is trusted that the attempt was refused for; false if there is nothing to ask.
+    mutating func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
+        // A hook is not asked again and again about a server that shows other certificates every time.
+        guard record.attempt.trust.verdicts.count < 8, let trust = record.attempt.trust.question?.trust,
+            let hook = self.delegate.hook(record.task, \.askServerTrust)
+        else { return false }
+        self.tasks.publish(.attemptFailed(end.summary(of: record), .cancelled, nil, isCharged: false), record)
+        self.tasks.feed(.attemptAsks, to: record)
+        let task = record.task
+        self.delegate.ask(record, .serverTrust(trust), &self.tasks) { .serverTrust(await hook(task, trust)) }
+        return true
+    }
+
+    private func nonce() -> String { self.requests.random.draw { String($0.next(), radix: 16) } }
+
+    private func name(of record: TaskRecord, isProxy: Bool) -> String {
+        if isProxy, let proxy = record.attempt.proxy { return proxy.description }
+        return record.origin.description
+    }
+
+    // MARK: - What is sent and received
+
+    mutating func askForDisposition(_ head: ResponseHead, _ record: TaskRecord, _ live: LiveAttempt) {
+        guard let hook = self.delegate.hook(record.task, \.disposition) else { return }
+        let (task, response) = (record.task, TaskResponse(head, url: record.hop.url.text))
+        live.hook = .asked
+        self.delegate.ask(record, .disposition(live.id, end: nil), &self.tasks) {
+            .disposition(await hook(task, response))
+        }
+        self.tasks.touch(record)
+    }
+
+    // False if the attempt can go on as it is.
+    mutating func asksForHeaders(_ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress]) -> Bool {
+        guard record.attempt.headers == nil, let hook = self.delegate.hook(record.task, \.requestHeaders) else {
+            return false
+        }
+        live.hook = .asked
+        let (task, headers) = (record.task, self.requests.headers(record, of: record.hop))
+        self.delegate.ask(record, .headers(live.id, addresses), &self.tasks) { .headers(await hook(task, headers)) }
+        return true
+    }
+
+    /// A hook has given the fields that an attempt is to have.
+    mutating func headersGiven(
+        _ record: TaskRecord, _ live: LiveAttempt, _ headers: [HTTPField], on addresses: [IPAddress]
+    ) {
+        live.hook = .none
+        record.clocks.bytesMoved(at: self.tasks.now)
+        do throws(TaskError) {
+            try TaskRequest.check(headers)
+        } catch {
+            return AttemptRules.cannotStart(record, .invalidRequest, error.underlying, in: &self)
+        }
+        let hop = record.hop
+        let offered = hop.keepsCredentials ? [] : self.requests.headers(record, of: hop)
+        record.attempt.headers = headers.filter { field in
+            hop.keepsCredentials || PortableFields.mayCrossOrigins(field.name) || offered.contains(field)
+        }
+        AttemptRules.launch(record, on: addresses, in: &self)
+    }
+
+    // False if the attempt can go on as it is.
+    mutating func asksForNewBody(_ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress]) -> Bool {
+        guard record.hop.keepsBody, let stream = record.uploadStream, !stream.isUntouched else { return false }
+        guard let hook = self.delegate.hook(record.task, \.newBodyStream) else {
+            self.bodyGiven(record, live, nil, on: addresses)
+            return true
+        }
+        live.hook = .asked
+        stream.stop(record.task.id)
+        let task = record.task
+        self.delegate.ask(record, .newBody(live.id, addresses), &self.tasks) { .newBody(await hook(task)) }
+        return true
+    }
+
+    /// A hook has given another stream to send, or nil.
+    mutating func bodyGiven(
+        _ record: TaskRecord, _ live: LiveAttempt, _ stream: UploadStream?, on addresses: [IPAddress]
+    ) {
+        live.hook = .none
+        record.clocks.bytesMoved(at: self.tasks.now)
+        guard let stream, stream.isUntouched else {
+            let message = "the body's stream has been read and would have to be sent once more"
+            return AttemptRules.cannotStart(record, .bodyChanged, message, in: &self)
+        }
+        guard stream.claim(for: record.task.id) else {
+            return AttemptRules.cannotStart(
+                record, .invalidRequest, "the stream for the request's body is another task's", in: &self)
+        }
+        record.ownDelegate.bodyStream = stream
+        AttemptRules.launch(record, on: addresses, in: &self)
+    }
+}
