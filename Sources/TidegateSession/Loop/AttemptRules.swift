@@ -44,7 +44,7 @@ enum AttemptRules {
                 failed.append((record, end))
             }
         }
-        for (record, end) in failed { AnswerRules.attemptDidFinish(record, end, in: &session) }
+        for (record, end) in failed { record.attemptDidFinish(end, in: &session) }
     }
 
     /// Starts the attempt on these addresses, once hooks have said what it sends and the journal has it.
@@ -166,8 +166,7 @@ enum AttemptRules {
                 // What has been written to a pipe cannot be taken back.
                 let offset = record.download.partial.offset
                 let message = "the body changed on the server after \(offset) bytes had been delivered"
-                return AnswerRules.attemptDidFinish(
-                    record, self.abort(record, .rangeMismatch, message, in: &session), in: &session)
+                return record.attemptDidFinish(self.abort(record, .rangeMismatch, message, in: &session), in: &session)
             }
             session.tasks.publish(.restarted(discarded: record.download.partial.restart()), record)
             record.delegate?.digest?.reset()
@@ -176,9 +175,7 @@ enum AttemptRules {
         if offset > 0 { session.tasks.publish(.continued(offset: offset, total: head.totalLength), record) }
         record.delegate?.observed.offset = offset
         record.download.partial.begin(head, canContinue: record.keepsBytes)
-        if let live = record.live, live.hook == .awaitsHead {
-            session.askForDisposition(head, record, live)
-        }
+        if let live = record.live, live.hook == .awaitsHead { session.askForDisposition(head, record, live) }
     }
 
     private static func progressed(_ progress: AttemptProgress, _ record: TaskRecord, in session: inout SessionState) {
@@ -200,7 +197,7 @@ enum AttemptRules {
         live.contact = outcome.value.connection ?? live.contact
         var end = AttemptEnd(live, outcome)
         session.revalidator.take(&end, record)
-        AnswerRules.attemptDidFinish(record, self.closeAccounts(end, record, in: &session), in: &session)
+        record.attemptDidFinish(self.closeAccounts(end, record, in: &session), in: &session)
     }
 
     // An attempt's end waits for the answer of a hook that is asked about it.
@@ -222,7 +219,7 @@ enum AttemptRules {
         _ record: TaskRecord, _ failure: TaskFailure, _ message: String, in session: inout SessionState
     ) {
         guard record.live != nil else { return }
-        AnswerRules.attemptDidFinish(record, self.abort(record, failure, message, in: &session), in: &session)
+        record.attemptDidFinish(self.abort(record, failure, message, in: &session), in: &session)
     }
 
     /// Takes the attempt off the wire and counts what it brought.

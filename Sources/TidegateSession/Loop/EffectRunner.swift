@@ -106,8 +106,7 @@ final class EffectRunner {
         self.delegate.didComplete(task, result)
         entry.onCompletion?(task, result)
         // One that the next process goes on with is not over.
-        let change: TaskEvent.Kind =
-            end.isPreserved ? .suspended(.shutdown) : .completed(result.redacted(for: task))
+        let change: TaskEvent.Kind = end.isPreserved ? .suspended(.shutdown) : .completed(result.redacted(for: task))
         task.handlers?.span?.record(change)
         queue.publish(change, of: task, isTraced: true)
         if !end.isPreserved, entry.isRestored, let count = self.given.registry.restoredTaskEnded() {
@@ -142,8 +141,7 @@ final class EffectRunner {
     private func ask(_ task: UInt64, _ question: Int, _ hook: @escaping @Sendable () async -> HookAnswer) {
         let mailbox = self.given.mailbox
         self.questions.updateValue(
-            Task { mailbox.send(.delegate(task, .answered(question: question, await hook()))) }, forKey: task)?
-            .cancel()
+            Task { mailbox.send(.delegate(task, .answered(question: question, await hook()))) }, forKey: task)?.cancel()
     }
 
     private func callApp(_ effect: SessionEffect) {

@@ -151,8 +151,8 @@ enum GateRules {
             return AttemptRules.giveUpAttempt(record, .outcomeUnknown, message, in: &session)
         }
         guard !AttemptRules.isDeliveredForGood(record, in: session) else {
-            return AnswerRules.failTruncated(
-                record, AttemptRules.abort(record, .truncated, "the path was lost", in: &session), in: &session)
+            return record.failTruncated(
+                AttemptRules.abort(record, .truncated, "the path was lost", in: &session), in: &session)
         }
         switch session.gates.evaluate(record.policies.gate, at: state) {
         case .open: session.tasks.feed(.changePath, to: record)

@@ -105,9 +105,7 @@ struct SessionState: ~Copyable {
         switch input {
         case .command(let command): self.take(command)
         case .attempt(let id, let report):
-            if let record = self.tasks.record(of: id) {
-                AttemptRules.attempt(record, reported: report, in: &self)
-            }
+            if let record = self.tasks.record(of: id) { AttemptRules.attempt(record, reported: report, in: &self) }
         case .notStarted(let id, let message):
             if let record = self.tasks.record(of: id) {
                 AttemptRules.cannotStart(record, .invalidRequest, message, in: &self)
@@ -193,7 +191,7 @@ struct SessionState: ~Copyable {
         case .start: AttemptRules.start(record, in: &self)
         case .pause: AttemptRules.pause(record, in: &self)
         case .unpause: AttemptRules.unpause(record, in: &self)
-        case .detach(let cause): AnswerRules.detach(record, cause, in: &self)
+        case .detach(let cause): record.detach(cause, in: &self)
         case .commit: if record.machine.phase == .finishing { EndRules.commit(record, in: &self) }
         // The disk's answer will find the task over.
         case .abandonCommit: break
@@ -217,9 +215,7 @@ struct SessionState: ~Copyable {
     mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record) }
 
     private mutating func showHeads() {
-        while let record = self.withHead.takeFirst() {
-            if record.live?.head != nil { self.tasks.touch(record) }
-        }
+        while let record = self.withHead.takeFirst() { if record.live?.head != nil { self.tasks.touch(record) } }
     }
 
     /// Begins the connection pool that a change of path has asked for.

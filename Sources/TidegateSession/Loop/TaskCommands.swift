@@ -102,9 +102,7 @@ enum TaskCommands {
         if let problem = JournalWriter.bodyProblem(state.task) {
             return EndRules.fail(record, problem.failure, problem.sentence, in: &session)
         }
-        if let predecessor = state.task.predecessor,
-            let other = session.tasks.record(accepted: predecessor)
-        {
+        if let predecessor = state.task.predecessor, let other = session.tasks.record(accepted: predecessor) {
             other.journal?.dependents.append(record.number)
             session.tasks.feed(.hold(.schedule, detail: "begins after the task \(predecessor)"), to: record)
         }
