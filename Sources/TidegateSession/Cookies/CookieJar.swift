@@ -61,9 +61,7 @@ public final class CookieJar: Sendable {
             return state.entries.filter { $0.cookie.isFor(url) }
         }
         guard !entries.isEmpty else { return nil }
-        let sorted = entries.sorted {
-            ($1.cookie.path.count, $0.number) < ($0.cookie.path.count, $1.number)
-        }
+        let sorted = entries.sorted { ($1.cookie.path.count, $0.number) < ($0.cookie.path.count, $1.number) }
         return sorted.map { "\($0.cookie.name)=\($0.cookie.value)" }.joined(separator: "; ")
     }
 

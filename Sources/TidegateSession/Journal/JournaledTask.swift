@@ -24,9 +24,7 @@ package struct JournaledTask: Sendable, Hashable {
     package var end: JournaledEnd?
 
     /// A task that was just accepted.
-    package init(
-        id: TaskID, accepted: WallTime, description: TaskDescription, suspensions: Int, life: TaskLifetime
-    ) {
+    package init(id: TaskID, accepted: WallTime, description: TaskDescription, suspensions: Int, life: TaskLifetime) {
         self.id = id
         self.accepted = accepted
         self.description = description
@@ -138,7 +136,5 @@ package struct JournaledTaskSummary: Sendable, Hashable {
 
 extension JournaledEnd {
     /// An end, and nothing else about it.
-    package init(_ outcome: TaskOutcome, at moment: WallTime) {
-        (self.outcome, self.at) = (outcome, moment)
-    }
+    package init(_ outcome: TaskOutcome, at moment: WallTime) { (self.outcome, self.at) = (outcome, moment) }
 }

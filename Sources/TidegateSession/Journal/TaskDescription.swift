@@ -129,8 +129,7 @@ extension TaskDescription {
     /// - Throws: ``TaskError`` with the reason `invalidRequest` where this version would not accept it.
     package func request() throws(TaskError) -> TaskRequest {
         guard self.body != .removed else { throw TaskDescription.refusal("the task is over, and its body is not kept") }
-        var request = try TaskRequest(
-            url: self.url, method: self.method, headers: self.headers, body: self.requestBody)
+        var request = try TaskRequest(url: self.url, method: self.method, headers: self.headers, body: self.requestBody)
         request.destination = self.requestDestination
         request.options = self.options
         if let error = request.policyError { throw TaskDescription.refusal(error.description) }
@@ -180,9 +179,7 @@ extension TaskDescription {
         case .descriptor: throw self.refusal("an open descriptor does not survive its process")
         case .file(let path, let permissions, _):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
-            if let obstacle = request.paths?.obstacle() {
-                throw TaskError(reason: .fileError, underlying: obstacle)
-            }
+            if let obstacle = request.paths?.obstacle() { throw TaskError(reason: .fileError, underlying: obstacle) }
             return .file(path, permissions: permissions)
         }
     }

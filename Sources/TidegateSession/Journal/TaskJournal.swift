@@ -25,8 +25,7 @@ package protocol JournalStorage: TaskJournal {
 
     /// Finds tasks.
     func find(
-        _ question: JournalQuestion,
-        completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void)
+        _ question: JournalQuestion, completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void)
 
     /// Finds tasks for a list: without what it takes to continue them.
     ///

@@ -48,9 +48,7 @@ struct WaitingTasks: Sendable {
         return all
     }
 
-    private func isCurrent(_ entry: (task: UInt64, ticket: UInt64)) -> Bool {
-        self.tickets[entry.task] == entry.ticket
-    }
+    private func isCurrent(_ entry: (task: UInt64, ticket: UInt64)) -> Bool { self.tickets[entry.task] == entry.ticket }
 
     // The first entry always waits, so that it can be read without a search.
     private mutating func dropStale() {

@@ -17,9 +17,7 @@ final class RandomSource: Sendable {
     }
 
     /// A wait made longer by up to a tenth.
-    func lengthened(_ wait: Duration) -> Duration {
-        wait + self.draw { Backoff.random(upTo: wait / 10, using: &$0) }
-    }
+    func lengthened(_ wait: Duration) -> Duration { wait + self.draw { Backoff.random(upTo: wait / 10, using: &$0) } }
 
     /// Delays for so many tasks that are released together, the shortest first: spread over a time that grows with
     /// their number, so that they do not all arrive at once.
@@ -37,9 +35,7 @@ final class RandomSource: Sendable {
     func spanID() -> SpanID { self.ids.withLock { SpanID(using: &$0) } }
 
     /// A new task's id.
-    func taskID(at time: WallTime) -> TaskID {
-        self.ids.withLock { TaskID(at: time, using: &$0) }
-    }
+    func taskID(at time: WallTime) -> TaskID { self.ids.withLock { TaskID(at: time, using: &$0) } }
 }
 
 /// Random bits for ids, from one draw of the session's generator (splitmix64).

@@ -37,9 +37,7 @@ struct RetryBudget: Sendable {
     }
 
     /// True if it is as good as a new one.
-    func isFull(at now: MonotonicTime) -> Bool {
-        self.tokens(at: now) >= self.policy.tokens
-    }
+    func isFull(at now: MonotonicTime) -> Bool { self.tokens(at: now) >= self.policy.tokens }
 
     /// The tokens that it holds now.
     func tokens(at now: MonotonicTime) -> Double {

@@ -107,9 +107,7 @@ struct RetryController {
     }
 
     /// The task does not wait for the origin any more.
-    mutating func leaveCircuit(_ task: UInt64, of origin: Origin) {
-        self.circuits[origin]?.waiting.remove(task)
-    }
+    mutating func leaveCircuit(_ task: UInt64, of origin: Origin) { self.circuits[origin]?.waiting.remove(task) }
 
     /// The task that waits longest, and when it may look again; nil if none waits, or a probe is under way.
     func nextAtCircuit(of origin: Origin, at now: MonotonicTime) -> (task: UInt64, at: MonotonicTime)? {

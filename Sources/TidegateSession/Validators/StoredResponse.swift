@@ -100,8 +100,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
         let newer = head.fields.filter { !kept.contains($0.name.canonicalName) }
         let names = Set(newer.map(\.name.canonicalName))
         var updated = self
-        updated.fields =
-            self.fields.filter { !names.contains(Self.name(of: $0)) } + newer.map(Self.line)
+        updated.fields = self.fields.filter { !names.contains(Self.name(of: $0)) } + newer.map(Self.line)
         return updated
     }
 

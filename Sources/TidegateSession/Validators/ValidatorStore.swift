@@ -159,9 +159,7 @@ public final class ValidatorStore: Sendable {
     }
 
     /// Whether the file of a body is there; whether it is whole is seen when it is read.
-    func hasBody(of response: StoredResponse) -> Bool {
-        response.bodyName.map { self.directory.contains($0) } ?? false
-    }
+    func hasBody(of response: StoredResponse) -> Bool { response.bodyName.map { self.directory.contains($0) } ?? false }
 
     /// The body of a stored response; one that is damaged or gone is removed, one that cannot be read stays.
     ///

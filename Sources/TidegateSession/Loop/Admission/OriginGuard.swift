@@ -125,9 +125,7 @@ struct OriginGuard {
         tasks.feed(.release(.budget), to: record)
     }
 
-    private mutating func scheduleBudget(
-        _ record: TaskRecord, _ price: RetryPrice, _ tasks: inout SessionTasks
-    ) {
+    private mutating func scheduleBudget(_ record: TaskRecord, _ price: RetryPrice, _ tasks: inout SessionTasks) {
         let wait = self.controller.timeToPay(price, of: record.origin, at: tasks.now)
         tasks.schedule(.budget, of: record, after: wait)
     }

@@ -19,9 +19,7 @@ struct AttemptRequestFactory {
         return stream.isUntouched || self.delegate.hook(record.task, \.newBodyStream) != nil
     }
 
-    func make(
-        _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
-    ) -> AttemptRequest {
+    func make(_ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink) -> AttemptRequest {
         let (request, hop) = (record.request, record.hop)
         let tls = self.tls(of: record)
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none

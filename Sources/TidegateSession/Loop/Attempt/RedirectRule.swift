@@ -33,9 +33,7 @@ package enum RedirectRule {
     }
 
     /// Checks the addresses that a name behind a redirect has: all of them, because any may be dialled.
-    static func check(
-        _ addresses: [IPAddress], of hop: Hop, policy: RedirectPolicy
-    ) throws(RedirectError) {
+    static func check(_ addresses: [IPAddress], of hop: Hop, policy: RedirectPolicy) throws(RedirectError) {
         guard hop.isFromPublicServer, policy != .free, let address = addresses.first(where: \.isLocal) else { return }
         throw .refused(hop.url, .local(address), policy)
     }

@@ -71,9 +71,7 @@ struct ResponseRevalidator {
         return state.confirmed != nil
     }
 
-    private func askForAll(
-        _ record: TaskRecord, _ stored: StoredResponse, _ tasks: inout SessionTasks
-    ) {
+    private func askForAll(_ record: TaskRecord, _ stored: StoredResponse, _ tasks: inout SessionTasks) {
         record.download.revalidation?.asksForAll = true
         self.store?.remove(stored)
         self.removeObsoleteFiles(&tasks)
@@ -122,8 +120,7 @@ struct ResponseRevalidator {
 
     /// The body of a confirmed response was read; nil if it is damaged or gone, and has to come from the server.
     func restored(_ body: [UInt8]?, _ record: TaskRecord, _ tasks: inout SessionTasks) {
-        guard record.machine.phase == .finishing, let state = record.download.revalidation,
-            let stored = state.confirmed
+        guard record.machine.phase == .finishing, let state = record.download.revalidation, let stored = state.confirmed
         else { return }
         guard let body else {
             // The store has removed what is damaged; what cannot be read now may be read later.
@@ -194,8 +191,7 @@ extension ValidatorStore {
                 self.note(error)
                 return nil
             }
-        case .file(let path, let identity, _):
-            return (try? FileIdentity.of(FileLocation(path))) == identity ? [] : nil
+        case .file(let path, let identity, _): return (try? FileIdentity.of(FileLocation(path))) == identity ? [] : nil
         }
     }
 }

@@ -20,12 +20,10 @@ struct FailureReporter {
     }
 
     func publishFailure(
-        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool,
-        _ tasks: inout SessionTasks
+        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool, _ tasks: inout SessionTasks
     ) {
         let attribution = self.attribute(end, record, at: tasks.now)
-        tasks.publish(
-            .attemptFailed(end.summary(of: record), failure, attribution, isCharged: isCharged), record)
+        tasks.publish(.attemptFailed(end.summary(of: record), failure, attribution, isCharged: isCharged), record)
     }
 
     private func attribute(_ end: AttemptEnd, _ record: TaskRecord, at now: MonotonicTime) -> Attribution? {
@@ -59,9 +57,7 @@ struct FailureReporter {
     }
 
     /// What is known of a failed attempt, for the decision about another one.
-    func retryEvidence(
-        _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure
-    ) -> RetryClassifier.Evidence {
+    func retryEvidence(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) -> RetryClassifier.Evidence {
         RetryClassifier.Evidence(
             kind: end.kind, failure: failure, status: end.status, resolveFailure: end.resolveFailure,
             reachedWire: end.reachedWire, isIdempotent: record.request.isIdempotent,

@@ -276,9 +276,7 @@ struct TaskBodies {
         return ResumeData(url: record.request.address.text, file: paths.destination.path, point: point)
     }
 
-    private func leavesPart(_ record: TaskRecord) -> Bool {
-        record.continues || record.delegate?.keepsPartial == true
-    }
+    private func leavesPart(_ record: TaskRecord) -> Bool { record.continues || record.delegate?.keepsPartial == true }
 
     /// Keeps or removes what an ended task leaves on the disk; false if there is nothing to wait for.
     func clean(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {

@@ -21,9 +21,7 @@ struct DelegateDispatcher {
     private let sessionObserver: TaskObserver?
     private let deliver: @Sendable (_ task: UInt64, Event) -> Void
 
-    init(
-        hooks: SessionHooks?, observer: TaskObserver?, deliver: @escaping @Sendable (_ task: UInt64, Event) -> Void
-    ) {
+    init(hooks: SessionHooks?, observer: TaskObserver?, deliver: @escaping @Sendable (_ task: UInt64, Event) -> Void) {
         self.sessionHooks = hooks
         self.sessionObserver = observer
         self.deliver = deliver

@@ -29,8 +29,7 @@ struct PartialBody {
 
     /// Where another process could continue, if `offset` bytes are held then.
     func point(at offset: Int64) -> ResumePoint {
-        ResumePoint(
-            offset: offset, validator: self.validator, total: self.total, contentEncoding: self.contentEncoding)
+        ResumePoint(offset: offset, validator: self.validator, total: self.total, contentEncoding: self.contentEncoding)
     }
 
     /// Takes over what an earlier process left.

@@ -152,8 +152,7 @@ final class PathGate {
 
     /// The task waits until the gate opens.
     func wait(
-        _ task: UInt64, _ gate: inout GateState, at state: TargetState, for shut: GateEvaluator.Shut,
-        now: MonotonicTime
+        _ task: UInt64, _ gate: inout GateState, at state: TargetState, for shut: GateEvaluator.Shut, now: MonotonicTime
     ) {
         gate.shut = shut
         if gate.waitBegan == nil { gate.waitBegan = now }
@@ -179,9 +178,7 @@ final class PathGate {
     // MARK: - Paths
 
     /// How the path under a connection has changed.
-    func change(
-        from used: NetworkPath?, local: IPAddress?, remote: IPAddress?, at state: TargetState
-    ) -> PathChange {
+    func change(from used: NetworkPath?, local: IPAddress?, remote: IPAddress?, at state: TargetState) -> PathChange {
         let verdict = state.verdict(for: remote)
         if let local, !self.paths.holdsAddress(local) { return .moved }
         guard verdict.level != .unknown else { return .none }
@@ -194,8 +191,7 @@ final class PathGate {
 
     func schedule(_ timer: PathTimer, of state: TargetState, after delay: Duration) {
         guard state.timers[timer] == nil else { return }
-        state.timers[timer] = self.timers.schedule(
-            after: delay, token: SessionTimer.target(state.number, timer).token)
+        state.timers[timer] = self.timers.schedule(after: delay, token: SessionTimer.target(state.number, timer).token)
     }
 
     func cancel(_ timer: PathTimer, of state: TargetState) {

@@ -40,9 +40,7 @@ struct AttemptState {
 
 extension AttemptID {
     // The task's number and, in the last 24 bits, the attempt's.
-    init(task: UInt64, attempt: Int) {
-        self.init(rawValue: task << 24 | UInt64(attempt) & 0xFF_FFFF)
-    }
+    init(task: UInt64, attempt: Int) { self.init(rawValue: task << 24 | UInt64(attempt) & 0xFF_FFFF) }
 
     /// The number of the task that the attempt is one of.
     var task: UInt64 { self.rawValue >> 24 }
@@ -77,9 +75,7 @@ final class LiveAttempt {
     /// When it is written down next how far the download is.
     var nextNote: MonotonicTime
 
-    init(
-        id: AttemptID, number: Int, tryNumber: Int? = nil, started: MonotonicTime, knowing known: KnownVerdict?
-    ) {
+    init(id: AttemptID, number: Int, tryNumber: Int? = nil, started: MonotonicTime, knowing known: KnownVerdict?) {
         self.id = id
         self.numbers = (number, tryNumber ?? number)
         self.started = started

@@ -59,9 +59,7 @@ final class TaskRecord {
     }
 
     /// The URL that answers, if it is not the request's.
-    var finalURL: String? {
-        self.hop.url === self.request.firstHop.url ? nil : self.hop.url.text
-    }
+    var finalURL: String? { self.hop.url === self.request.firstHop.url ? nil : self.hop.url.text }
 
     /// Where the download goes; nil for other tasks.
     var paths: DownloadPaths? {

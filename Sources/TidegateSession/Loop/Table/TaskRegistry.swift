@@ -108,9 +108,7 @@ final class TaskRegistry: Sendable {
     func restored() -> Int? { self.state.withLock { $0.restored.complete() } }
 
     /// Every task is over; gives those that had not been, the oldest first.
-    func endAll() -> [Entry] {
-        self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) }
-    }
+    func endAll() -> [Entry] { self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) } }
 
     /// What only the session's thread can count, as of the last time it did.
     struct Counted: Sendable {
