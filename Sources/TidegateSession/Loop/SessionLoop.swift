@@ -51,7 +51,7 @@ final class SessionLoop: TransferClient {
         self.registry.note(
             TaskRegistry.Counted(
                 idleConnections: self.engine.connections.idle,
-                retryTokens: self.state.origins.controller.tokens(at: self.engine.now)))
+                retryTokens: self.state.origins.tokens(at: self.engine.now)))
     }
 }
 

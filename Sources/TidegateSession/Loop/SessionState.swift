@@ -51,7 +51,7 @@ struct SessionState: ~Copyable {
     var tasks: SessionTasks
     let gates: PathGate
     var admission: AttemptAdmission
-    var origins: OriginGuard
+    var origins: RetryController
     var failures: FailureReporter
     var pool: PoolGeneration
     var end = SessionEnd()
@@ -68,11 +68,9 @@ struct SessionState: ~Copyable {
         self.tasks = SessionTasks(given.registry, configuration, timers: engine)
         self.gates = PathGate(paths: given.paths, timers: engine) { mailbox.send(.gate(target: $0, $1)) }
         self.admission = AttemptAdmission(self.gates, configuration, random)
-        self.origins = OriginGuard(
-            random: random,
-            controller: RetryController(
-                circuit: configuration.circuit, budget: configuration.budget,
-                countsBudgets: configuration.reportsRetryTokens, random: random))
+        self.origins = RetryController(
+            circuit: configuration.circuit, budget: configuration.budget,
+            countsBudgets: configuration.reportsRetryTokens, random: random)
         self.failures = FailureReporter(gate: self.gates, diagnosis: given.diagnosis)
         self.pool = PoolGeneration(engine)
         self.journal = JournalWriter(journal: given.journal, time: given.time)

@@ -80,7 +80,7 @@ extension TaskRecord {
     private func noteSuccess(_ end: AttemptEnd, in session: inout SessionState) {
         session.tasks.publish(.attemptSucceeded(end.summary(of: self)), self)
         self.retry.counter.succeeded()
-        session.origins.controller.succeeded(self.origin, refunding: self.retry.counter.paid, at: session.tasks.now)
+        session.origins.succeeded(self.origin, refunding: self.retry.counter.paid, at: session.tasks.now)
     }
 
     // The body is the stored one, and takes the place of what a commit would bring.
@@ -204,7 +204,7 @@ extension TaskRecord {
             policy: self.policies.retry, atMost: cost.atMost, price: asked == nil ? cost.price : .connect,
             asked: asked, active: self.clocks.activeTime(at: now),
             untilDeadline: self.request.options.deadline.map { $0 - self.clocks.lifetime(at: now) })
-        switch session.origins.controller.next(&self.retry.counter, limits, of: self.origin, at: now) {
+        switch session.origins.next(&self.retry.counter, limits, of: self.origin, at: now) {
         case .stop(.budget) where self.waitsForResources:
             session.journal.noteAttempt(self, &session.tasks)
             session.origins.waitForBudget(self, price: limits.price, &session.tasks)
@@ -222,7 +222,7 @@ extension TaskRecord {
                 .failure(end.failure ?? .internal)
             }
         session.tasks.publish(.retryScheduled(reason, delay: delay), self)
-        if isAsked { session.origins.controller.pause(self.origin, until: now + delay, at: now) }
+        if isAsked { session.origins.pause(self.origin, until: now + delay, at: now) }
         self.resetRedirects()
         self.clocks.schedule(.backoff, at: now + delay)
         session.journal.noteAttempt(self, &session.tasks)
