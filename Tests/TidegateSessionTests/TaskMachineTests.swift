@@ -38,7 +38,8 @@ struct TaskMachineTests {
 
     static let inputs: [TaskMachine.Input] = [
         .resume, .suspend(.user), .cancel, .hold(.path, detail: "x"), .release(.path), .admit, .releaseConnection,
-        .losePath(detail: "x"), .changePath, .attemptLeads, .attemptBacksOff, .attemptCompletes(needsCommit: true),
+        .losePath(detail: "x"), .changePath, .attemptLeads, .attemptHolds(.backoff, detail: nil),
+        .attemptCompletes(needsCommit: true),
         .attemptCompletes(needsCommit: false), .committed(isGood: true), .committed(isGood: false), .fail,
         .attemptHolds(.disk, detail: "full"), .attemptAsks, .decided, .foundDone,
         .commitHolds(.disk, detail: "full", isWhole: true), .commitHolds(.disk, detail: "full", isWhole: false),
@@ -77,7 +78,7 @@ struct TaskMachineTests {
         case (.paused, .releaseConnection): [.detach(.suspended)]
         case (.running, .cancel), (.paused, .cancel): [.detach(.ended), .end(.cancelled)]
         case (.running, .fail), (.paused, .fail): [.detach(.ended), .end(.failure)]
-        case (.running, .attemptBacksOff), (.paused, .attemptBacksOff): [self.backedOff]
+        case (.running, .attemptHolds(.backoff, _)), (.paused, .attemptHolds(.backoff, _)): [self.backedOff]
         case (.running, .attemptCompletes(true)), (.paused, .attemptCompletes(true)): [.commit]
         case (.running, .attemptCompletes(false)), (.paused, .attemptCompletes(false)): [.end(.success)]
         case (.running, .attemptHolds), (.paused, .attemptHolds): [self.diskHeld]

@@ -32,7 +32,9 @@ enum AttemptRules {
         in session: inout SessionState
     ) {
         var failed: [(TaskRecord, AttemptEnd)] = []
-        for number in session.gates.resolved(result, lookup: lookup, of: target, at: session.tasks.now) {
+        // The answer is kept for other tasks; the resolver knows how long names are good for.
+        let expiry = session.tasks.now + .seconds(5)
+        for number in target.name.resolved(result, lookup: lookup, until: expiry) {
             guard let record = session.tasks[number], let live = record.live, !live.isLaunched else { continue }
             live.resolve = session.tasks.now - live.started
             switch result {
@@ -246,7 +248,7 @@ enum AttemptRules {
         -> AttemptEnd
     {
         guard let live = record.live else { return end }
-        session.gates.stopAwaitingAddresses(record.number, record.gate)
+        if record.gate.isListed { record.target?.name.stopWaiting(record.number) }
         record.clocks.attemptEnded()
         session.delegate.flushData(record, &session.tasks)
         self.publishProgress(record, isLast: end.failure == nil, in: &session)

@@ -86,9 +86,7 @@ final class Mailbox: TaskController {
 
     init(events: SessionEvents) { self.events = events }
 
-    func connect(_ thread: TransferThread<SessionLoop>) {
-        self.thread.withLock { $0 = thread }
-    }
+    func connect(_ thread: TransferThread<SessionLoop>) { self.thread.withLock { $0 = thread } }
 
     /// Whether the thread has been in one turn for longer than 10 s.
     var isStalled: Bool { self.thread.withLock { $0?.isStalled ?? false } }

@@ -23,7 +23,7 @@ extension SessionState {
         case (.authentication(let challenge, let status), .authentication(let answer)):
             if self.authenticated(answer, record, challenge, status: status) { TaskCommands.cancel(record, in: &self) }
         case (.serverTrust(let trust), .serverTrust(let verdict)):
-            record.attempt.trust.verdicts[trust] = verdict
+            record.attempt.trustVerdicts[trust] = verdict
             self.tasks.feed(.decided, to: record)
         case (.disposition(let attempt, let end), .disposition(let decision)):
             if let live = record.live, live.id == attempt { self.decided(decision, record, live, end) }
@@ -163,7 +163,7 @@ extension SessionState {
     /// Asks whether a server is trusted that the attempt was refused for; false if there is nothing to ask.
     mutating func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
         // A hook is not asked again and again about a server that shows other certificates every time.
-        guard record.attempt.trust.verdicts.count < 8, let trust = record.attempt.trust.question?.trust,
+        guard record.attempt.trustVerdicts.count < 8, let trust = record.attempt.trustQuestion?.trust,
             let hook = self.delegate.hook(record.task, \.askServerTrust)
         else { return false }
         self.tasks.publish(.attemptFailed(end.summary(of: record), .cancelled, nil, isCharged: false), record)

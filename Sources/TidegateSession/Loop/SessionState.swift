@@ -54,7 +54,12 @@ struct SessionState: ~Copyable {
     var origins: RetryController
     var failures: FailureReporter
     var pool: PoolGeneration
-    var end = SessionEnd()
+    /// True once the session ends: tasks are let finish or are cancelled.
+    var isEnding = false
+    /// True if tasks are cancelled, including those that are still on their way to the thread.
+    var isCancelling = false
+    /// Called once no task is left.
+    var endCallbacks: [@Sendable () -> Void] = []
     let bodies: TaskBodies
     let requests: AttemptRequestFactory
     let journal: JournalWriter
@@ -134,7 +139,7 @@ struct SessionState: ~Copyable {
             if let record = TaskCommands.record(of: task, in: &self) { TaskCommands.adopt(record, in: &self) }
         case .setSuspensions(let task, let change, let done):
             guard let record = TaskCommands.record(of: task, in: &self) else {
-                let error: JournalError? = self.end.isUnderWay ? .ending : nil
+                let error: JournalError? = self.isEnding ? .ending : nil
                 return self.tasks.call { done(error) }
             }
             TaskCommands.setSuspensions(record, change, done: done, in: &self)

@@ -6,7 +6,7 @@ enum TaskCommands {
     // The session's end and a new task may pass each other on the way here.
     static func record(of task: TransferTask, in session: inout SessionState) -> TaskRecord? {
         guard let record = session.tasks.record(of: task) else { return nil }
-        guard session.end.isCancelling, !record.machine.isOver else { return record }
+        guard session.isCancelling, !record.machine.isOver else { return record }
         self.endHere(record, in: &session)
         return nil
     }
@@ -187,13 +187,13 @@ enum TaskCommands {
     }
 
     static func begin(cancellingTasks: Bool, _ done: @escaping @Sendable () -> Void, in session: inout SessionState) {
-        session.end.isUnderWay = true
-        session.end.done.append(done)
+        session.isEnding = true
+        session.endCallbacks.append(done)
         guard cancellingTasks else { return }
-        session.end.isCancelling = true
+        session.isCancelling = true
         for record in session.tasks.inOrderOfCancellation() { self.endHere(record, in: &session) }
         // A disk that does not answer is not waited for without end.
-        _ = session.engine.schedule(after: SessionEnd.diskPatience, token: SessionTimer.disk.token)
+        _ = session.engine.schedule(after: .seconds(5), token: SessionTimer.disk.token)
     }
 
     // Cancels a task; an accepted one ends in this process only, and the next one goes on with it.
@@ -207,9 +207,9 @@ enum TaskCommands {
 
     /// Calls who waits for the session's end, if no task is left.
     static func finishIfEmpty(in session: inout SessionState) {
-        guard session.end.isUnderWay, !session.end.done.isEmpty, session.tasks.isEmpty else { return }
-        for call in session.end.done { session.tasks.call(call) }
-        session.end.done = []
+        guard session.isEnding, !session.endCallbacks.isEmpty, session.tasks.isEmpty else { return }
+        for call in session.endCallbacks { session.tasks.call(call) }
+        session.endCallbacks = []
     }
 
     /// The disk has had its time.
@@ -231,16 +231,4 @@ enum TaskCommands {
         record.journal?.isPreserved = true
         EndRules.handlerReturned(record, in: &session)
     }
-}
-
-/// How far a session's end has come: tasks are let finish or are cancelled.
-struct SessionEnd {
-    /// How long the disk may take to finish when the tasks are cancelled.
-    static let diskPatience = Duration.seconds(5)
-
-    var isUnderWay = false
-    /// True if tasks are cancelled, including those that are still on their way to the thread.
-    var isCancelling = false
-    /// Called once no task is left.
-    var done: [@Sendable () -> Void] = []
 }

@@ -189,7 +189,7 @@ extension TaskRecord {
         session.pool.markStale()
         guard let delay else { return session.tasks.feed(.attemptLeads, to: self) }
         session.tasks.schedule(.backoff, of: self, after: delay)
-        session.tasks.feed(.attemptBacksOff, to: self)
+        session.tasks.feed(.attemptHolds(.backoff, detail: nil), to: self)
     }
 
     private func tryAgain(
@@ -226,7 +226,7 @@ extension TaskRecord {
         self.resetRedirects()
         self.clocks.schedule(.backoff, at: now + delay)
         session.journal.noteAttempt(self, &session.tasks)
-        session.tasks.feed(.attemptBacksOff, to: self)
+        session.tasks.feed(.attemptHolds(.backoff, detail: nil), to: self)
     }
 
     private func exhaust(

@@ -5,8 +5,6 @@ struct Stopwatch: Sendable, Hashable {
     private var elapsed = Duration.zero
     private var since: MonotonicTime?
 
-    init() {}
-
     /// Takes over a reading of an earlier process; for a stopwatch that does not run yet.
     mutating func restore(_ elapsed: Duration) { self.elapsed = elapsed }
 

@@ -39,9 +39,7 @@ struct TaskMachine: Sendable {
         case changePath
         /// The attempt is over and another one follows at once.
         case attemptLeads
-        /// The attempt failed and another one follows after a delay.
-        case attemptBacksOff
-        /// The attempt failed, and another one follows once the system lets it.
+        /// The attempt failed, and another one follows after a delay, or once the system lets it.
         case attemptHolds(HoldReason, detail: String?)
         /// The attempt is over, and a hook says what follows.
         case attemptAsks
@@ -149,8 +147,10 @@ struct TaskMachine: Sendable {
             if self.isOnWire { effects.append(.detach(.pathLost)) }
             self.goOn(if: self.isOnWire, &effects)
         case .attemptLeads: self.goOn(if: self.isOnWire, &effects)
-        case .attemptBacksOff: self.leaveAttempt(holding: .backoff, nil, at: now, &effects)
-        case .attemptHolds(let reason, let detail): self.leaveAttempt(holding: reason, detail, at: now, &effects)
+        case .attemptHolds(let reason, let detail):
+            guard self.isOnWire else { return }
+            self.phase = .idle
+            self.add(reason, detail, at: now, &effects)
         case .attemptAsks: if self.isOnWire { self.phase = .deciding }
         case .decided: self.goOn(if: self.phase == .deciding, &effects)
         case .attemptCompletes(let needsCommit):
@@ -265,14 +265,6 @@ struct TaskMachine: Sendable {
         guard isOver else { return }
         self.phase = .idle
         self.continueIfRunnable(&effects)
-    }
-
-    private mutating func leaveAttempt(
-        holding reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>
-    ) {
-        guard self.isOnWire else { return }
-        self.phase = .idle
-        self.add(reason, detail, at: now, &effects)
     }
 
     // MARK: - The end

@@ -284,11 +284,11 @@ public struct ValidatorStoreError: Error, Sendable, Hashable, CustomStringConver
     /// What is wrong, in one clause that follows the file's name.
     public let problem: String
 
-    init(file: String, problem: String) {
-        self.file = file
-        self.problem = problem
-    }
+    /// One sentence without a final full stop.
+    public var description: String { "\(self.file) \(self.problem)" }
+}
 
+extension ValidatorStoreError {
     init(_ error: FileError, of file: String) {
         self.file = file
         let text = error.description
@@ -300,7 +300,4 @@ public struct ValidatorStoreError: Error, Sendable, Hashable, CustomStringConver
             self.problem = text.hasPrefix("\(file) ") ? String(rest.dropFirst()) : text
         }
     }
-
-    /// One sentence without a final full stop.
-    public var description: String { "\(self.file) \(self.problem)" }
 }

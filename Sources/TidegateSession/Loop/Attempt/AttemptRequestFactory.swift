@@ -88,8 +88,8 @@ struct AttemptRequestFactory {
     private func trustEvaluator(of record: TaskRecord) -> TrustEvaluator? {
         if let hook = self.delegate.hook(record.task, \.evaluateServerTrust) { return TrustEvaluator(hook) }
         guard self.delegate.hook(record.task, \.askServerTrust) != nil else { return nil }
-        let (verdicts, question) = (record.attempt.trust.verdicts, TrustQuestion())
-        record.attempt.trust.question = question
+        let (verdicts, question) = (record.attempt.trustVerdicts, TrustQuestion())
+        record.attempt.trustQuestion = question
         return TrustEvaluator { trust in
             if let verdict = verdicts[trust] { return verdict }
             question.ask(about: trust)

@@ -4,7 +4,7 @@ internal import HTTPTypes
 
 /// The credentials that a task sends to an origin or to the proxy.
 struct Authorization: Sendable {
-    private enum Method: Sendable {
+    fileprivate enum Method: Sendable {
         /// The same value every time.
         case fixed(String)
         case digest(DigestAnswer)
@@ -12,7 +12,7 @@ struct Authorization: Sendable {
 
     let isProxy: Bool
     let origin: Origin
-    private var method: Method
+    fileprivate var method: Method
 
     /// The credentials of an answer; nil if they fit no scheme that is offered.
     init?(_ answer: AuthenticationAnswer, to challenge: AuthenticationChallenge, of origin: Origin, nonce: String) {
@@ -34,22 +34,10 @@ struct Authorization: Sendable {
         }
     }
 
-    /// The same user with a newer nonce, if the server says that only the nonce was wrong; nil for anything else.
-    func renewed(by challenge: AuthenticationChallenge, nonce: String) -> Authorization? {
-        guard case .digest(let digest) = self.method, challenge.isProxy == self.isProxy,
-            let newer = digest.renewed(by: challenge.schemes, clientNonce: nonce)
-        else { return nil }
-        var copy = self
-        copy.method = .digest(newer)
-        return copy
-    }
-
     /// True if they are sent to this origin, or to the proxy.
     func isFor(_ origin: Origin, isProxy: Bool) -> Bool {
         self.isProxy == isProxy && (isProxy || self.origin == origin)
     }
-
-    var fieldName: HTTPField.Name { self.isProxy ? .proxyAuthorization : .authorization }
 
     /// The field's value for one request.
     mutating func value(method: String, path: String) -> String {
@@ -80,10 +68,11 @@ final class AuthenticationState {
     func renew(for origin: Origin, by challenge: AuthenticationChallenge, nonce: @autoclosure () -> String) -> Bool {
         guard self.renewals < 3,
             let index = self.authorizations.firstIndex(where: { $0.isFor(origin, isProxy: challenge.isProxy) }),
-            let renewed = self.authorizations[index].renewed(by: challenge, nonce: nonce())
+            case .digest(let digest) = self.authorizations[index].method,
+            let newer = digest.renewed(by: challenge.schemes, clientNonce: nonce())
         else { return false }
         self.renewals += 1
-        self.authorizations[index] = renewed
+        self.authorizations[index].method = .digest(newer)
         return true
     }
 
@@ -100,7 +89,7 @@ final class AuthenticationState {
             let authorization = self.authorizations[index]
             guard authorization.isProxy ? url.scheme == .http : authorization.origin == url.origin else { return nil }
             return HTTPField(
-                name: authorization.fieldName,
+                name: authorization.isProxy ? .proxyAuthorization : .authorization,
                 value: self.authorizations[index].value(
                     method: hop.method, path: authorization.isProxy ? url.text : url.requestTarget))
         }

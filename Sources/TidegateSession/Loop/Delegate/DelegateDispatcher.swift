@@ -17,21 +17,15 @@ struct DelegateDispatcher {
         case handlerReturned
     }
 
-    private let sessionHooks: SessionHooks?
-    private let sessionObserver: TaskObserver?
-    private let deliver: @Sendable (_ task: UInt64, Event) -> Void
-
-    init(hooks: SessionHooks?, observer: TaskObserver?, deliver: @escaping @Sendable (_ task: UInt64, Event) -> Void) {
-        self.sessionHooks = hooks
-        self.sessionObserver = observer
-        self.deliver = deliver
-    }
+    let hooks: SessionHooks?
+    let observer: TaskObserver?
+    let deliver: @Sendable (_ task: UInt64, Event) -> Void
 
     // MARK: - Hooks
 
     /// The task's own hook, or the session's; nil if there is neither.
     func hook<Hook>(_ task: TransferTask, _ pick: (SessionHooks) -> Hook?) -> Hook? {
-        task.handlers.flatMap { pick($0.hooks) } ?? self.sessionHooks.flatMap(pick)
+        task.handlers.flatMap { pick($0.hooks) } ?? self.hooks.flatMap(pick)
     }
 
     /// Asks a hook; the answer comes back as an event.
@@ -63,10 +57,10 @@ struct DelegateDispatcher {
     // MARK: - Observers
 
     /// True if an observer may be called about the task.
-    func isObserved(_ task: TransferTask) -> Bool { self.sessionObserver != nil || task.handlers != nil }
+    func isObserved(_ task: TransferTask) -> Bool { self.observer != nil || task.handlers != nil }
 
     func didReceive(_ head: ResponseHead, from url: String, _ task: TransferTask) {
-        let (all, own) = (self.sessionObserver?.response, task.handlers?.observer.response)
+        let (all, own) = (self.observer?.response, task.handlers?.observer.response)
         guard all != nil || own != nil else { return }
         let response = TaskResponse(head, url: url)
         all?(task, response)
@@ -75,7 +69,7 @@ struct DelegateDispatcher {
 
     /// True if the bytes of a task's body are observed.
     func observesData(_ task: TransferTask) -> Bool {
-        self.sessionObserver?.data != nil || task.handlers?.observer.data != nil
+        self.observer?.data != nil || task.handlers?.observer.data != nil
     }
 
     /// Makes what collects the bytes of the next attempt for the task's observers.
@@ -96,17 +90,17 @@ struct DelegateDispatcher {
     }
 
     func didReceive(_ chunk: [UInt8], at offset: Int64, _ task: TransferTask) {
-        self.sessionObserver?.data?(task, offset, chunk)
+        self.observer?.data?(task, offset, chunk)
         task.handlers?.observer.data?(task, offset, chunk)
     }
 
     func didProgress(_ task: TransferTask, _ progress: TransferProgress) {
-        self.sessionObserver?.progress?(task, progress)
+        self.observer?.progress?(task, progress)
         task.handlers?.observer.progress?(task, progress)
     }
 
     func didComplete(_ task: TransferTask, _ result: TaskResult) {
-        self.sessionObserver?.completion?(task, result)
+        self.observer?.completion?(task, result)
         task.handlers?.observer.completion?(task, result)
     }
 }

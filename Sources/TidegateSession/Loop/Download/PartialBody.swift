@@ -55,9 +55,7 @@ struct PartialBody {
     /// Everything held is thrown away; gives how much that was.
     mutating func restart() -> Int64 {
         let discarded = self.offset
-        self.offset = 0
-        self.start = 0
-        self.isJoined = false
+        self.startOver()
         self.validator = nil
         self.wasRestarted = true
         return discarded

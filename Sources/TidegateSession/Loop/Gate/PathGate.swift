@@ -49,9 +49,6 @@ final class PathGate {
         self.deliver = deliver
     }
 
-    /// Every target, in no order.
-    var all: some Collection<TargetState> { self.targetsByNumber.values }
-
     func target(_ number: UInt64) -> TargetState? { self.targetsByNumber[number] }
 
     /// Ends every watch.
@@ -209,9 +206,6 @@ final class PathGate {
         }
     }
 
-    /// How long an answer is kept for other tasks: the resolver knows how long names are good for.
-    private static let lookupTime = Duration.seconds(5)
-
     /// The addresses that an attempt goes to; nil while the resolver has to be asked.
     func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {
         if let literal = state.name.literal { return literal }
@@ -229,17 +223,6 @@ final class PathGate {
         return state.name.wait(task) ? self.lookUp(state) : nil
     }
 
-    func stopAwaitingAddresses(_ task: UInt64, _ gate: GateState) {
-        if gate.isListed { gate.target?.name.stopWaiting(task) }
-    }
-
-    /// An answer of the resolver's; gives the tasks that waited for it.
-    func resolved(
-        _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, of state: TargetState, at now: MonotonicTime
-    ) -> [UInt64] {
-        state.name.resolved(result, lookup: lookup, until: now + PathGate.lookupTime)
-    }
-
     private func lookUp(_ state: TargetState) -> SessionEffect {
         .resolve(state.target.host, target: state.number, lookup: state.name.begin())
     }
@@ -247,7 +230,7 @@ final class PathGate {
     /// A new connection pool begins: addresses and paths of the old network do not count any more.
     func networkChanged() -> [SessionEffect] {
         var effects = [SessionEffect.forgetNames]
-        for state in self.all {
+        for state in self.targetsByNumber.values {
             state.pooled.forget()
             if state.name.networkChanged() { effects.append(self.lookUp(state)) }
         }

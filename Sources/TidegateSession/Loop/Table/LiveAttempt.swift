@@ -27,8 +27,10 @@ struct AttemptState {
     var awaitsContinue = true
     /// The credentials that hooks gave; nil for most tasks.
     var authentication: AuthenticationState?
-    /// What a hook was and is to be asked about servers; empty for most tasks.
-    var trust = TrustState()
+    /// What a hook said of servers so far; empty for most tasks.
+    var trustVerdicts: [ServerTrust: ServerTrustVerdict] = [:]
+    /// What the attempt leaves to be asked about its server; nil without such a hook.
+    var trustQuestion: TrustQuestion?
 
     /// An attempt begins; gives the number of the try that it is part of.
     mutating func beginTry() -> Int {
@@ -58,8 +60,10 @@ final class LiveAttempt {
     }
 
     let id: AttemptID
-    /// The attempt, and the try that it is part of; both are counted from 1.
-    let numbers: (attempt: Int, try: Int)
+    /// Counted from 1.
+    let number: Int
+    /// The try that it is part of, counted from 1.
+    let tryNumber: Int
     let started: MonotonicTime
     var path: AttemptPath
     /// The generation of the connection pool it belongs to; nil until the engine has it.
@@ -77,14 +81,13 @@ final class LiveAttempt {
 
     init(id: AttemptID, number: Int, tryNumber: Int? = nil, started: MonotonicTime, knowing known: KnownVerdict?) {
         self.id = id
-        self.numbers = (number, tryNumber ?? number)
+        self.number = number
+        self.tryNumber = tryNumber ?? number
         self.started = started
         self.path = AttemptPath(known)
         self.progress = AttemptProgress(lastActivity: started)
         self.nextNote = started
     }
-
-    var number: Int { self.numbers.attempt }
 
     /// True once the engine has it.
     var isLaunched: Bool { self.pool != nil }
@@ -135,14 +138,6 @@ final class TrustQuestion: Sendable {
     var trust: ServerTrust? { self.asked.withLock { $0 } }
 
     func ask(about trust: ServerTrust) { self.asked.withLock { $0 = trust } }
-}
-
-/// What a task knows of the servers that a hook judges.
-struct TrustState {
-    /// What it said so far.
-    var verdicts: [ServerTrust: ServerTrustVerdict] = [:]
-    /// What the attempt leaves to be asked; nil without such a hook.
-    var question: TrustQuestion?
 }
 
 /// One attempt once it is over: the engine ended it, or the session did.
@@ -251,7 +246,7 @@ struct AttemptEnd {
             duration: self.outcome.ended - self.live.started, phases: phases,
             receivedWire: self.outcome.progress.receivedWire, sent: self.outcome.progress.sent,
             connectionsOpened: self.outcome.connectionsOpened, remote: self.outcome.connection?.remote,
-            local: self.outcome.connection?.local, tryNumber: self.live.numbers.try,
+            local: self.outcome.connection?.local, tryNumber: self.live.tryNumber,
             isSent: self.reachedWire || self.outcome.head != nil, tls: self.outcome.tls, span: record.attempt.span)
     }
 }

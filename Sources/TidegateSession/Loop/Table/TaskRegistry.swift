@@ -31,7 +31,11 @@ final class TaskRegistry: Sendable {
         var isClosed = false
         var counted = Counted()
         var isDiskStuck = false
-        var restored = RestoredTasks()
+        /// How many tasks an earlier process left, and how many of them are left.
+        var restored = 0
+        var restoredLeft = 0
+        /// Every one of them is counted.
+        var isRestoreComplete = false
 
         mutating func keep(_ task: FinishedTask, atMost kept: Int) {
             guard kept > 0 else { return }
@@ -79,7 +83,10 @@ final class TaskRegistry: Sendable {
         self.state.withLock { state in
             state.reserved -= 1
             state.live[task.number] = Entry(task: task, onCompletion: onCompletion, isRestored: isRestored)
-            if isRestored { state.restored.began() }
+            if isRestored {
+                state.restored += 1
+                state.restoredLeft += 1
+            }
             return !state.isClosed
         }
     }
@@ -102,10 +109,21 @@ final class TaskRegistry: Sendable {
     }
 
     /// A restored task is over, as its events say; gives how many there were if it was the last one.
-    func restoredTaskEnded() -> Int? { self.state.withLock { $0.restored.ended() } }
+    func restoredTaskEnded() -> Int? {
+        self.state.withLock { state in
+            state.restoredLeft -= 1
+            return state.isRestoreComplete && state.restoredLeft == 0 ? state.restored : nil
+        }
+    }
 
     /// Every task that an earlier process left was added; gives their number if they are over already.
-    func restored() -> Int? { self.state.withLock { $0.restored.complete() } }
+    func restored() -> Int? {
+        self.state.withLock { state in
+            guard !state.isRestoreComplete else { return nil }
+            state.isRestoreComplete = true
+            return state.restoredLeft == 0 ? state.restored : nil
+        }
+    }
 
     /// Every task is over; gives those that had not been, the oldest first.
     func endAll() -> [Entry] { self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) } }
@@ -147,32 +165,6 @@ final class TaskRegistry: Sendable {
     }
 
     var live: [TransferTask] { self.state.withLock { $0.live.values.map(\.task) } }
-}
-
-/// Counts the tasks that an earlier process left, so that the end of the last one is noticed once.
-struct RestoredTasks {
-    private var count = 0
-    private var left = 0
-    /// Every one of them is counted.
-    private var isComplete = false
-
-    mutating func began() {
-        self.count += 1
-        self.left += 1
-    }
-
-    /// How many there were, if this was the last one.
-    mutating func ended() -> Int? {
-        self.left -= 1
-        return self.isComplete && self.left == 0 ? self.count : nil
-    }
-
-    /// How many there are, if none is left.
-    mutating func complete() -> Int? {
-        guard !self.isComplete else { return nil }
-        self.isComplete = true
-        return self.left == 0 ? self.count : nil
-    }
 }
 
 extension SessionStatistics {
