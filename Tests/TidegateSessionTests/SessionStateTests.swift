@@ -163,7 +163,7 @@ struct SessionStateTests {
         case .disk(let event): return fixture.handle(.command(.disk(1, event)))
         case .journal(let write, let issue):
             let error = issue.map { JournalError($0, "the journal is closed") }
-            return fixture.handle(.command(.journal(1, JournalWriter.Event(write: write, error: error))))
+            return fixture.handle(.command(.journal(1, write, error)))
         case .hook(let answer): return fixture.handle(.command(.delegate(1, .answered(question: 1, answer))))
         case .batchEnded: return fixture.handle(.batchEnded)
         case .holdAll: return fixture.handle(.command(.holdAll))

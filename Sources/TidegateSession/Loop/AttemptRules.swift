@@ -175,7 +175,7 @@ enum AttemptRules {
         }
         let offset = record.download.partial.offset
         if offset > 0 { session.tasks.publish(.continued(offset: offset, total: head.totalLength), record) }
-        record.delegate?.observed.offset = offset
+        record.delegate?.observedOffset = offset
         record.download.partial.begin(head, canContinue: record.keepsBytes)
         if let live = record.live, live.hook == .awaitsHead { session.askForDisposition(head, record, live) }
     }

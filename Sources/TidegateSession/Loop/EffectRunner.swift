@@ -78,7 +78,7 @@ final class EffectRunner {
         case .record(let entry, let answer): self.record(entry, answer)
         case .awaitJournal(let task):
             self.given.journal?.whenWritable { [mailbox = self.given.mailbox] in
-                mailbox.send(.journal(task, JournalWriter.Event(write: .writable, error: nil)))
+                mailbox.send(.journal(task, .writable, nil))
             }
         case .disk(let job): self.perform(job)
         case .forget(let store, let done):
@@ -124,7 +124,7 @@ final class EffectRunner {
         self.given.journal?.record(entry) { result in
             var issue: JournalError?
             if case .failure(let error) = result { issue = error }
-            mailbox.send(.journal(answer.task, JournalWriter.Event(write: answer.as, error: issue)))
+            mailbox.send(.journal(answer.task, answer.as, issue))
         }
     }
 

@@ -75,17 +75,13 @@ enum SessionEffect {
 /// Work for the disk's thread, because it may take long.
 struct DiskJob: Sendable {
     /// The task that the result is reported to; nil if nothing waits for it.
-    let task: UInt64?
+    var task: UInt64?
     /// What is reported if the thread is stopping and does not do it.
-    let refusal: DiskEvent
+    var refusal = DiskEvent.refused
     let work: @Sendable () -> DiskEvent?
+}
 
-    init(task: UInt64? = nil, refusal: DiskEvent = .refused, _ work: @escaping @Sendable () -> DiskEvent?) {
-        self.task = task
-        self.refusal = refusal
-        self.work = work
-    }
-
+extension DiskJob {
     init(committing task: UInt64, _ work: @escaping @Sendable () throws(FileError) -> Bool) {
         self.init(task: task) { .committed(Result(catching: work)) }
     }

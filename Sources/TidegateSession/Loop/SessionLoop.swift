@@ -65,7 +65,7 @@ enum SessionCommand: Sendable {
     case setSuspensions(TransferTask, @Sendable (Int) -> Int, done: @Sendable (JournalError?) -> Void)
     case stream(UInt64, TaskBodies.StreamEvent)
     indirect case delegate(UInt64, DelegateDispatcher.Event)
-    case journal(UInt64, JournalWriter.Event)
+    case journal(UInt64, JournalWriter.Write, JournalError?)
     indirect case gate(target: UInt64, PathGate.Event)
     case disk(UInt64, DiskEvent)
     /// Counts what only the session's thread can count.

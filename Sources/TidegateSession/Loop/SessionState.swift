@@ -20,8 +20,7 @@ struct SessionDependencies: Sendable {
     let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
 
     var delegate: DelegateDispatcher {
-        let mailbox = self.mailbox
-        return DelegateDispatcher(hooks: self.hooks, observer: self.observer) { mailbox.send(.delegate($0, $1)) }
+        DelegateDispatcher(hooks: self.hooks, observer: self.observer, mailbox: self.mailbox)
     }
 }
 
@@ -72,16 +71,18 @@ struct SessionState: ~Copyable {
         self.engine = engine
         self.tasks = SessionTasks(given.registry, configuration, timers: engine)
         self.gates = PathGate(paths: given.paths, timers: engine) { mailbox.send(.gate(target: $0, $1)) }
-        self.admission = AttemptAdmission(self.gates, configuration, random)
+        self.admission = AttemptAdmission(
+            gates: self.gates, random: random,
+            limiter: ConnectionLimiter(
+                perOrigin: configuration.maxConnectionsPerHost, inAll: configuration.maxConnections))
         self.origins = RetryController(
             circuit: configuration.circuit, budget: configuration.budget,
             countsBudgets: configuration.reportsRetryTokens, random: random)
         self.failures = FailureReporter(gate: self.gates, diagnosis: given.diagnosis)
         self.pool = PoolGeneration(engine)
         self.journal = JournalWriter(journal: given.journal, time: given.time)
-        self.bodies = TaskBodies(journal: self.journal, random: random, diskRecheck: configuration.diskRecheck) {
-            mailbox.send(.stream($0, $1))
-        }
+        self.bodies = TaskBodies(
+            journal: self.journal, random: random, diskRecheck: configuration.diskRecheck, mailbox: mailbox)
         self.requests = AttemptRequestFactory(
             configuration: configuration, time: given.time, bodies: self.bodies, delegate: given.delegate,
             random: random, revalidator: ResponseRevalidator(store: configuration.validators))
@@ -146,8 +147,8 @@ struct SessionState: ~Copyable {
         case .stream(let number, let event): if let record = self.tasks[number] { self.stream(event, record) }
         case .delegate(let number, let event):
             if let record = self.tasks[number] { self.delegateReported(event, record) }
-        case .journal(let number, let event):
-            if let record = self.tasks[number] { TaskCommands.journalAnswered(event, record, in: &self) }
+        case .journal(let number, let write, let error):
+            if let record = self.tasks[number] { TaskCommands.journalAnswered(write, error, record, in: &self) }
         case .gate(let number, let event):
             if let target = self.gates.target(number) { GateRules.gateReported(event, target, in: &self) }
         case .disk(let number, let event):

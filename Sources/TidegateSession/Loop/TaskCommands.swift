@@ -13,12 +13,8 @@ enum TaskCommands {
 
     static func obey(_ command: TaskCommand, _ record: TaskRecord, in session: inout SessionState) {
         switch command {
-        case .resume:
-            guard record.journal == nil else { return self.setSuspensions(record, { $0 - 1 }, in: &session) }
-            self.resume(record, in: &session)
-        case .suspend:
-            guard record.journal == nil else { return self.setSuspensions(record, { $0 + 1 }, in: &session) }
-            self.suspend(record, in: &session)
+        case .resume: self.setSuspensions(record, { $0 - 1 }, in: &session)
+        case .suspend: self.setSuspensions(record, { $0 + 1 }, in: &session)
         case .cancel(let keepsPartial):
             if keepsPartial { record.ownDelegate.keepsPartial = true }
             self.cancel(record, in: &session)
@@ -121,20 +117,22 @@ enum TaskCommands {
     }
 
     /// What follows from an answer of the journal's.
-    static func journalAnswered(_ event: JournalWriter.Event, _ record: TaskRecord, in session: inout SessionState) {
+    static func journalAnswered(
+        _ write: JournalWriter.Write, _ error: JournalError?, _ record: TaskRecord, in session: inout SessionState
+    ) {
         guard let state = record.journal else { return }
-        switch event.write {
+        switch write {
         case .suspensions(let from, let to, let done):
-            if event.error == nil {
+            if error == nil {
                 self.applySuspensions(from: from, to: to, record, in: &session)
             } else {
                 state.suspensions += from - to
             }
-            if let done { session.tasks.call { done(event.error) } }
-        case .sending(let attempt): self.sendingAnswered(attempt, record, state, event.error, in: &session)
+            if let done { session.tasks.call { done(error) } }
+        case .sending(let attempt): self.sendingAnswered(attempt, record, state, error, in: &session)
         // Without the entry the file is only fetched again after a crash.
         case .committing: if record.machine.phase == .finishing { session.bodies.commit(record, &session.tasks) }
-        case .ended: self.endAnswered(record, state, event.error, in: &session)
+        case .ended: self.endAnswered(record, state, error, in: &session)
         case .writable:
             if record.machine.isOver { return EndRules.publishEnd(of: record, in: &session) }
             session.tasks.feed(.release(.disk), to: record)

@@ -2,18 +2,11 @@ internal import TidegateCore
 
 /// Which tasks may use a connection, and in which order they go after an outage.
 struct AttemptAdmission {
-    private let gates: PathGate
-    private let random: RandomSource
-    private var limiter: ConnectionLimiter
+    let gates: PathGate
+    let random: RandomSource
+    var limiter: ConnectionLimiter
     /// True once the session is to be invalidated: no attempt starts any more.
     var isDraining = false
-
-    init(_ gates: PathGate, _ configuration: SessionConfiguration, _ random: RandomSource) {
-        self.gates = gates
-        self.random = random
-        self.limiter = ConnectionLimiter(
-            perOrigin: configuration.maxConnectionsPerHost, inAll: configuration.maxConnections)
-    }
 
     // MARK: - Connections
 

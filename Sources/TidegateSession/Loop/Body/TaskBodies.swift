@@ -16,7 +16,7 @@ struct TaskBodies {
     let journal: JournalWriter
     let random: RandomSource
     let diskRecheck: Duration
-    let deliver: @Sendable (_ task: UInt64, StreamEvent) -> Void
+    let mailbox: Mailbox
 
     // MARK: - Preparing
 
@@ -42,12 +42,13 @@ struct TaskBodies {
     }
 
     private func connectStreams(_ record: TaskRecord) -> TaskProblem? {
-        let (deliver, number, id) = (self.deliver, record.number, record.task.id)
+        let (mailbox, number, id) = (self.mailbox, record.number, record.task.id)
         var other: String?
         if case .stream(let stream) = record.request.body, !stream.claim(for: id) { other = "request" }
         if case .stream(let stream) = record.request.destination,
             !stream.connect(
-                to: id, hasRoom: { deliver(number, .sinkHasRoom) }, isGone: { deliver(number, .readerIsGone) })
+                to: id, hasRoom: { mailbox.send(.stream(number, .sinkHasRoom)) },
+                isGone: { mailbox.send(.stream(number, .readerIsGone)) })
         {
             other = "response"
         }
@@ -104,8 +105,8 @@ struct TaskBodies {
                 length: record.download.uploadIdentity?.size ?? 0)
         case .stream(let own):
             let stream = record.uploadStream ?? own
-            let (deliver, number) = (self.deliver, record.number)
-            stream.connect { deliver(number, .sourceHasBytes) }
+            let (mailbox, number) = (self.mailbox, record.number)
+            stream.connect { mailbox.send(.stream(number, .sourceHasBytes)) }
             return .stream(stream, length: stream.length)
         }
     }

@@ -19,7 +19,7 @@ struct DelegateDispatcher {
 
     let hooks: SessionHooks?
     let observer: TaskObserver?
-    let deliver: @Sendable (_ task: UInt64, Event) -> Void
+    let mailbox: Mailbox
 
     // MARK: - Hooks
 
@@ -74,18 +74,17 @@ struct DelegateDispatcher {
 
     /// Makes what collects the bytes of the next attempt for the task's observers.
     func makeBodyObserver(_ state: DelegateState, of task: UInt64, digest: BodyDigest?) -> BodyObserver {
-        let deliver = self.deliver
-        let observer = BodyObserver(digest: digest) { deliver(task, .bodyArrived) }
-        state.observed.observer = observer
+        let observer = BodyObserver(digest: digest) { [mailbox] in mailbox.send(.delegate(task, .bodyArrived)) }
+        state.bodyObserver = observer
         return observer
     }
 
     /// Passes on what observers have not got yet of the body.
     func flushData(_ record: TaskRecord, _ tasks: inout SessionTasks) {
-        guard let state = record.delegate, let observer = state.observed.observer else { return }
+        guard let state = record.delegate, let observer = state.bodyObserver else { return }
         for chunk in observer.takeAll() {
-            tasks.add(.showData(record.task, offset: state.observed.offset, chunk))
-            state.observed.offset += Int64(chunk.count)
+            tasks.add(.showData(record.task, offset: state.observedOffset, chunk))
+            state.observedOffset += Int64(chunk.count)
         }
     }
 
@@ -123,18 +122,14 @@ final class DelegateState {
         case newBody(AttemptID, [IPAddress])
     }
 
-    /// What observers get of the current attempt's body.
-    struct ObservedBody {
-        var observer: BodyObserver?
-        /// Where in the body the next bytes begin.
-        var offset: Int64 = 0
-    }
-
     /// The question that is open.
     var question: Question?
     /// Counts questions, so that an answer to an older one is recognised.
     var questions = 0
-    var observed = ObservedBody()
+    /// What observers get of the current attempt's body.
+    var bodyObserver: BodyObserver?
+    /// Where in the body the observers' next bytes begin.
+    var observedOffset: Int64 = 0
     /// Where the body goes instead of where the request says.
     var destination: Destination?
     /// The stream that takes the place of the request's own.

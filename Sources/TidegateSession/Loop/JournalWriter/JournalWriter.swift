@@ -17,12 +17,6 @@ struct JournalWriter {
         case writable
     }
 
-    /// What the journal answered.
-    struct Event: Sendable {
-        let write: Write
-        let error: JournalError?
-    }
-
     let journal: (any JournalStorage)?
     let time: any TimeSource
 
