@@ -75,25 +75,10 @@ enum SessionEffect {
 /// Work for the disk's thread, because it may take long.
 struct DiskJob: Sendable {
     /// The task that the result is reported to; nil if nothing waits for it.
-    var task: UInt64?
+    let task: UInt64?
     /// What is reported if the thread is stopping and does not do it.
-    var refusal = DiskEvent.refused
+    let refusal: DiskEvent
     let work: @Sendable () -> DiskEvent?
-}
-
-extension DiskJob {
-    init(committing task: UInt64, _ work: @escaping @Sendable () throws(FileError) -> Bool) {
-        self.init(task: task) { .committed(Result(catching: work)) }
-    }
-
-    /// Makes a file's bytes durable, and then calls `done`, which may promise them to a later process.
-    init(synchronizing file: DownloadFile, then done: @escaping @Sendable () throws(FileError) -> Void) {
-        self.init {
-            // Bytes first: the record never promises more than the disk has.
-            if (try? file.synchronize()) != nil { try? done() }
-            return nil
-        }
-    }
 }
 
 /// What is left of a task at its end, besides its result.

@@ -150,6 +150,28 @@ struct SessionTasks: ~Copyable {
         self.calls = []
     }
 
+    // MARK: - The disk
+
+    /// Leaves work to the disk's thread; what it reports, or `refusal` if the thread is stopping, goes to the task.
+    mutating func perform(
+        for task: UInt64? = nil, refusal: DiskEvent = .refused, _ work: @escaping @Sendable () -> DiskEvent?
+    ) {
+        self.add(.disk(DiskJob(task: task, refusal: refusal, work: work)))
+    }
+
+    mutating func commit(for task: UInt64, _ work: @escaping @Sendable () throws(FileError) -> Bool) {
+        self.perform(for: task) { .committed(Result(catching: work)) }
+    }
+
+    /// Makes a file's bytes durable, and then calls `done`, which may promise them to a later process.
+    mutating func synchronize(_ file: DownloadFile, then done: @escaping @Sendable () throws(FileError) -> Void) {
+        self.perform {
+            // Bytes first: the record never promises more than the disk has.
+            if (try? file.synchronize()) != nil { try? done() }
+            return nil
+        }
+    }
+
     // MARK: - Clocks
 
     func schedule(_ clock: TaskClocks.Clock, of record: TaskRecord, after delay: Duration) {

@@ -107,14 +107,12 @@ struct ResponseRevalidator {
         }
         let isHead = record.hop.method == "HEAD"
         let isKept = !state.isForgotten && !StoredRequest.forbidsStoring(stored.head?.fields("Cache-Control") ?? [])
-        tasks.add(
-            .disk(
-                DiskJob(task: record.number) {
-                    guard let body = store.readBody(of: stored, isHead: isHead) else { return .restored(nil) }
-                    if isKept { store.refresh(stored) } else { store.remove(stored) }
-                    store.removeObsoleteFiles()
-                    return .restored(body)
-                }))
+        tasks.perform(for: record.number) {
+            guard let body = store.readBody(of: stored, isHead: isHead) else { return .restored(nil) }
+            if isKept { store.refresh(stored) } else { store.remove(stored) }
+            store.removeObsoleteFiles()
+            return .restored(body)
+        }
         return true
     }
 
@@ -145,19 +143,17 @@ struct ResponseRevalidator {
         state.candidate = nil
         let (file, body, sha256) = (record.download.file, record.download.body, record.result.sha256)
         let path = record.paths?.absoluteDestination ?? ""
-        tasks.add(
-            .disk(
-                DiskJob(task: record.number, refusal: .stored) {
-                    var response = candidate
-                    if let file {
-                        guard let identity = try? file.identity() else { return .stored }
-                        response.body = .file(path: path, identity, sha256: sha256)
-                    } else {
-                        response.body = .stored(length: body.count, sha256: MessageDigest.sha256(body).hexadecimal)
-                    }
-                    store.tryPut(response, body: file == nil ? body : nil)
-                    return .stored
-                }))
+        tasks.perform(for: record.number, refusal: .stored) {
+            var response = candidate
+            if let file {
+                guard let identity = try? file.identity() else { return .stored }
+                response.body = .file(path: path, identity, sha256: sha256)
+            } else {
+                response.body = .stored(length: body.count, sha256: MessageDigest.sha256(body).hexadecimal)
+            }
+            store.tryPut(response, body: file == nil ? body : nil)
+            return .stored
+        }
         return true
     }
 
@@ -165,12 +161,10 @@ struct ResponseRevalidator {
 
     private func removeObsoleteFiles(_ tasks: inout SessionTasks) {
         guard let store = self.store else { return }
-        tasks.add(
-            .disk(
-                DiskJob {
-                    store.removeObsoleteFiles()
-                    return nil
-                }))
+        tasks.perform {
+            store.removeObsoleteFiles()
+            return nil
+        }
     }
 
     /// Publishes what the store had to drop.

@@ -164,12 +164,10 @@ struct TaskBodies {
         guard let progress = record.live?.progress, let file = record.download.file,
             let range = file.takeWriteBack(upTo: progress.offset + progress.received)
         else { return }
-        tasks.add(
-            .disk(
-                DiskJob {
-                    file.beginWriteBack(range)
-                    return nil
-                }))
+        tasks.perform {
+            file.beginWriteBack(range)
+            return nil
+        }
     }
 
     /// Writes down, now and then, how far a download is that another process may continue.
@@ -182,15 +180,13 @@ struct TaskBodies {
             guard record.keepsBytes, let journal = self.journal.journal else { return }
             live.nextNote = tasks.now + journal.checkpointInterval
             let entry = self.offsetEntry(offset, record, at: tasks.now)
-            tasks.add(.disk(DiskJob(synchronizing: file) { journal.record(entry) { _ in } }))
+            tasks.synchronize(file) { journal.record(entry) { _ in } }
         } else if record.continues {
             live.nextNote = tasks.now + .seconds(2)
             let (url, point) = (record.request.address.text, record.download.partial.point(at: offset))
-            tasks.add(
-                .disk(
-                    DiskJob(synchronizing: file) { () throws(FileError) in
-                        try file.paths.writeRecord(url: url, point)
-                    }))
+            tasks.synchronize(file) { () throws(FileError) in
+                try file.paths.writeRecord(url: url, point)
+            }
         }
     }
 
@@ -238,22 +234,20 @@ struct TaskBodies {
         let (digest, permissions) = (record.request.options.sha256, record.destination.permissions)
         let (file, body, commit) = (record.download.file, record.download.body, FileCommit())
         record.download.commit = commit
-        tasks.add(
-            .disk(
-                DiskJob(committing: record.number) { () throws(FileError) in
-                    guard let file else {
-                        commit.digest = ContentDigest(of: body)
-                        return commit.digest == digest
-                    }
-                    if digest != nil {
-                        commit.digest = try file.digest { !commit.isAbandoned }
-                        guard commit.digest == digest else { return false }
-                    }
-                    if let permissions { try file.setPermissions(permissions) }
-                    try file.commit()
-                    commit.didCommit()
-                    return true
-                }))
+        tasks.commit(for: record.number) { () throws(FileError) in
+            guard let file else {
+                commit.digest = ContentDigest(of: body)
+                return commit.digest == digest
+            }
+            if digest != nil {
+                commit.digest = try file.digest { !commit.isAbandoned }
+                guard commit.digest == digest else { return false }
+            }
+            if let permissions { try file.setPermissions(permissions) }
+            try file.commit()
+            commit.didCommit()
+            return true
+        }
     }
 
     /// Everything that came has to come again.
@@ -289,15 +283,13 @@ struct TaskBodies {
             point: isKept ? record.download.partial.point(at: offset) : nil,
             entry: record.isPreserved && isKept ? self.offsetEntry(offset, record, at: tasks.now) : nil,
             journal: self.journal.journal)
-        tasks.add(
-            .disk(
-                DiskJob(task: record.number, refusal: .cleaned) {
-                    // Asked for while the file was being committed: what has that name now belongs to another download.
-                    guard commit?.isDone != true else { return .cleaned }
-                    // What cannot be removed stays beside the destination; the task's end does not depend on it.
-                    try? remainder.leave()
-                    return .cleaned
-                }))
+        tasks.perform(for: record.number, refusal: .cleaned) {
+            // Asked for while the file was being committed: what has that name now belongs to another download.
+            guard commit?.isDone != true else { return .cleaned }
+            // What cannot be removed stays beside the destination; the task's end does not depend on it.
+            try? remainder.leave()
+            return .cleaned
+        }
         return true
     }
 
