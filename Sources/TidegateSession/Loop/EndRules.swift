@@ -114,7 +114,7 @@ enum EndRules {
         record.clocks.stop()
         session.tasks.cancelTimer(record)
         session.admission.releaseConnection(record, &session.tasks)
-        session.admission.withdraw(record)
+        session.admission.limiter.withdraw(record.number)
         session.gates.detach(record.number, &record.gate)
         session.origins.leaveCircuit(record, &session.tasks)
         session.origins.leaveProbe(record, &session.tasks)

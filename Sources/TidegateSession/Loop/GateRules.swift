@@ -38,7 +38,7 @@ enum GateRules {
         if record.retry.probing != nil, !record.machine.isHeld(for: .concurrency) {
             session.origins.leaveProbe(record, &session.tasks)
         }
-        session.gates.stopAwaitingVerdict(record.number, record.gate)
+        if record.gate.isListed { record.target?.awaitingVerdict.remove(record.number) }
         session.admission.releaseConnection(record, &session.tasks)
     }
 

@@ -53,7 +53,7 @@ enum TaskCommands {
         // What a suspended task would find out may be long in coming: another one tests the origin.
         if record.live == nil { session.origins.leaveProbe(record, &session.tasks) }
         if record.machine.isHeld(for: .concurrency) {
-            session.admission.withdraw(record)
+            session.admission.limiter.withdraw(record.number)
             session.tasks.feed(.release(.concurrency), to: record)
         }
     }

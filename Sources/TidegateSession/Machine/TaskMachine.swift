@@ -137,7 +137,12 @@ struct TaskMachine: Sendable {
         case .cancel: self.end(.cancelled, at: now, &effects)
         case .hold(let reason, let detail): self.hold(reason, detail, at: now, &effects)
         case .release(let reason): self.release(reason, at: now, &effects)
-        case .admit: self.admit(&effects)
+        case .admit:
+            guard self.phase == .seeking else { return }
+            self.phase = .running
+            self.attempts += 1
+            effects.append(.report(.attemptStarted(self.attempts)))
+            effects.append(.start(attempt: self.attempts))
         case .releaseConnection:
             guard self.phase == .paused else { return }
             self.phase = .idle
@@ -251,14 +256,6 @@ struct TaskMachine: Sendable {
     }
 
     // MARK: - Attempts
-
-    private mutating func admit(_ effects: inout ReusedQueue<Effect>) {
-        guard self.phase == .seeking else { return }
-        self.phase = .running
-        self.attempts += 1
-        effects.append(.report(.attemptStarted(self.attempts)))
-        effects.append(.start(attempt: self.attempts))
-    }
 
     // What the task was doing is over, and it begins anew as soon as it may.
     private mutating func goOn(if isOver: Bool, _ effects: inout ReusedQueue<Effect>) {

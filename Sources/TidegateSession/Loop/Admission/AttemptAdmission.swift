@@ -19,9 +19,6 @@ struct AttemptAdmission {
         return record.attempt.hasConnection
     }
 
-    /// Lets others have what the task waited for.
-    mutating func withdraw(_ record: TaskRecord) { self.limiter.withdraw(record.number) }
-
     mutating func releaseConnection(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard record.attempt.hasConnection else { return }
         record.attempt.hasConnection = false

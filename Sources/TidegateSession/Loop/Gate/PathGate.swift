@@ -143,10 +143,6 @@ final class PathGate {
         state.awaitingVerdict.append(task)
     }
 
-    func stopAwaitingVerdict(_ task: UInt64, _ gate: GateState) {
-        if gate.isListed { gate.target?.awaitingVerdict.remove(task) }
-    }
-
     /// The task waits until the gate opens.
     func wait(
         _ task: UInt64, _ gate: inout GateState, at state: TargetState, for shut: GateEvaluator.Shut, now: MonotonicTime
