@@ -25,7 +25,9 @@ final class SessionLoop: TransferClient {
 
     func attempt(_ id: AttemptID, reported report: AttemptReport) { self.handle(.attempt(id, report)) }
 
-    func timerFired(_ token: UInt64) { if let timer = SessionTimer(token: token) { self.handle(.timer(timer)) } }
+    func timerFired(_ token: UInt64) {
+        if let timer = SessionTimer(token: token) { self.handle(.timer(timer)) }
+    }
 
     func batchEnded() {
         self.handle(.batchEnded)

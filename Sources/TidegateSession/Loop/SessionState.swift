@@ -219,7 +219,9 @@ struct SessionState: ~Copyable {
     mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record) }
 
     private mutating func showHeads() {
-        while let record = self.withHead.takeFirst() { if record.live?.head != nil { self.tasks.touch(record) } }
+        while let record = self.withHead.takeFirst() {
+            if record.live?.head != nil { self.tasks.touch(record) }
+        }
     }
 
     /// Begins the connection pool that a change of path has asked for.
