@@ -28,13 +28,15 @@ package struct MetricDefinition: Sendable {
     /// Where a histogram's observations are counted; one for all its series.
     let layout: HistogramLayout
 
-    package init(name: String, help: String, kind: Kind, unit: Unit, labels: [String]) {
+    private static let noLayout = HistogramLayout(bounds: [])
+
+    init(name: String, help: String, kind: Kind, unit: Unit, labels: [String]) {
         self.name = name
         self.help = help
         self.kind = kind
         self.unit = unit
         self.labels = labels
-        self.layout = kind.layout
+        self.layout = if case .histogram(let bounds) = kind { HistogramLayout(bounds: bounds) } else { Self.noLayout }
     }
 
     /// The family's name, which OpenMetrics writes without `_total`.
@@ -42,11 +44,12 @@ package struct MetricDefinition: Sendable {
         self.kind == .counter && self.name.hasSuffix("_total") ? String(self.name.dropLast(6)) : self.name
     }
 
-    var typeName: String {
+    /// The type's name, and its number in io.prometheus.client.MetricType.
+    var type: (name: String, number: UInt64) {
         switch self.kind {
-        case .counter: "counter"
-        case .gauge: "gauge"
-        case .histogram: "histogram"
+        case .counter: ("counter", 0)
+        case .gauge: ("gauge", 1)
+        case .histogram: ("histogram", 4)
         }
     }
 
@@ -70,37 +73,5 @@ package struct MetricDefinition: Sendable {
         var copy = self
         copy.hasExemplars = true
         return copy
-    }
-}
-
-extension MetricDefinition.Kind {
-    private static let none = HistogramLayout(bounds: [])
-
-    fileprivate var layout: HistogramLayout {
-        switch self {
-        case .counter, .gauge: MetricDefinition.Kind.none
-        case .histogram(let bounds): HistogramLayout(bounds: bounds)
-        }
-    }
-}
-
-extension MetricDefinition {
-    static func counter(
-        _ name: String, in unit: Unit = .none, by labels: [String] = [], _ help: String
-    ) -> MetricDefinition {
-        MetricDefinition(name: name, help: help, kind: .counter, unit: unit, labels: labels)
-    }
-
-    static func gauge(
-        _ name: String, in unit: Unit = .none, by labels: [String] = [], _ help: String
-    ) -> MetricDefinition {
-        MetricDefinition(name: name, help: help, kind: .gauge, unit: unit, labels: labels)
-    }
-
-    static func histogram(
-        _ name: String, in unit: Unit, by labels: [String] = [], bounds: [Double], _ help: String
-    ) -> MetricDefinition {
-        MetricDefinition(
-            name: name, help: help, kind: .histogram(bounds), unit: unit, labels: labels)
     }
 }

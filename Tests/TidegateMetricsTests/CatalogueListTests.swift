@@ -148,7 +148,7 @@ import TidegateCore
     func list() {
         let wanted = Set(Self.expected.split(separator: "\n").map(String.init))
         let actual = Fixture(hostLabel: .top(limit: 50)).recorder.definitions.map {
-            ([$0.name, $0.typeName] + $0.labels).joined(separator: " ")
+            ([$0.name, $0.type.name] + $0.labels).joined(separator: " ")
         }
         #expect(wanted.subtracting(actual) == [], "in the list, and not there")
         #expect(Set(actual).subtracting(wanted) == [], "there, and not in the list")

@@ -42,7 +42,7 @@ enum MetricsTable {
 
     private static func row(_ definition: MetricDefinition, isUsual: Bool) -> String {
         let labels = definition.labels.map { $0 == "host" && isUsual ? "[`host`]" : "`\($0)`" }.joined(separator: " ")
-        let type = definition.typeName + (definition.hasExemplars ? ", exemplars" : "")
+        let type = definition.type.name + (definition.hasExemplars ? ", exemplars" : "")
         let help = definition.help.replacing("|", with: "\\|") + (isUsual ? "" : " Only with the host label on.")
         return "| `\(definition.name)` | \(type) | \(labels) | \(definition.unit.rawValue) | \(help) |\n"
     }

@@ -36,14 +36,14 @@ import TidegateCore
         ] as [(Double, String)])
     func sample(_ value: Double, _ expected: String) {
         var output = ExpositionWriter(reusing: [], format: .text)
-        output.gauge(SeriesName(.gauge("a", ""), []), value)
+        output.gauge(SeriesName(Catalogue.gauge("a", ""), []), value)
         #expect(String(decoding: output.finish(), as: UTF8.self) == "a \(expected)\n")
     }
 
     @Test("Counts are written to the last digit", arguments: [0, 9, 10, 12345, UInt64.max])
     func count(_ value: UInt64) {
         var output = ExpositionWriter(reusing: [], format: .text)
-        output.counter(SeriesName(.counter("a", ""), []), value)
+        output.counter(SeriesName(Catalogue.counter("a", ""), []), value)
         #expect(String(decoding: output.finish(), as: UTF8.self) == "a \(value)\n")
     }
 }

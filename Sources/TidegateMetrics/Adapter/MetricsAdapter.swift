@@ -32,44 +32,40 @@ package final class MetricsAdapter: MetricsFactory {
 
     /// A counter under `label` with `_total`; negative steps count nothing.
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        self.counter(label, dimensions) ?? NoHandler()
+        self.counter(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
     /// A counter of fractions under `label` with `_total`.
     package func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
-        self.counter(label, dimensions) ?? NoHandler()
+        self.counter(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
     /// A gauge.
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        self.gauge(label, dimensions) ?? NoHandler()
+        self.gauge(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
     /// A histogram, or the gauge of the last value if nothing is to be aggregated.
     package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
-        guard aggregate else { return self.gauge(label, dimensions) ?? NoHandler() }
-        return self.histogram(AdaptedName.plain(label), Buckets.counts, .none, dimensions) ?? NoHandler()
+        guard aggregate else { return self.gauge(label, dimensions) ?? NOOPMetricsHandler.instance }
+        return self.histogram(AdaptedName.plain(label), Buckets.counts, .none, dimensions)
+            ?? NOOPMetricsHandler.instance
     }
 
     /// A histogram of seconds under `label` with `_seconds`.
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        self.histogram(AdaptedName.seconds(label), Buckets.requests, .seconds, dimensions) ?? NoHandler()
+        self.histogram(AdaptedName.seconds(label), Buckets.requests, .seconds, dimensions)
+            ?? NOOPMetricsHandler.instance
     }
 
     // Series stay for ever: one that is removed and comes back would look like a restart.
 
     /// Keeps the series.
     package func destroyCounter(_ handler: any CounterHandler) {}
-
-    /// Keeps the series.
-    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-
-    /// Keeps the series.
-    package func destroyMeter(_ handler: any MeterHandler) {}
 
     /// Keeps the series.
     package func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -184,15 +180,65 @@ extension Histogram: RecorderHandler, TimerHandler {
     func recordNanoseconds(_ duration: Int64) { self.observe(Double(max(0, duration)) / 1e9) }
 }
 
-/// Takes everything and does nothing.
-final class NoHandler: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler, TimerHandler {
-    func increment(by steps: Int64) {}
-    func increment(by steps: Double) {}
-    func decrement(by steps: Double) {}
-    func set(_ value: Int64) {}
-    func set(_ value: Double) {}
-    func record(_ value: Int64) {}
-    func record(_ value: Double) {}
-    func recordNanoseconds(_ duration: Int64) {}
-    func reset() {}
+/// Makes names that Prometheus takes out of names that swift-metrics allows.
+enum AdaptedName {
+    /// The longest label value that is kept, in bytes; a series is no place for a document.
+    static let maxValueBytes = 1024
+
+    static func plain(_ label: String) -> String {
+        // These endings would make one metric look like a part of another.
+        let name = self.cleaned(label, colons: true)
+        for ending in ["_total", "_created", "_count", "_sum", "_bucket", "_info"] where name.hasSuffix(ending) {
+            return String(name.dropLast(ending.count)) + "_value"
+        }
+        return name
+    }
+
+    static func total(_ label: String) -> String {
+        let name = self.cleaned(label, colons: true)
+        return (name.hasSuffix("_total") ? self.plain(String(name.dropLast(6))) : self.plain(name)) + "_total"
+    }
+
+    static func seconds(_ label: String) -> String {
+        let name = self.plain(label)
+        return name.hasSuffix("_seconds") ? name : name + "_seconds"
+    }
+
+    /// The labels in the order of their names; of two with one name the last one counts.
+    static func labels(_ dimensions: [(String, String)]) -> [MetricSample.Label] {
+        var values: [String: String] = [:]
+        for (name, value) in dimensions { values[self.labelName(name)] = self.bounded(value) }
+        return values.sorted { $0.key < $1.key }.map { MetricSample.Label($0.key, $0.value) }
+    }
+
+    // `le` and `quantile` belong to the format, and names with two underscores to Prometheus.
+    private static func labelName(_ name: String) -> String {
+        let name = self.cleaned(name, colons: false)
+        return ["le", "quantile"].contains(name) || name.hasPrefix("__") ? "exported_" + name : name
+    }
+
+    private static func bounded(_ value: String) -> String {
+        guard value.utf8.count > self.maxValueBytes else { return value }
+        return String(decoding: value.utf8.prefix(self.maxValueBytes), as: UTF8.self)
+    }
+
+    private static func cleaned(_ text: String, colons: Bool) -> String {
+        var name = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "a"..."z", "A"..."Z", "_": name.unicodeScalars.append(scalar)
+            case "0"..."9": name.unicodeScalars.append(contentsOf: name.isEmpty ? ["_", scalar] : [scalar])
+            case ":" where colons: name.unicodeScalars.append(scalar)
+            default: name.unicodeScalars.append("_")
+            }
+        }
+        return name.isEmpty ? "_" : name
+    }
+}
+
+extension MetricDefinition {
+    /// A metric of the embedding program; swift-metrics gives no help text for it.
+    static func adapted(_ name: String, _ kind: Kind, _ unit: Unit) -> MetricDefinition {
+        MetricDefinition(name: name, help: "", kind: kind, unit: unit, labels: [])
+    }
 }

@@ -6,7 +6,7 @@ struct FamilyHeader: Sendable {
     let protobuf: [UInt8]
 
     init(_ definition: MetricDefinition) {
-        var lines = Array("# TYPE \(definition.family) \(definition.typeName)\n".utf8)
+        var lines = Array("# TYPE \(definition.family) \(definition.type.name)\n".utf8)
         if !definition.unit.rawValue.isEmpty {
             lines += "# UNIT \(definition.family) \(definition.unit.rawValue)\n".utf8
         }
@@ -20,24 +20,13 @@ struct FamilyHeader: Sendable {
             classic += Array("# HELP \(definition.name) ".utf8) + Escaping.help(definition.help, for: .text)
             classic.append(UInt8(ascii: "\n"))
         }
-        self.text = classic + "# TYPE \(definition.name) \(definition.typeName)\n".utf8
+        self.text = classic + "# TYPE \(definition.name) \(definition.type.name)\n".utf8
         var writer = ProtobufWriter()
         writer.string(1, definition.name)
         if !definition.help.isEmpty { writer.string(2, definition.help) }
-        writer.number(3, definition.kind.protobufNumber)
+        writer.number(3, definition.type.number)
         if !definition.unit.rawValue.isEmpty { writer.string(5, definition.unit.rawValue) }
         self.protobuf = writer.bytes
-    }
-}
-
-extension MetricDefinition.Kind {
-    // io.prometheus.client.MetricType.
-    fileprivate var protobufNumber: UInt64 {
-        switch self {
-        case .counter: 0
-        case .gauge: 1
-        case .histogram: 4
-        }
     }
 }
 

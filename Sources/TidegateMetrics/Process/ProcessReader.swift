@@ -1,14 +1,12 @@
 internal import FoundationEssentials
 internal import Glibc
-package import TidegateCore
+internal import TidegateCore
 
 /// Reads the process's own figures (proc(5)); what the system hides stays nil.
-package struct ProcessReader: Sendable {
-    private let time: any TimeSource
+struct ProcessReader: Sendable {
+    let time: any TimeSource
 
-    package init(time: any TimeSource) { self.time = time }
-
-    package func sample() -> ProcessSample {
+    func sample() -> ProcessSample {
         var sample = ProcessSample(openDescriptors: ProcessReader.openDescriptors())
         if let text = ProcessReader.contents("/proc/self/stat") { self.parse(stat: text, into: &sample) }
         if let text = ProcessReader.contents("/proc/self/limits") {
@@ -56,5 +54,25 @@ package struct ProcessReader: Sendable {
 
     private static func contents(_ path: String) -> String? {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+/// The process's own figures, as every Prometheus client gives them.
+enum ProcessCollector {
+    static func register(in registry: Registry) {
+        self.register(Catalogue.processCPU, in: registry) { $0.cpuSeconds }
+        self.register(Catalogue.processOpenDescriptors, in: registry) { $0.openDescriptors.map { Double($0) } }
+        self.register(Catalogue.processMaxDescriptors, in: registry) { $0.maxDescriptors }
+        self.register(Catalogue.processVirtualMemory, in: registry) { $0.virtualBytes.map { Double($0) } }
+        self.register(Catalogue.processVirtualMemoryMax, in: registry) { $0.maxVirtualBytes }
+        self.register(Catalogue.processResidentMemory, in: registry) { $0.residentBytes.map { Double($0) } }
+        self.register(Catalogue.processStartTime, in: registry) { $0.startSeconds }
+        self.register(Catalogue.processThreads, in: registry) { $0.threads.map { Double($0) } }
+    }
+
+    private static func register(
+        _ definition: MetricDefinition, in registry: Registry, _ value: @escaping @Sendable (ProcessSample) -> Double?
+    ) {
+        registry.collect(definition) { inputs, samples in samples.add(value: inputs.process.flatMap(value)) }
     }
 }
