@@ -165,18 +165,16 @@ struct AuthorizationDecision: Sendable {
     var isAuthenticated = false
 
     /// The response to a denied request; nil if it is allowed.
-    var problem: ProblemDocument? {
+    var problem: Response? {
         switch self.denial {
         case nil: return nil
         case .rateLimited(let wait):
             let seconds = wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)
-            var problem = ProblemDocument(.tooManyRequests, "Too many requests.")
-            problem.headers[.retryAfter] = String(max(1, seconds))
-            return problem
+            return .problem(
+                .tooManyRequests, "Too many requests.", headers: [.retryAfter: String(max(1, seconds))])
         case .unauthenticated:
-            var problem = ProblemDocument(.unauthorized, "Authentication required.")
-            problem.headers[.wwwAuthenticate] = "Basic realm=\"tidegate\", charset=\"UTF-8\""
-            return problem
+            let challenge = "Basic realm=\"tidegate\", charset=\"UTF-8\""
+            return .problem(.unauthorized, "Authentication required.", headers: [.wwwAuthenticate: challenge])
         case .busy: return .unavailable("Too many passwords to verify.", retryAfter: 1)
         }
     }
@@ -191,7 +189,7 @@ struct AccessMiddleware: RouterMiddleware {
             authorization: request.headers[.authorization], peer: PeerAddress(context.channel.remoteAddress))
         var response: Response
         if let problem = decision.problem {
-            response = problem.response
+            response = problem
         } else {
             var context = context
             context.isAuthenticated = decision.isAuthenticated

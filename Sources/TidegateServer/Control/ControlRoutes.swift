@@ -49,7 +49,7 @@ struct ControlRoutes: Sendable {
     // MARK: - Tasks
 
     private func list(_ request: Request) async throws(ControlRefusal) -> Response {
-        guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem.response }
+        guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem }
         let tasks = try await self.control.tasks(after: page.after, atMost: page.limit)
         return .json(TaskPage.document(of: tasks, json: \.json))
     }
@@ -60,7 +60,7 @@ struct ControlRoutes: Sendable {
             body = try await request.body.collect(upTo: Self.bodyLimit)
         } catch is NIOTooManyBytesError {
             let message = "the request body is larger than \(Self.bodyLimit) bytes: submit the body as a file"
-            return ProblemDocument(.contentTooLarge, message, format: .json).response
+            return .problem(.contentTooLarge, message, format: .json)
         } catch {
             throw ControlRefusal(.malformed, "the request body cannot be read")
         }
@@ -168,10 +168,9 @@ private struct RefusalMiddleware: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as ControlRefusal {
-            let status = HTTPResponse.Status(code: error.reason.status)
-            var problem = ProblemDocument(status, error.description, format: .json)
-            if error.reason == .tooManyTasks { problem.headers[.retryAfter] = "10" }
-            return problem.response
+            return .problem(
+                HTTPResponse.Status(code: error.reason.status), error.description, format: .json,
+                headers: error.reason == .tooManyTasks ? [.retryAfter: "10"] : [:])
         }
     }
 }

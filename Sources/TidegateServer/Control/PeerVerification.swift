@@ -56,7 +56,7 @@ struct PeerMiddleware: RouterMiddleware {
         guard let peer = await PeerVerification.peer(of: context.channel), self.verification.allows(peer) else {
             let message =
                 "permission denied: the control socket is for root, the daemon's user and members of the socket's group"
-            return ProblemDocument(.forbidden, message, format: .json).response
+            return .problem(.forbidden, message, format: .json)
         }
         var context = context
         context.caller = self.verification.isOwner(peer) ? .owner : .member

@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import HummingbirdCore
 internal import TidegateCore
 
 /// The query of a request target, decoded as HTML forms encode it.
@@ -63,7 +64,7 @@ struct TaskPage: Sendable, Hashable {
     }
 
     /// What is said of a malformed parameter.
-    static let problem = ProblemDocument(
+    static let problem = Response.problem(
         .badRequest, "limit is a number from 1 to \(TaskPage.maxCount), after is the id of a task", format: .json)
 
     /// The page's tasks as a document; `next` is what to ask for after, null on the last page.

@@ -5,17 +5,17 @@ internal import TidegateCore
 /// Refuses requests for other hosts, and those with a body that nobody reads.
 struct RequestCheckMiddleware: RouterMiddleware {
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
-        if let problem = self.problem(request.head, context.source.hosts) { return problem.response }
+        if let problem = self.problem(request.head, context.source.hosts) { return problem }
         return try await next(request, context)
     }
 
-    private func problem(_ head: HTTPRequest, _ hosts: HostCheck?) -> ProblemDocument? {
+    private func problem(_ head: HTTPRequest, _ hosts: HostCheck?) -> Response? {
         if let hosts {
             guard let host = head.authority else {
-                return ProblemDocument(.badRequest, "A request needs one Host field.")
+                return .problem(.badRequest, "A request needs one Host field.")
             }
             guard hosts.admits(host) else {
-                return ProblemDocument(
+                return .problem(
                     .misdirectedRequest,
                     "Unknown host: use an address of the server, or start it with --web.allowed-host.")
             }
@@ -23,7 +23,7 @@ struct RequestCheckMiddleware: RouterMiddleware {
         let length = head.headerFields[.contentLength] ?? "0"
         guard head.method == .get || head.method == .head, length != "0" || head.headerFields[.transferEncoding] != nil
         else { return nil }
-        return ProblemDocument(.badRequest, "A GET request has no body.")
+        return .problem(.badRequest, "A GET request has no body.")
     }
 }
 

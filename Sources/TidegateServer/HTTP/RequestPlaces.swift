@@ -77,7 +77,7 @@ struct RequestLimitMiddleware: RouterMiddleware {
 
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         guard context.source.place?.take(isScrape: self.isScrape) ?? true else {
-            return ProblemDocument.unavailable("Too many concurrent requests.", retryAfter: 1).response
+            return .unavailable("Too many concurrent requests.", retryAfter: 1)
         }
         return try await next(request, context)
     }

@@ -11,10 +11,10 @@ struct RouteTable {
     private let router = Router(context: ServerContext.self)
     // Answers 405 with `Allow` for every known path: Hummingbird's router cannot be asked for a path's methods.
     private let wrongMethodRouter = Router(context: ServerContext.self)
-    private let format: ProblemDocument.Format
+    private let format: ProblemFormat
 
     /// A table whose every response, those to unknown paths included, goes through `middlewares`, the first outermost.
-    init(format: ProblemDocument.Format, middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>]) {
+    init(format: ProblemFormat, middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>]) {
         self.format = format
         for middleware in middlewares { self.router.add(middleware: middleware) }
         self.router.add(middleware: ExactPathMiddleware(format: format))
@@ -28,10 +28,10 @@ struct RouteTable {
         let group = self.router.group()
         if let middleware { group.add(middleware: middleware) }
         for (method, handler) in handlers { group.on(path, method: method, use: handler) }
-        var problem = ProblemDocument(
-            .methodNotAllowed, self.format.styled("method not allowed"), format: self.format)
-        problem.headers[.allow] = handlers.map { $0.method.rawValue }.joined(separator: ", ")
-        self.wrongMethodRouter.get(path) { [problem] _, _ in problem.response }
+        let problem = Response.problem(
+            .methodNotAllowed, self.format.styled("method not allowed"), format: self.format,
+            headers: [.allow: handlers.map { $0.method.rawValue }.joined(separator: ", ")])
+        self.wrongMethodRouter.get(path) { _, _ in problem }
     }
 
     /// The responder with every route added so far.
@@ -47,19 +47,19 @@ struct RouteTable {
 /// Answers requests that no route matches with 405 or 404.
 private struct UnmatchedMiddleware: RouterMiddleware {
     let wrongMethod: RouterResponder<ServerContext>
-    let format: ProblemDocument.Format
+    let format: ProblemFormat
 
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         var head = request.head
         head.method = .get
         let response = try await self.wrongMethod.respond(to: Request(head: head, body: request.body), context: context)
-        return response.status == .methodNotAllowed ? response : self.format.notFound.response
+        return response.status == .methodNotAllowed ? response : self.format.notFound
     }
 }
 
 /// Answers 404 to a path that Hummingbird matches only because it leaves out empty segments.
 private struct ExactPathMiddleware: RouterMiddleware {
-    let format: ProblemDocument.Format
+    let format: ProblemFormat
 
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         let path = request.head.path?.prefix { $0 != "?" } ?? ""
@@ -67,16 +67,14 @@ private struct ExactPathMiddleware: RouterMiddleware {
         guard path == "/" || segments.count > 1 && segments[0].isEmpty && !segments.dropFirst().contains("") else {
             // Otherwise the request would count for the handler that it almost matched.
             context.coreContext.endpointPath.value = nil
-            return self.format.notFound.response
+            return self.format.notFound
         }
         return try await next(request, context)
     }
 }
 
-extension ProblemDocument.Format {
-    fileprivate var notFound: ProblemDocument {
-        ProblemDocument(.notFound, self.styled("not found"), format: self)
-    }
+extension ProblemFormat {
+    fileprivate var notFound: Response { .problem(.notFound, self.styled("not found"), format: self) }
 
     /// The message as the format writes it: a sentence in text, a clause in JSON.
     fileprivate func styled(_ message: String) -> String {

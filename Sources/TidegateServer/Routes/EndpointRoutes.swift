@@ -99,7 +99,7 @@ struct EndpointRoutes: Sendable {
             response = try await self.responder.respond(
                 to: Request(head: head, body: request.body), context: context)
         } catch {
-            response = ProblemDocument(.internalServerError, "Internal error.").response
+            response = .problem(.internalServerError, "Internal error.")
         }
         // For a wrong method the router sets no `endpointPath`; then the path itself names the handler.
         let path = head.path.map { String(Substring($0.utf8.prefix { $0 != UInt8(ascii: "?") })) } ?? ""

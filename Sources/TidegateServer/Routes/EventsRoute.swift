@@ -21,7 +21,7 @@ struct EventsRoute: Sendable {
             after: lastID, bufferingNewest: dependencies.configuration.eventsKept)
         guard let slot = slots.acquire(reader, on: ObjectIdentifier(channel)) else {
             reader.end()
-            return ProblemDocument.unavailable("Too many event streams.", retryAfter: 5).response
+            return .unavailable("Too many event streams.", retryAfter: 5)
         }
         channel.closeFuture.whenComplete { _ in
             reader.end()

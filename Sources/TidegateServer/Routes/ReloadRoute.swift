@@ -28,12 +28,11 @@ struct ReloadRoute: Sendable {
     /// 200, or 500 with the problem as blackbox_exporter begins it.
     func respond(to request: Request) async -> Response {
         guard request.head.isOfThisSite else {
-            return ProblemDocument(
-                .forbidden, "The Origin header names another site, whose pages may not reload the configuration."
-            ).response
+            return .problem(
+                .forbidden, "The Origin header names another site, whose pages may not reload the configuration.")
         }
         guard let reload else {
-            return ProblemDocument(.notFound, "There is no configuration file: start with --config.file.").response
+            return .problem(.notFound, "There is no configuration file: start with --config.file.")
         }
         do throws(ReloadFailure) {
             let waiting = try await reload()

@@ -70,7 +70,7 @@ struct StatusRoutes: Sendable {
     }
 
     func tasks(to request: Request) async -> Response {
-        guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem.response }
+        guard let page = TaskPage(target: request.head.path ?? "") else { return TaskPage.problem }
         let body = await self.lists.body(page) {
             let tasks = self.dependencies.view.tasks(after: page.after, atMost: page.limit)
             return Array("\(TaskPage.document(of: tasks, json: \.json))\n".utf8)
@@ -80,7 +80,7 @@ struct StatusRoutes: Sendable {
 
     func task(_ text: String) -> Response {
         guard let id = TaskID(text), let task = self.dependencies.view.task(id) else {
-            return ProblemDocument(.notFound, "no task has this ID", format: .json).response
+            return .problem(.notFound, "no task has this ID", format: .json)
         }
         return .json(TaskDocument(task).response)
     }

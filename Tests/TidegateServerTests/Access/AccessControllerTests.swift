@@ -1,4 +1,5 @@
 import HTTPTypes
+import HummingbirdCore
 import Synchronization
 import Testing
 import TidegateCore
@@ -207,7 +208,7 @@ import TidegateTestKit
         let unauthenticated = try #require(AuthorizationDecision(denial: .unauthenticated).problem)
         #expect(unauthenticated.status == .unauthorized)
         #expect(unauthenticated.headers[.wwwAuthenticate] == "Basic realm=\"tidegate\", charset=\"UTF-8\"")
-        #expect(try await RoutedResponse(unauthenticated.response).text == "Authentication required.\n")
+        #expect(try await RoutedResponse(unauthenticated).text == "Authentication required.\n")
         let limited = AuthorizationDecision(denial: .rateLimited(retryAfter: .milliseconds(2300))).problem
         #expect(limited?.status == .tooManyRequests && limited?.headers[.retryAfter] == "3")
         #expect(AuthorizationDecision(denial: .busy).problem?.status == .serviceUnavailable)

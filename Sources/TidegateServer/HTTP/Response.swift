@@ -3,46 +3,33 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import TidegateCore
 
-/// An error response: its status and one sentence.
-struct ProblemDocument: Sendable {
-    /// How the sentence is written.
-    enum Format: Sendable {
-        /// A line of text, with a capital letter and a full stop.
-        case text
-        /// `{"schema":1,"error":SENTENCE}`.
-        case json
-    }
-
-    let status: HTTPResponse.Status
-    let message: String
-    let format: Format
-    var headers: HTTPFields = [:]
-
-    init(_ status: HTTPResponse.Status, _ message: String, format: Format = .text) {
-        self.status = status
-        self.message = message
-        self.format = format
-    }
-
-    /// 503 with the time after which another try may succeed.
-    static func unavailable(_ message: String, retryAfter seconds: Int) -> ProblemDocument {
-        var problem = ProblemDocument(.serviceUnavailable, message)
-        problem.headers[.retryAfter] = String(seconds)
-        return problem
-    }
-
-    var response: Response {
-        var response: Response
-        switch self.format {
-        case .text: response = .text(self.message, status: self.status)
-        case .json: response = .json(["schema": 1, "error": .string(self.message)], status: self.status)
-        }
-        response.headers.append(contentsOf: self.headers)
-        return response
-    }
+/// How the sentence of an error response is written.
+enum ProblemFormat: Sendable {
+    /// A line of text, with a capital letter and a full stop.
+    case text
+    /// `{"schema":1,"error":SENTENCE}`.
+    case json
 }
 
 extension Response {
+    /// An error: its status and one sentence.
+    static func problem(
+        _ status: HTTPResponse.Status, _ message: String, format: ProblemFormat = .text, headers: HTTPFields = [:]
+    ) -> Response {
+        var response =
+            switch format {
+            case .text: Response.text(message, status: status)
+            case .json: Response.json(["schema": 1, "error": .string(message)], status: status)
+            }
+        response.headers.append(contentsOf: headers)
+        return response
+    }
+
+    /// 503 with the time after which another try may succeed.
+    static func unavailable(_ message: String, retryAfter seconds: Int) -> Response {
+        .problem(.serviceUnavailable, message, headers: [.retryAfter: String(seconds)])
+    }
+
     /// One line of text.
     static func text(_ line: String, status: HTTPResponse.Status = .ok) -> Response {
         .content(ByteBuffer(string: line + "\n"), status: status)
@@ -64,6 +51,9 @@ extension Response {
     static func json(body: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
         .content(ByteBuffer(bytes: body), type: "application/json; charset=utf-8", status: status)
     }
+
+    /// True if the body goes on for as long as the client reads it.
+    var isStream: Bool { self.body.contentLength == nil }
 }
 
 extension ResponseWriter {
@@ -90,9 +80,4 @@ extension ResponseWriter {
             try await self.write(response: response.head, body: response.body)
         }
     }
-}
-
-extension Response {
-    /// True if the body goes on for as long as the client reads it.
-    var isStream: Bool { self.body.contentLength == nil }
 }
