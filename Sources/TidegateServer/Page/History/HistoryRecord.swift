@@ -38,6 +38,7 @@ struct HistoryRecord: Sendable {
     private static let lineLimit = 300
     private static let nameLimit = 200
     private static let checkLimit = 40
+    private static let unsavedLimit = 2000
 
     /// When this process began to watch.
     let start: WallTime
@@ -87,7 +88,10 @@ struct HistoryRecord: Sendable {
 
     // MARK: Recording
 
-    private var unsaved = UnsavedResults()
+    // Results that the journal does not have yet.
+    private var unsaved: [NamedResult] = []
+    // The slice of time in which some were taken last.
+    private var lastTaken: Int64?
 
     /// Counts a failed attempt for the party that it turned out to be; what is to be kept anew.
     mutating func revise(_ attempt: RequestHistory.Attempt, to party: FaultParty) -> Entry? {
@@ -99,7 +103,7 @@ struct HistoryRecord: Sendable {
             }
             let revised = failed.revised(to: party)
             self.results[name]?.add(revised)
-            if results.isNamed { self.unsaved.add(.init(name: name, entry: revised)) }
+            if results.isNamed { self.keep(NamedResult(name: name, entry: revised)) }
         }
         return entry
     }
@@ -122,15 +126,20 @@ struct HistoryRecord: Sendable {
         self.results[name, default: TaskResults(isNamed: isNamed)].add(entry)
     }
 
-    /// Adds a result and keeps it for ``takeUnsavedResults(at:)``.
-    mutating func addUnsaved(_ entry: TaskResults.Entry, of name: String) {
-        self.add(entry, of: name, isNamed: true)
-        self.unsaved.add(NamedResult(name: name, entry: entry))
+    /// Keeps a result for ``takeUnsavedResults(at:)``.
+    mutating func keep(_ result: NamedResult) {
+        if self.unsaved.count == HistoryRecord.unsavedLimit { self.unsaved.removeFirst() }
+        self.unsaved.append(result)
     }
 
-    /// The results that have not been taken yet; none if some were taken in the slice of this moment.
+    /// The results that have not been taken yet; nil if there are none, or if some were taken in the slice of this
+    /// moment, unless it is nil: those of very many tasks must not displace the rest of the journal.
     mutating func takeUnsavedResults(at time: WallTime?) -> Entry? {
-        self.unsaved.take(at: time).map(Entry.results)
+        let slice = time.map(RequestSlice.number)
+        guard !self.unsaved.isEmpty, slice == nil || slice != self.lastTaken else { return nil }
+        self.lastTaken = slice
+        defer { self.unsaved = [] }
+        return .results(self.unsaved)
     }
 
     /// Adds a check; true if it found something else than the one before, or a failure as the first.
@@ -146,5 +155,54 @@ struct HistoryRecord: Sendable {
             (left.value.entries.last?.time ?? self.start) < (right.value.entries.last?.time ?? self.start)
         }
         if let oldest { self.results[oldest.key] = nil }
+    }
+}
+
+/// The last results of the tasks of one name or key.
+struct TaskResults: Sendable {
+    /// How one of them ended.
+    struct Entry: Codable, Sendable {
+        /// The task.
+        let task: String
+        private let outcomeName: String
+        private let microseconds: Int64
+        let text: String
+        private var partyName: String?
+
+        var outcome: TaskOutcome { TaskOutcome(rawValue: self.outcomeName) ?? .failure }
+        var time: WallTime { WallTime(microseconds: self.microseconds) }
+        /// Whose failure it was.
+        var party: FaultParty? { self.partyName.flatMap(FaultParty.init(rawValue:)) }
+
+        init(_ outcome: TaskOutcome, of task: TaskID, at time: WallTime, text: String, party: FaultParty? = nil) {
+            (self.task, self.outcomeName, self.microseconds) = (task.description, outcome.rawValue, time.microseconds)
+            (self.text, self.partyName) = (text, party?.rawValue)
+        }
+
+        /// The same with the party that it turned out to be.
+        func revised(to party: FaultParty) -> Entry {
+            var entry = self
+            entry.partyName = party.rawValue
+            return entry
+        }
+    }
+
+    static let limit = 10
+
+    /// True for a name or a key, false for what tasks without either have in common.
+    let isNamed: Bool
+    /// The oldest first.
+    private(set) var entries: [Entry] = []
+
+    init(isNamed: Bool) { self.isNamed = isNamed }
+
+    /// Adds a result, or replaces what was known of the same task.
+    mutating func add(_ entry: Entry) {
+        if let known = self.entries.lastIndex(where: { $0.task == entry.task }) {
+            self.entries[known] = entry
+            return
+        }
+        if self.entries.count == TaskResults.limit { self.entries.removeFirst() }
+        self.entries.append(entry)
     }
 }

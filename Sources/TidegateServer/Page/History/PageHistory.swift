@@ -79,12 +79,10 @@ final class PageHistory: EventSink {
                 attribution?.party ?? .unknown, subject: isPathLoss ? "" : summary.host ?? "",
                 cause: isPathLoss ? "the path was lost" : failure.clause(status: summary.status, attribution),
                 isPathLoss: isPathLoss, at: event.time)
+            let isRevisable = attribution?.silence != nil
             self.count(at: event.time) { record in
-                if attribution?.silence == nil {
-                    record.requests.add(entry)
-                } else {
-                    record.requests.add(entry, revisableAs: .init(task: task.id, number: summary.number))
-                }
+                record.requests.add(
+                    entry, revisableAs: isRevisable ? .init(task: task.id, number: summary.number) : nil)
             }
         case .completed(let result): self.complete(result, at: event.time)
         default: self.addLine(of: event)
@@ -103,11 +101,8 @@ final class PageHistory: EventSink {
         let entry = TaskResults.Entry(result.outcome, of: result.id, at: time, text: text, party: party)
         let name = result.name ?? result.key
         self.record.withLock { record in
-            if let name {
-                record.addUnsaved(entry, of: name)
-            } else {
-                record.add(entry, of: "\(result.method) \(url)", isNamed: false)
-            }
+            record.add(entry, of: name ?? "\(result.method) \(url)", isNamed: name != nil)
+            if let name { record.keep(.init(name: name, entry: entry)) }
             // A failed attempt has been told already.
             guard result.outcome == .failure, result.attempts == 0 else { return }
             record.requests.add(

@@ -28,16 +28,10 @@ struct RequestHistory: Sendable {
         if let known = self.closed.lastIndex(where: { $0.number == slice.number }) { self.closed[known] = slice }
     }
 
-    /// Closes the slice that is over, if there is one that has not been; it is returned to be kept.
-    mutating func closeSlice(before time: WallTime) -> RequestSlice? {
-        guard let open = self.open, open.number < RequestSlice.number(of: time) else { return nil }
-        return self.closeSlice()
-    }
-
-    /// Closes the slice that is not over yet.
-    mutating func closeSlice() -> RequestSlice? {
-        defer { self.open = nil }
-        guard let open = self.open else { return nil }
+    /// Closes the slice that is over at `time`, or without one the open slice; it is returned to be kept.
+    mutating func closeSlice(before time: WallTime? = nil) -> RequestSlice? {
+        guard let open = self.open, time.map({ open.number < RequestSlice.number(of: $0) }) ?? true else { return nil }
+        self.open = nil
         self.closed.append(open)
         self.dropOld(before: WallTime(microseconds: open.number * 15_000_000))
         return open
@@ -45,18 +39,14 @@ struct RequestHistory: Sendable {
 
     mutating func countRequest(at time: WallTime) {
         self.openSlice(at: time)
-        self.open?.countRequest()
+        self.open?.requests += 1
     }
 
-    mutating func add(_ failure: RequestSlice.Failure) {
+    /// Adds a failure; that of an `attempt` may still be charged to another party.
+    mutating func add(_ failure: RequestSlice.Failure, revisableAs attempt: Attempt? = nil) {
         self.openSlice(at: failure.last)
         self.open?.add(failure)
-    }
-
-    /// Adds a failed attempt whose party may still be revised.
-    mutating func add(_ failure: RequestSlice.Failure, revisableAs attempt: Attempt) {
-        self.add(failure)
-        guard let number = self.open?.number else { return }
+        guard let attempt, let number = self.open?.number else { return }
         if self.revisable.count == RequestHistory.revisableLimit { self.revisable.removeFirst() }
         self.revisable.append((attempt, number, failure))
     }
@@ -89,5 +79,82 @@ struct RequestHistory: Sendable {
 extension WallTime {
     static func - (time: WallTime, duration: Duration) -> WallTime {
         WallTime(microseconds: time.microseconds - duration.wholeNanoseconds / 1000)
+    }
+}
+
+/// What became of the requests within a quarter of a minute.
+struct RequestSlice: Codable, Sendable {
+    /// Requests that failed in the same way.
+    struct Failure: Codable, Sendable {
+        private let partyName: String
+        /// The host; empty if it does not matter.
+        let subject: String
+        /// Why, as a clause.
+        let cause: String
+        /// True if a lost path ended them, so that they are the effect of an outage.
+        let isPathLoss: Bool
+        fileprivate(set) var count = 1
+        private let firstMicroseconds: Int64
+        fileprivate var lastMicroseconds: Int64
+
+        /// Whose failure it was.
+        var party: FaultParty { FaultParty(rawValue: self.partyName) ?? .unknown }
+        var first: WallTime { WallTime(microseconds: self.firstMicroseconds) }
+        var last: WallTime { WallTime(microseconds: self.lastMicroseconds) }
+
+        init(_ party: FaultParty, subject: String, cause: String, isPathLoss: Bool = false, at time: WallTime) {
+            (self.partyName, self.subject, self.cause) = (party.rawValue, subject, cause)
+            self.isPathLoss = isPathLoss
+            (self.firstMicroseconds, self.lastMicroseconds) = (time.microseconds, time.microseconds)
+        }
+
+        /// What is counted together once too many ways to fail are told apart.
+        fileprivate init(others party: FaultParty, at time: WallTime) {
+            self.init(party, subject: "", cause: "other failures", at: time)
+        }
+
+        func isSame(as other: Failure) -> Bool {
+            self.partyName == other.partyName && self.subject == other.subject && self.cause == other.cause
+        }
+    }
+
+    static let length = Duration.seconds(15)
+    /// The most ways to fail that are told apart: the rest are counted together, by party.
+    private static let causeLimit = 24
+
+    /// Counts the slices since 1970.
+    let number: Int64
+    /// The requests that ended, well or not.
+    var requests = 0
+    private(set) var failures: [Failure] = []
+
+    init(number: Int64) { self.number = number }
+
+    /// The slice of a moment.
+    static func number(of time: WallTime) -> Int64 { time.microseconds / 15_000_000 }
+
+    /// Counts one of the failures for another party, which turned out to be the one; false if there is none.
+    mutating func revise(_ failure: Failure, to party: FaultParty) -> Bool {
+        let known =
+            self.failures.firstIndex { $0.isSame(as: failure) }
+            ?? self.failures.firstIndex { $0.isSame(as: Failure(others: failure.party, at: failure.first)) }
+        guard let known else { return false }
+        self.failures[known].count -= 1
+        if self.failures[known].count == 0 { self.failures.remove(at: known) }
+        self.add(Failure(party, subject: failure.subject, cause: failure.cause, at: failure.first))
+        return true
+    }
+
+    mutating func add(_ failure: Failure) {
+        let isKnown = self.failures.contains { $0.isSame(as: failure) }
+        let added =
+            isKnown || self.failures.count < RequestSlice.causeLimit
+            ? failure : Failure(others: failure.party, at: failure.first)
+        guard let position = self.failures.firstIndex(where: { $0.isSame(as: added) }) else {
+            return self.failures.append(added)
+        }
+        self.failures[position].count += 1
+        self.failures[position].lastMicroseconds = max(
+            self.failures[position].lastMicroseconds, failure.lastMicroseconds)
     }
 }
