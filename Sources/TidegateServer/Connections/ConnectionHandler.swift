@@ -11,9 +11,18 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let table: ConnectionTable
     private let limit: TimeAmount
     private var number: UInt64?
-    private var progress = RequestProgress()
+    // Requests whose response has not been sent.
+    private var waiting = 0
+    // True from the head of a request to its end.
+    private var isReading = false
     private var context: ChannelHandlerContext?
     private var deadline: Scheduled<Void>?
+
+    /// How many requests may wait for their response: nobody pipelines more.
+    static let maxWaiting = 32
+
+    // True between requests: the next byte begins one.
+    private var isIdle: Bool { self.waiting == 0 && !self.isReading }
 
     /// A handler for one connection; each request has `limit` to arrive.
     init(_ table: ConnectionTable, limit: TimeAmount) {
@@ -36,12 +45,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if self.progress.isIdle, self.deadline == nil { self.startDeadline(in: self.limit) }
+        if self.isIdle, self.deadline == nil { self.startDeadline(in: self.limit) }
         context.fireChannelRead(data)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if let number, self.progress.waiting > 0 {
+        if let number, self.waiting > 0 {
             if context.channel.isWritable { self.noteActivity() } else { self.table.change(number) { $0.stall($1) } }
         }
         context.fireChannelWritabilityChanged()
@@ -50,11 +59,15 @@ final class ConnectionHandler: ChannelInboundHandler {
     // MARK: - Requests
 
     /// The head of a request has come; false if it is one too many.
-    func requestDidBegin() -> Bool { self.progress.begin() }
+    func requestDidBegin() -> Bool {
+        self.waiting += 1
+        self.isReading = true
+        return self.waiting <= Self.maxWaiting
+    }
 
     /// A request is here to its end.
     func requestDidEnd() {
-        self.progress.finishReading()
+        self.isReading = false
         self.cancelDeadline()
         self.noteActivity()
     }
@@ -62,18 +75,17 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// A response has been sent to its end.
     func responseDidEnd() {
         // Bytes that are no request get a response, too.
-        guard self.progress.waiting > 0 else { return }
-        self.progress.finishAnswer()
+        guard self.waiting > 0 else { return }
+        self.waiting -= 1
         self.noteActivity()
     }
 
     private func noteActivity() {
         guard let number else { return }
-        let progress = self.progress
         self.table.change(number) { places, number in
-            if progress.isIdle { return places.complete(number) }
+            if self.isIdle { return places.complete(number) }
             // A client that sends more before it reads, or a body that nobody waits for.
-            progress.waiting == 1 ? places.answer(number) : places.stall(number)
+            self.waiting == 1 ? places.answer(number) : places.stall(number)
         }
     }
 
@@ -92,29 +104,53 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// How far the requests of one connection are.
-struct RequestProgress: Sendable {
-    /// How many requests may wait for their response: nobody pipelines more.
-    static let maxWaiting = 32
+/// Tells the connection's ``ConnectionHandler`` of its requests, and says in their heads what the server needs to know.
+final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
 
-    /// Requests whose response has not been sent.
-    private(set) var waiting = 0
-    /// True from the head of a request to its end.
-    private(set) var isReading = false
+    private let connection: ConnectionHandler
 
-    /// True between requests: the next byte begins one.
-    var isIdle: Bool { self.waiting == 0 && !self.isReading }
+    init(_ connection: ConnectionHandler) { self.connection = connection }
 
-    /// A request's head has come; false if too many wait.
-    mutating func begin() -> Bool {
-        self.waiting += 1
-        self.isReading = true
-        return self.waiting <= Self.maxWaiting
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head(let head):
+            guard self.connection.requestDidBegin() else { return self.connection.close() }
+            context.fireChannelRead(self.wrapInboundOut(.head(Self.normalized(head))))
+        case .body: context.fireChannelRead(data)
+        case .end:
+            self.connection.requestDidEnd()
+            context.fireChannelRead(data)
+        }
     }
 
-    /// A request's end has come.
-    mutating func finishReading() { self.isReading = false }
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .end = self.unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        let promise = promise ?? context.eventLoop.makePromise()
+        promise.futureResult.assumeIsolated().whenSuccess { self.connection.responseDidEnd() }
+        context.write(data, promise: promise)
+    }
 
-    /// A response has been sent.
-    mutating func finishAnswer() { self.waiting -= 1 }
+    /// The head as the server understands it: it knows no version, one spelling of `Connection: close`, and the host only
+    /// if there is one.
+    static func normalized(_ head: HTTPRequestHead) -> HTTPRequestHead {
+        var head = head
+        if head.version.minor == 0 || !head.isKeepAlive || head.hasUnexpectedBody {
+            head.headers.replaceOrAdd(name: "Connection", value: "close")
+        }
+        if head.headers["Host"].count != 1 { head.headers.remove(name: "Host") }
+        return head
+    }
+}
+
+extension HTTPRequestHead {
+    /// True if the method has no body, and the request has one.
+    fileprivate var hasUnexpectedBody: Bool {
+        (self.method == .GET || self.method == .HEAD)
+            && (self.headers.contains(name: "Transfer-Encoding")
+                || self.headers[canonicalForm: "Content-Length"].contains { $0 != "0" })
+    }
 }

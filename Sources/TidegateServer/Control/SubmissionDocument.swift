@@ -6,7 +6,7 @@ enum SubmissionDocument {
     static func read(_ bytes: [UInt8]) throws(ControlRefusal) -> TaskSubmission {
         let decoder = JSONDecoder()
         let data = Data(bytes)
-        guard let names = try? decoder.decode(MemberNames.self, from: data).names else {
+        guard let names = try? decoder.decode([String: UnreadMember].self, from: data).keys.sorted() else {
             throw ControlRefusal(.malformed, "request body must be a JSON object")
         }
         if let unknown = names.first(where: { !TaskSubmission.members.contains($0) }) {
@@ -38,18 +38,7 @@ enum SubmissionDocument {
     }
 }
 
-/// The names of an object's members, sorted.
-private struct MemberNames: Decodable {
-    let names: [String]
-
-    private struct Name: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init?(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    init(from decoder: any Decoder) throws {
-        self.names = try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue).sorted()
-    }
+/// A member whose value is not read.
+private struct UnreadMember: Decodable {
+    init(from decoder: any Decoder) {}
 }

@@ -30,9 +30,7 @@ struct EndpointRoutes: Sendable {
             logs, reload, other
     }
 
-    private let dependencies: Dependencies
-    private let metrics: MetricsRoute
-    private let events: EventsRoute
+    private let status: StatusRoutes
     private let responder: RouterResponder<ServerContext>
     private let handlers: [String: HandlerLabel]
 
@@ -41,7 +39,6 @@ struct EndpointRoutes: Sendable {
         _ dependencies: Dependencies, slots: EventStreamSlots,
         middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>] = []
     ) {
-        let metrics = MetricsRoute(dependencies: dependencies)
         let events = EventsRoute(dependencies: dependencies, slots: slots)
         let table = RouteTable(format: .text, middlewares: middlewares)
         let telemetry = RouterPath(dependencies.configuration.telemetryPath)
@@ -53,20 +50,18 @@ struct EndpointRoutes: Sendable {
             table.add(path, [(.get, use), (.head, use)], middleware: isLimited ? limit : nil)
             handlers[path.description] = handler
         }
-        let statusRoutes = StatusRoutes(dependencies: dependencies)
+        let status = StatusRoutes(dependencies: dependencies)
         // No request limit: a busy process must still answer its health checks.
-        add("/-/healthy", .healthy, isLimited: false) { _, _ in statusRoutes.healthy() }
-        add("/-/ready", .ready, isLimited: false) { _, _ in statusRoutes.ready() }
-        add(telemetry, .metrics) {
-            await metrics.respond(to: $0, context: $1)
-        }
-        add("/", .page) { request, _ in await statusRoutes.page(to: request) }
-        add("/api/v1/status", .status) { _, _ in statusRoutes.status() }
-        add("/api/v1/targets", .targets) { _, _ in statusRoutes.targets() }
-        add("/api/v1/probes", .probes) { _, _ in await statusRoutes.probes() }
-        add("/api/v1/connections", .connections) { _, _ in await statusRoutes.connections() }
-        add("/api/v1/tasks", .tasks) { request, _ in await statusRoutes.tasks(to: request) }
-        add("/api/v1/tasks/{id}", .task) { statusRoutes.task($1.parameters.get("id") ?? "") }
+        add("/-/healthy", .healthy, isLimited: false) { _, _ in status.healthy() }
+        add("/-/ready", .ready, isLimited: false) { _, _ in status.ready() }
+        add(telemetry, .metrics) { await status.metrics(to: $0, context: $1) }
+        add("/", .page) { request, _ in await status.page(to: request) }
+        add("/api/v1/status", .status) { _, _ in status.status() }
+        add("/api/v1/targets", .targets) { _, _ in status.targets() }
+        add("/api/v1/probes", .probes) { _, _ in await status.probes() }
+        add("/api/v1/connections", .connections) { _, _ in await status.connections() }
+        add("/api/v1/tasks", .tasks) { request, _ in await status.tasks(to: request) }
+        add("/api/v1/tasks/{id}", .task) { status.task($1.parameters.get("id") ?? "") }
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }
         if let probes = dependencies.probes {
             let routes = ProbeRoutes(service: probes)
@@ -81,9 +76,7 @@ struct EndpointRoutes: Sendable {
             reloadPath, [(.post, { request, _ in await reload.respond(to: request) })],
             middleware: RequestLimitMiddleware(isScrape: false))
         handlers[reloadPath.description] = .reload
-        self.dependencies = dependencies
-        self.metrics = metrics
-        self.events = events
+        self.status = status
         self.responder = table.responder()
         self.handlers = handlers
     }
@@ -107,5 +100,5 @@ struct EndpointRoutes: Sendable {
     }
 
     /// The samples that a scrape would return now.
-    func samples(inFlight: Int) -> [MetricSample] { self.metrics.samples(inFlight: inFlight) }
+    func samples(inFlight: Int) -> [MetricSample] { self.status.samples(inFlight: inFlight) }
 }

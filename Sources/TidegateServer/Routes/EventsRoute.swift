@@ -1,5 +1,7 @@
 internal import HTTPTypes
 internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
 internal import TidegateCore
 
 /// `GET /api/v1/events`: Server-Sent Events for as long as the client reads them.
@@ -16,9 +18,9 @@ struct EventsRoute: Sendable {
             response.body = ResponseBody { _ in }
             return response
         }
-        let (dependencies, channel, slots) = (self.dependencies, context.channel, self.slots)
-        let reader = dependencies.history.follow(
-            after: lastID, bufferingNewest: dependencies.configuration.eventsKept)
+        let (channel, slots) = (context.channel, self.slots)
+        let reader = self.dependencies.history.follow(
+            after: lastID, bufferingNewest: self.dependencies.configuration.eventsKept)
         guard let slot = slots.acquire(reader, on: ObjectIdentifier(channel)) else {
             reader.end()
             return .unavailable("Too many event streams.", retryAfter: 5)
@@ -27,13 +29,141 @@ struct EventsRoute: Sendable {
             reader.end()
             slots.release(slot)
         }
-        let stream = EventStream(
-            configuration: dependencies.configuration, history: dependencies.history, reader: reader,
-            bus: dependencies.bus, view: dependencies.view, time: dependencies.time)
+        let stream = EventStream(dependencies: self.dependencies, reader: reader)
         response.body = ResponseBody { writer in
             defer { slots.release(slot) }
             try await stream.run(after: lastID, to: &writer, on: channel)
         }
         return response
+    }
+}
+
+/// Sends events to one client until either side ends the stream.
+struct EventStream {
+    let dependencies: EndpointRoutes.Dependencies
+    let reader: EventHistory.Reader
+
+    /// Writes until the reader ends, the connection closes, or a write takes longer than the write timeout.
+    ///
+    /// - Parameter lastID: The `Last-Event-ID` of the client; nil if it sent none.
+    func run(after lastID: String?, to body: inout any ResponseBodyWriter, on channel: any Channel) async throws {
+        // Progress is neither kept in the history nor repeated.
+        let configuration = self.dependencies.configuration
+        let progress = self.dependencies.bus.subscribe(.sse, bufferingNewest: configuration.eventsKept) { event in
+            guard case .task(let task) = event.payload, case .progress = task.kind else { return false }
+            return true
+        }
+        let reader = self.reader
+        let heartbeat = Self.every(configuration.heartbeat, on: channel) { reader.wake() }
+        let progressTimer = Self.every(configuration.progressInterval, on: channel) {
+            if progress.hasWaiting { reader.wake() }
+        }
+        defer {
+            heartbeat.cancel()
+            progressTimer.cancel()
+            progress.cancel()
+        }
+        try await self.write(self.beginning(after: lastID), to: &body, on: channel)
+        while let batch = await reader.next() {
+            let text = self.text(of: batch, progress: progress.takeWaiting())
+            try await self.write(text.isEmpty ? EventFrame.heartbeat : text, to: &body, on: channel)
+        }
+        try await body.finish(nil)
+    }
+
+    private func beginning(after lastID: String?) -> String {
+        let retry = "retry: 2000\n\n"
+        guard !self.reader.isResumed else { return retry }
+        return retry + self.snapshot(lastID == nil ? .snapshot : .reset).text(id: self.reader.lastID)
+    }
+
+    private func text(of batch: EventHistory.Batch, progress: [Event]) -> String {
+        let redaction = self.dependencies.configuration.redaction
+        var text = EventFrame.progress(progress, redaction: redaction)
+        if batch.dropped > 0 {
+            text += self.snapshot(.reset, dropped: batch.dropped).text(id: nil)
+        }
+        for event in batch.events {
+            text += EventFrame.text(event, id: self.dependencies.history.id(of: event), redaction: redaction)
+        }
+        return text
+    }
+
+    private func snapshot(_ reason: EventSnapshot.Reason, dropped: UInt64 = 0) -> EventSnapshot {
+        EventSnapshot(
+            reason: reason, view: self.dependencies.view, time: self.dependencies.time.wall(), dropped: dropped)
+    }
+
+    private func write(_ text: String, to body: inout any ResponseBodyWriter, on channel: any Channel) async throws {
+        let timer = channel.eventLoop.scheduleTask(in: .init(self.dependencies.configuration.writeTimeout)) {
+            channel.close(promise: nil)
+        }
+        defer { timer.cancel() }
+        try await body.write(ByteBuffer(string: text))
+    }
+
+    private static func every(
+        _ period: Duration, on channel: any Channel, _ work: @escaping @Sendable () -> Void
+    ) -> RepeatedTask {
+        channel.eventLoop.scheduleRepeatedTask(initialDelay: .init(period), delay: .init(period)) { _ in work() }
+    }
+}
+
+/// Server-Sent Events as text (HTML Living Standard 9.2): JSON on one line never contains a line end.
+enum EventFrame {
+    /// A comment: clients ignore it, and proxies see that the connection is alive.
+    static let heartbeat = ": heartbeat\n\n"
+
+    /// An event; without an ID, clients that reconnect do not refer to it.
+    static func text(_ event: Event, id: String?, redaction: URLRedaction) -> String {
+        self.text(id: id, name: event.name, data: event.json(redaction: redaction))
+    }
+
+    static func text(id: String?, name: String, data: JSONValue) -> String {
+        (id.map { "id: \($0)\n" } ?? "") + "event: \(name)\ndata: \(data)\n\n"
+    }
+
+    /// The newest progress of each task.
+    static func progress(_ events: [Event], redaction: URLRedaction) -> String {
+        var newest: [TaskID: Event] = [:]
+        for event in events {
+            if case .task(let task) = event.payload { newest[task.id] = event }
+        }
+        return newest.values.sorted { $0.sequence < $1.sequence }
+            .map { self.text($0, id: nil, redaction: redaction) }.joined()
+    }
+}
+
+/// The state that a stream begins with, or begins again with.
+struct EventSnapshot {
+    /// Why it is sent.
+    enum Reason: String {
+        /// The client sent no `Last-Event-ID`.
+        case snapshot
+        /// The event of the `Last-Event-ID` is unknown, or the client missed events.
+        case reset
+    }
+
+    let reason: Reason
+    let view: any MonitorView
+    let time: WallTime
+    var dropped: UInt64 = 0
+
+    /// Further tasks are only counted.
+    static let taskLimit = 256
+
+    func text(id: String?) -> String { EventFrame.text(id: id, name: self.reason.rawValue, data: self.json) }
+
+    private var json: JSONValue {
+        let sample = self.view.taskSample(atMost: EventSnapshot.taskLimit)
+        return .object(
+            [
+                .init("schema", 1), .init("event", .string(self.reason.rawValue)),
+                .init("time", .string(self.time.description)),
+                .init("dropped", .integer(Int64(clamping: self.dropped))),
+            ] + self.view.status.documentMembers + [
+                .init("tasks", .array(sample.tasks.map(\.json))),
+                .init("tasksLeftOut", .integer(Int64(sample.total - sample.tasks.count))),
+            ])
     }
 }

@@ -114,7 +114,7 @@ import TidegateTestKit
             let request = "GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n"
             let clock = ContinuousClock()
             let start = clock.now
-            try connection.send(String(repeating: request, count: RequestProgress.maxWaiting + 8))
+            try connection.send(String(repeating: request, count: ConnectionHandler.maxWaiting + 8))
             #expect(await connection.isClosedByServer())
             // Not because writing takes too long.
             #expect(clock.now - start < fixture.configuration.writeTimeout)

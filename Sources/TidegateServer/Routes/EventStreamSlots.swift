@@ -7,14 +7,9 @@ final class EventStreamSlots: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    private struct Slot {
-        let reader: EventHistory.Reader
-        let connection: ObjectIdentifier
-    }
-
     private struct State {
         var lastNumber = 0
-        var open: [Int: Slot] = [:]
+        var open: [Int: (reader: EventHistory.Reader, connection: ObjectIdentifier)] = [:]
         var isEnding = false
     }
 
@@ -28,7 +23,7 @@ final class EventStreamSlots: Sendable {
         self.state.withLock { state in
             guard !state.isEnding, state.open.count < self.limit else { return nil }
             state.lastNumber += 1
-            state.open[state.lastNumber] = Slot(reader: reader, connection: connection)
+            state.open[state.lastNumber] = (reader, connection)
             return state.lastNumber
         }
     }
