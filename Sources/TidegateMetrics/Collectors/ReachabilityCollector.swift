@@ -13,20 +13,15 @@ enum ReachabilityCollector {
         }
     }
 
-    static func registerPaths(in registry: Registry) {
+    static func register(in registry: Registry) {
         registry.collect(Catalogue.reasonInfo) { inputs, samples in
             for entry in inputs.status.families {
                 if let reason = entry.verdict.reason { samples.add(entry.family.label, reason.label, value: 1) }
             }
         }
-        registry.collect(Catalogue.defaultPath) { inputs, samples in
-            for entry in inputs.status.families {
-                samples.add(entry.family.label, value: entry.verdict.level >= .routed ? 1 : 0)
-            }
+        self.collect(Catalogue.defaultPath, in: registry, of: \.status.families) {
+            ($0.family.label, $0.verdict.level >= .routed ? 1 : 0)
         }
-    }
-
-    static func registerRungs(in registry: Registry) {
         registry.collect(Catalogue.rungStatus) { inputs, samples in
             for ladder in inputs.diagnosis?.explanation.ladders ?? [] {
                 for report in ladder.rungs {
@@ -38,34 +33,22 @@ enum ReachabilityCollector {
                 }
             }
         }
-    }
-
-    static func registerLinks(in registry: Registry) {
-        registry.collect(Catalogue.interfaceUp) { inputs, samples in
-            for link in inputs.status.countedLinks { samples.add(link.name, value: link.isUsable ? 1 : 0) }
-        }
-        registry.collect(Catalogue.interfaceCarrier) { inputs, samples in
-            for link in inputs.status.countedLinks { samples.add(link.name, value: link.hasCarrier ? 1 : 0) }
-        }
+        self.collect(Catalogue.interfaceUp, in: registry, of: \.countedLinks) { ($0.name, $0.isUsable ? 1 : 0) }
+        self.collect(Catalogue.interfaceCarrier, in: registry, of: \.countedLinks) { ($0.name, $0.hasCarrier ? 1 : 0) }
         registry.collect(Catalogue.interfaceInfo) { inputs, samples in
-            for link in inputs.status.countedLinks { samples.add(link.name, link.kind.label, value: 1) }
+            for link in inputs.countedLinks { samples.add(link.name, link.kind.label, value: 1) }
         }
-        registry.collect(Catalogue.interfaceCarrierLosses) { inputs, samples in
-            for link in inputs.status.countedLinks { samples.add(link.name, value: link.carrierLosses) }
+        self.collect(Catalogue.interfaceCarrierLosses, in: registry, of: \.countedLinks) {
+            ($0.name, $0.carrierLosses.map { Double($0) })
         }
-    }
-
-    static func registerTargets(in registry: Registry) {
-        registry.collect(Catalogue.targetRouted) { inputs, samples in
-            for (name, level) in inputs.namedTargets { samples.add(name, value: level >= .routed ? 1 : 0) }
+        self.collect(Catalogue.targetRouted, in: registry, of: \.namedTargets) {
+            ($0.name, $0.level >= .routed ? 1 : 0)
         }
-        registry.collect(Catalogue.targetReachable) { inputs, samples in
-            for (name, report) in inputs.namedChecks { samples.add(name, value: report.isReached.map { $0 ? 1 : 0 }) }
+        self.collect(Catalogue.targetReachable, in: registry, of: \.namedChecks) {
+            ($0.name, $0.report.isReached.map { $0 ? 1 : 0 })
         }
-        registry.collect(Catalogue.targetCertificateExpiry) { inputs, samples in
-            for (name, report) in inputs.namedChecks {
-                samples.add(name, value: report.certificateExpiry?.seconds)
-            }
+        self.collect(Catalogue.targetCertificateExpiry, in: registry, of: \.namedChecks) {
+            ($0.name, $0.report.certificateExpiry?.seconds)
         }
         registry.collect(Catalogue.targetLevel) { inputs, samples in
             for (name, level) in inputs.namedTargets {
@@ -73,13 +56,22 @@ enum ReachabilityCollector {
             }
         }
     }
-}
 
-extension ReachabilityStatus {
-    fileprivate var countedLinks: [Link] { self.links.filter { !$0.isExcluded } }
+    // A series for each element whose value is not nil, under one label.
+    private static func collect<Element: SendableMetatype>(
+        _ definition: MetricDefinition, in registry: Registry,
+        of elements: any KeyPath<ScrapeInputs, [Element]> & Sendable,
+        _ sample: @escaping @Sendable (Element) -> (label: String, value: Double?)
+    ) {
+        registry.collect(definition) { inputs, samples in
+            for (label, value) in inputs[keyPath: elements].map(sample) { samples.add(label, value: value) }
+        }
+    }
 }
 
 extension ScrapeInputs {
+    fileprivate var countedLinks: [Link] { self.status.links.filter { !$0.isExcluded } }
+
     fileprivate var namedChecks: [(name: String, report: TargetCheckReport)] {
         self.status.targets.compactMap { entry in
             guard let name = self.targetNames[entry.target], let report = self.status.checks[entry.target] else {

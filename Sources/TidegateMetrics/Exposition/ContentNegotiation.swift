@@ -78,12 +78,7 @@ public enum ExpositionFormat: Sendable, CaseIterable {
         }
     }
 
-    var isOpenMetrics: Bool {
-        switch self {
-        case .openMetrics, .openMetricsDraft: true
-        case .text, .protobuf: false
-        }
-    }
+    var isOpenMetrics: Bool { self == .openMetrics || self == .openMetricsDraft }
 
     /// Whether exemplars have a place in it.
     var hasExemplars: Bool { self != .text }

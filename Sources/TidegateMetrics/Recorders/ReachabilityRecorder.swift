@@ -14,10 +14,7 @@ struct ReachabilityRecorder: Sendable {
         self.levels = LevelSecondsFamily(Catalogue.levelSeconds, start: start)
         ReachabilityCollector.registerLevels(in: registry)
         registry.add(self.levels, self.transitions, self.lastTransition)
-        ReachabilityCollector.registerPaths(in: registry)
-        ReachabilityCollector.registerRungs(in: registry)
-        ReachabilityCollector.registerLinks(in: registry)
-        ReachabilityCollector.registerTargets(in: registry)
+        ReachabilityCollector.register(in: registry)
         registry.add(self.detection)
     }
 
