@@ -65,11 +65,7 @@ package final class ControlServer: Sendable {
                 }
                 shutdown.didStartListening()
             }, eventLoopGroup: ServerLoops.group, logger: ServerContext.silentLogger)
-        do {
-            try await shutdown.run(server)
-        } catch is CancellationError {
-            // It was stopped.
-        } catch {
+        if let error = await shutdown.run(server) {
             return TextError("cannot listen on the control socket \(self.socket.path): \(error)")
         }
         return listening.state.withLock { $0.error }

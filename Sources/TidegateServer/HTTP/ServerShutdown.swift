@@ -35,8 +35,8 @@ final class ServerShutdown: Sendable {
     /// Stops the server.
     func begin() { self.change { $0.isRequested = true } }
 
-    /// Runs the server until it ends, or until the Swift task is cancelled.
-    func run<Child: ServerChildChannel>(_ server: Server<Child>) async throws {
+    /// Runs the server until it ends, or until the Swift task is cancelled; returns why it failed, nil if it did not.
+    func run<Child: ServerChildChannel>(_ server: Server<Child>) async -> (any Error)? {
         // Unstructured tasks: they must not be cancelled with this one.
         let serving = Task { try await server.run() }
         let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
@@ -53,11 +53,13 @@ final class ServerShutdown: Sendable {
         }
         self.change { $0.close = close }
         let first = Task { await results.first { _ in true } }
-        try await withTaskCancellationHandler {
-            try await first.value?.get()
+        let end = await withTaskCancellationHandler {
+            await first.value
         } onCancel: {
             self.begin()
         }
+        guard case .failure(let error)? = end, !(error is CancellationError) else { return nil }
+        return error
     }
 
     private func change(_ body: (inout State) -> Void) {
