@@ -45,3 +45,70 @@ struct TextLabels: LabelKey {
 
     init(_ values: String...) { self.values = values }
 }
+
+/// The `method` label: what is not a method of RFC 9110 or PATCH is `_OTHER`.
+///
+/// Without a raw value, so that looking a child up hashes a number and not a string.
+enum RequestMethod: MetricLabel {
+    case get, head, post, put, patch, delete, options, trace, connect, other
+
+    private static let byName = Dictionary(uniqueKeysWithValues: Self.allCases.map { ($0.label, $0) })
+
+    // Nearly every request is a GET, which needs no hash.
+    init(_ method: String) { self = method == "GET" ? .get : Self.byName[method] ?? .other }
+
+    var label: String { self == .other ? "_OTHER" : "\(self)".uppercased() }
+}
+
+/// The `code_class` label: the status's first digit.
+enum CodeClass: Int, MetricLabel {
+    case none, informational, success, redirection, clientError, serverError
+
+    init(status: Int?) { self = CodeClass(rawValue: (status ?? 0) / 100) ?? .none }
+
+    var label: String { self == .none ? "none" : "\(self.rawValue)xx" }
+}
+
+/// The labels of attempts: a method, three digits, `none` or `unsent`, and the host if hosts are labelled.
+struct AttemptKey: LabelKey {
+    let method: RequestMethod
+    let status: Int?
+    let isSent: Bool
+    let host: String?
+
+    init(method: RequestMethod, status: Int?, isSent: Bool = true, host: String? = nil) {
+        self.method = method
+        self.status = CodeClass(status: status) == .none ? nil : status
+        self.isSent = isSent
+        self.host = host
+    }
+
+    var values: [String] {
+        [self.method.label, self.status.map(String.init) ?? (self.isSent ? "none" : "unsent")]
+            + (self.host.map { [$0] } ?? [])
+    }
+}
+
+/// The labels of attempts' durations: a method, a class of codes, and the host if hosts are labelled.
+struct AttemptClassKey: LabelKey {
+    let method: RequestMethod
+    let codes: CodeClass
+    let host: String?
+
+    var values: [String] { [self.method.label, self.codes.label] + (self.host.map { [$0] } ?? []) }
+}
+
+/// Whether the gate lets tasks through.
+enum GateState: String, MetricLabel {
+    case open, shut
+}
+
+/// What a connection is doing.
+enum ConnectionState: String, MetricLabel {
+    case active, idle
+}
+
+/// How a wait at the gate ended.
+enum GateWaitResult: String, MetricLabel {
+    case admitted, timeout, cancelled
+}
