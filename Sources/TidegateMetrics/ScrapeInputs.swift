@@ -27,9 +27,7 @@ package struct ScrapeInputs: Sendable {
         self.now = now
         self.status = status
     }
-}
 
-extension ScrapeInputs {
     /// Reads everything from a monitor; `streams` are those of an endpoint, which are not on the bus.
     package init(
         of view: any MonitorView, bus: EventBus, time: any TimeSource, targetNames: [Target: String],
@@ -46,9 +44,7 @@ extension ScrapeInputs {
         self.stalledThreads = view.stalledThreads
         self.connections = view.connectionObservation?.statistics
     }
-}
 
-extension ScrapeInputs {
     /// What is observed; nil where nothing is.
     var observed: ConnectionStatistics? {
         self.connections.flatMap { $0.mode == .off ? nil : $0 }

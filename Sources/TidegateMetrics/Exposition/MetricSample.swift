@@ -24,9 +24,7 @@ package struct MetricSample: Sendable, Hashable {
         self.labels = labels.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         self.value = value
     }
-}
 
-extension MetricSample {
     /// A sample whose line begins with `prefix`, as ``Escaping/samplePrefix(_:_:_:)`` has written it.
     ///
     /// Reading it back keeps one place where names and labels are made, and costs children no memory.

@@ -83,7 +83,7 @@ final class Registry: Sendable {
     /// The exposition of the families in `choice`; the last family is the number of samples before it.
     func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice) -> [UInt8] {
         self.state.withLock { state in
-            var output = ExpositionWriter(reusing: state.buffer.taken(), format: format, start: self.start)
+            var output = ExpositionWriter(reusing: exchange(&state.buffer, with: []), format: format, start: self.start)
             state.write(to: &output, from: inputs, choice)
             state.buffer = output.finish()
             return state.buffer.copied()
@@ -101,12 +101,6 @@ final class Registry: Sendable {
 }
 
 extension [UInt8] {
-    fileprivate mutating func taken() -> [UInt8] {
-        let bytes = self
-        self = []
-        return bytes
-    }
-
     // A plain assignment would share the storage, and the next scrape could not write into it.
     fileprivate func copied() -> [UInt8] {
         var copy: [UInt8] = []

@@ -236,15 +236,6 @@ package struct ControlClient: Sendable {
         return [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)]
     }
 
-    private var isSocket: Bool {
-        FileStatus(path: self.socket, followsLinks: true)?.isSocket ?? true
-    }
-
-    private var users: String {
-        let group = ControlClient.group(of: self.socket).map { " \($0)" } ?? ""
-        return "root, the daemon's user and members of the socket's group\(group)"
-    }
-
     private var disconnected: ControlClientError {
         ControlClientError(
             .disconnected, "the daemon on the control socket \(self.socket) closed the connection before it responded")
@@ -255,7 +246,8 @@ package struct ControlClient: Sendable {
         // The daemon ended during the exchange.
         case let error as IOError where error.errnoCode == ECONNRESET || error.errnoCode == EPIPE: self.disconnected
         case HTTPParserError.invalidEOFState, ChannelError.eof, ChannelError.ioOnClosedChannel: self.disconnected
-        case let error as IOError where error.errnoCode == ECONNREFUSED && !self.isSocket:
+        case let error as IOError
+        where error.errnoCode == ECONNREFUSED && FileStatus(path: self.socket, followsLinks: true)?.isSocket == false:
             ControlClientError(.noDaemon, "\(self.socket) is not a socket")
         case let error as IOError
         where error.errnoCode == ENOENT || error.errnoCode == ENOTDIR || error.errnoCode == ECONNREFUSED:
@@ -263,7 +255,10 @@ package struct ControlClient: Sendable {
                 .noDaemon,
                 "no daemon is listening on the control socket \(self.socket); start one with \"tidegate serve\"")
         case let error as IOError where error.errnoCode == EACCES:
-            ControlClientError(.notAllowed, "permission denied: the control socket \(self.socket) is for \(self.users)")
+            ControlClientError(
+                .notAllowed,
+                "permission denied: the control socket \(self.socket) is for root, the daemon's user and members of the "
+                    + "socket's group\(ControlClient.group(of: self.socket).map { " \($0)" } ?? "")")
         case let error as IOError where error.errnoCode == EAGAIN:
             ControlClientError(
                 .noDaemon, "the daemon on the control socket \(self.socket) is too busy to accept a connection")

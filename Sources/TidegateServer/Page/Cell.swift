@@ -89,4 +89,11 @@ extension WallTime {
 
     /// The time from this moment to `now`; zero if the moment is later.
     func ago(at now: WallTime) -> Duration { .microseconds(max(0, now.microseconds - self.microseconds)) }
+
+    /// How long this moment is after `earlier`; negative if it is before.
+    func since(_ earlier: WallTime) -> Duration { .microseconds(self.microseconds - earlier.microseconds) }
+
+    static func - (time: WallTime, duration: Duration) -> WallTime {
+        WallTime(microseconds: time.microseconds - duration.wholeNanoseconds / 1000)
+    }
 }

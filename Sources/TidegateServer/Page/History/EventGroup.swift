@@ -145,11 +145,6 @@ extension EventLine {
     }
 }
 
-extension WallTime {
-    /// How long this moment is after `earlier`; negative if it is before.
-    func since(_ earlier: WallTime) -> Duration { .microseconds(self.microseconds - earlier.microseconds) }
-}
-
 /// The events of the page: one entry for each cause, the latest first, of one party if one was asked for.
 struct EventList {
     let groups: [EventGroup]

@@ -76,12 +76,6 @@ struct RequestHistory: Sendable {
     }
 }
 
-extension WallTime {
-    static func - (time: WallTime, duration: Duration) -> WallTime {
-        WallTime(microseconds: time.microseconds - duration.wholeNanoseconds / 1000)
-    }
-}
-
 /// What became of the requests within a quarter of a minute.
 struct RequestSlice: Codable, Sendable {
     /// Requests that failed in the same way.
