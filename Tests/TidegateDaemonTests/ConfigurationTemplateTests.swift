@@ -76,9 +76,9 @@ import TidegateStore
             let text = entry.joined(separator: "\n")
             let file = section == "tasks" ? text : "reachability:\n" + entry.map { "  \($0)" }.joined(separator: "\n")
             let configuration = try Configuration.parse(file, file: "t.yml")
-            #expect(configuration.tasks.count + configuration.reachability.targets.count == 1)
+            #expect(configuration.tasks.count + configuration.targets.count == 1)
             #expect(
-                configuration.reachability.targets.first?.target?.description ?? "api.example.com:443"
+                configuration.targets.first?.target?.description ?? "api.example.com:443"
                     == "api.example.com:443")
             if let task = configuration.tasks.first {
                 #expect(task.every == .seconds(300) && task.jitter == ScheduledTask().jitter)

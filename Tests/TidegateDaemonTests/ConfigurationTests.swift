@@ -36,7 +36,7 @@ import Tidegate
         #expect(
             reachability.sentinels[.ipv4] == [IPAddress("192.0.2.1"), IPAddress("198.51.100.1")].compactMap(\.self))
         #expect(reachability.sentinels[.ipv6]?.count == 1)
-        #expect(reachability.targets.map(\.target?.description) == ["api.example.com:443", "::1"])
+        #expect(configuration.targets.map(\.target?.description) == ["api.example.com:443", "::1"])
         #expect(reachability.meteredInterfaces == ["wwan.*"])
         #expect(reachability.internetCheck.isEnabled && reachability.internetCheck.interval == .seconds(60))
         #expect(reachability.internetCheck.urls.map(\.text) == ["http://a.example/generate_204", "https://b.example/"])

@@ -8,31 +8,19 @@ extension Configuration {
     ///
     /// - Throws: ``TextError`` with the message of the policy that rejects a value.
     func monitorConfiguration(version: String) throws(TextError) -> MonitorConfiguration {
-        let named = self.reachability.targets.compactMap { entry in entry.target.map { ($0, entry.name) } }
-        do {
-            var configuration = MonitorConfiguration(
-                reachability: self.reachabilityConfiguration, session: self.sessionConfiguration(version: version),
-                targetNames: Dictionary(named, uniquingKeysWith: { first, _ in first }),
-                hostLabel: self.metrics.hostLabel)
-            configuration.diagnosesHost = true
-            configuration.connections = self.observation
-            try configuration.validate()
-            return configuration
-        } catch {
-            throw TextError("\(error)")
+        var configuration = MonitorConfiguration(
+            reachability: self.reachability, session: self.sessionConfiguration(version: version),
+            hostLabel: self.metrics.hostLabel)
+        if !self.reachability.internetCheck.isEnabled { configuration.reachability.internetCheck = .off }
+        for entry in self.targets {
+            guard let target = entry.target else { continue }
+            configuration.reachability.targets.append(target)
+            configuration.reachability.targetChecks[target] = entry.targetCheck(of: target)
+            configuration.targetNames[target] = configuration.targetNames[target] ?? entry.name
         }
-    }
-
-    private var reachabilityConfiguration: ReachabilityConfiguration {
-        let section = self.reachability
-        var configuration = ReachabilityConfiguration(
-            sentinels: section.sentinels, targets: section.targets.compactMap(\.target),
-            excludedInterfaces: section.excludedInterfaces, meteredInterfaces: section.meteredInterfaces,
-            internetCheck: section.internetCheck.isEnabled ? section.internetCheck : .off)
-        for entry in section.targets {
-            if let target = entry.target { configuration.targetChecks[target] = entry.targetCheck(of: target) }
-        }
-        (configuration.mark, configuration.uid) = (section.mark, section.uid)
+        configuration.diagnosesHost = true
+        configuration.connections = self.observation
+        try Result { try configuration.validate() }.mapError { TextError("\($0)") }.get()
         return configuration
     }
 
@@ -70,7 +58,7 @@ extension Configuration {
     /// watches keep the old values.
     private static let keysReadAtStart: [(key: String, path: any PartialKeyPath<Configuration> & Sendable)] = [
         ("reachability.interfaces", \.reachability.excludedInterfaces),
-        ("reachability.sentinels", \.reachability.sentinels), ("reachability.targets", \.reachability.targets),
+        ("reachability.sentinels", \.reachability.sentinels), ("reachability.targets", \.targets),
         ("reachability.metered", \.reachability.meteredInterfaces),
         ("reachability.internet_check", \.reachability.internetCheck),
         ("reachability.mark", \.reachability.mark), ("reachability.uid", \.reachability.uid),

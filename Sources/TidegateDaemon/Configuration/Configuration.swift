@@ -6,7 +6,8 @@ internal import TidegateStore
 
 /// The configuration file, whose keys that are absent have their defaults.
 package struct Configuration: Sendable, Hashable {
-    var reachability = Reachability()
+    var reachability = ReachabilityConfiguration()
+    var targets: [NamedTarget] = []
     var transfers = Transfers()
     var tasks: [ScheduledTask] = []
     package var probes = ProbeRunner.Configuration()
@@ -18,19 +19,6 @@ package struct Configuration: Sendable, Hashable {
     var metrics = Metrics()
     /// The `observation` section: how the connections of other programs are observed.
     var observation = ConnectionsConfiguration()
-
-    /// The `reachability` section.
-    struct Reachability: Sendable, Hashable {
-        var excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
-        var sentinels = ReachabilityConfiguration.defaultSentinels
-        var targets: [NamedTarget] = []
-        var meteredInterfaces: [String] = []
-        var internetCheck = InternetCheckPolicy.off
-        /// The firewall mark of route lookups.
-        var mark: UInt32?
-        /// The user id of route lookups.
-        var uid: UInt32?
-    }
 
     /// A target that is monitored permanently.
     struct NamedTarget: Sendable, Hashable {
@@ -103,18 +91,13 @@ package struct Configuration: Sendable, Hashable {
         var url: String?
         var buffer: ByteText?
         var interval: Duration?
-        var labels: [Label] = []
+        /// The labels added to every series.
+        var labels: [RemoteWriteConfiguration.Label] = []
         var headers: [HTTPField] = []
         var user: String?
         var passwordFile: String?
         var tokenFile: String?
         var certificateFile: String?
-
-        /// A label added to every series.
-        struct Label: Sendable, Hashable {
-            var name: String
-            var value: String
-        }
     }
 
     /// The `events` section: the size of the history, and what is redacted from URLs.

@@ -6,7 +6,7 @@ internal import TidegateStore
 /// The keys of the configuration file, section by section.
 enum ConfigurationSchema {
     static let root: [Field<Configuration>] = [
-        .section("reachability", \.reachability, Self.reachability)
+        .section("reachability", \.self, Self.reachability)
             .documented("What is watched, and which targets are checked. Changes need a restart."),
         .section("transfers", \.transfers, Self.transfers)
             .documented(
@@ -31,21 +31,21 @@ enum ConfigurationSchema {
 
     // MARK: reachability
 
-    static let reachability: [Field<Configuration.Reachability>] = [
+    static let reachability: [Field<Configuration>] = [
         .section(
             "interfaces", \.self,
             [
-                .list("exclude", \.excludedInterfaces, .regularExpression).documented(
+                .list("exclude", \.reachability.excludedInterfaces, .regularExpression).documented(
                     "Links left out of metrics and events, as regular expressions that match the whole name.",
                     default: Self.yaml(ReachabilityConfiguration.defaultExcludedInterfaces))
             ]),
         .section(
             "sentinels", \.self,
             [
-                .list("ipv4", \.sentinels[.ipv4], .sentinel(.ipv4)).documented(
+                .list("ipv4", \.reachability.sentinels[.ipv4], .sentinel(.ipv4)).documented(
                     "IPv4 addresses that stand for the internet in route lookups; no packet is sent to them.",
                     default: Self.sentinels(.ipv4)),
-                .list("ipv6", \.sentinels[.ipv6], .sentinel(.ipv6)).documented(
+                .list("ipv6", \.reachability.sentinels[.ipv6], .sentinel(.ipv6)).documented(
                     "The same for IPv6.", default: Self.sentinels(.ipv6)),
             ],
             check: Self.checkSentinels),
@@ -54,13 +54,15 @@ enum ConfigurationSchema {
         .section(
             "metered", \.self,
             [
-                .list("interfaces", \.meteredInterfaces, .regularExpression).documented(
+                .list("interfaces", \.reachability.meteredInterfaces, .regularExpression).documented(
                     "Links whose traffic costs money, as regular expressions that match the whole name.",
                     default: "[]")
             ]),
-        .section("internet_check", \.internetCheck, Self.internetCheck, check: Self.checkInternetCheck),
-        .value("mark", \.mark, .mark).documented("The firewall mark to look up routes with, such as 0xca6c."),
-        .value("uid", \.uid, .userID).documented("The user id to look up routes for; null is the sidecar's own."),
+        .section("internet_check", \.reachability.internetCheck, Self.internetCheck, check: Self.checkInternetCheck),
+        .value("mark", \.reachability.mark, .mark).documented(
+            "The firewall mark to look up routes with, such as 0xca6c."),
+        .value("uid", \.reachability.uid, .userID).documented(
+            "The user id to look up routes for; null is the sidecar's own."),
     ]
 
     static let internetCheck: [Field<InternetCheckPolicy>] = [
@@ -203,7 +205,9 @@ enum ConfigurationSchema {
             "From one sample of every metric to the next.", default: "15s"),
         .mapping("labels") { (section, entry) throws(TextError) in
             let value = try ValueParser<String>.text.parse(entry.value)
-            section.labels.append(try Configuration.RemoteWrite.Label(checking: entry.key, value: value))
+            // Names that begin with two underscores are reserved by Prometheus.
+            guard entry.key.isLabelName else { throw TextError("\"\(entry.key)\" is not a valid label name") }
+            section.labels.append(.init(entry.key, value))
         }.documented("Labels of every series; job is tidegate and instance the host name without them.", default: "{}"),
         .headers("headers") { $0.headers.append($1) }.documented("Header fields of every request.", default: "{}"),
         .section(
@@ -335,9 +339,9 @@ enum ConfigurationSchema {
         }
     }
 
-    private static func checkSentinels(_ reachability: Configuration.Reachability, _ section: inout SectionCheck) {
+    private static func checkSentinels(_ configuration: Configuration, _ section: inout SectionCheck) {
         for (key, family) in [("ipv4", AddressFamily.ipv4), ("ipv6", .ipv6)] {
-            guard let list = section.node.value(of: key), reachability.sentinels[family]?.isEmpty == true,
+            guard let list = section.node.value(of: key), configuration.reachability.sentinels[family]?.isEmpty == true,
                 list.elements.isEmpty
             else { continue }
             section.add("expected at least one address; omit the key for the defaults", at: list)
@@ -370,15 +374,5 @@ extension Configuration.NamedTarget {
         case .tcp, .tls: return self.port == nil ? "\"check\" requires \"port\"" : nil
         case .http, .some(.none), nil: return nil
         }
-    }
-}
-
-extension Configuration.RemoteWrite.Label {
-    // Names that begin with two underscores are reserved by Prometheus.
-    fileprivate init(checking name: String, value: String) throws(TextError) {
-        guard name.isLabelName else {
-            throw TextError("\"\(name)\" is not a valid label name")
-        }
-        self.init(name: name, value: value)
     }
 }

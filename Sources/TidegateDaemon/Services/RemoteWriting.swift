@@ -27,7 +27,7 @@ extension Configuration {
             url: url, directory: "\(settings.stateDirectory)/remote-write")
         if let buffer = section.buffer { configuration.bound = buffer.bytes }
         if let interval = section.interval { configuration.interval = interval }
-        for label in section.allLabels { configuration.label(label.name, label.value) }
+        configuration.labels = section.allLabels
         configuration.userAgent = "tidegate/\(settings.version)"
         configuration.proxy = self.transfers.session.proxy
         configuration.tls = ServerTrustPolicy(caFile: section.certificateFile ?? self.transfers.session.tls.caFile)
@@ -41,10 +41,10 @@ extension Configuration {
 
 extension Configuration.RemoteWrite {
     /// The labels, with the `job` and `instance` that a scrape would add.
-    fileprivate var allLabels: [Label] {
+    fileprivate var allLabels: [RemoteWriteConfiguration.Label] {
         let named = Set(self.labels.map(\.name))
-        let defaults = [Label(name: "job", value: "tidegate"), Label(name: "instance", value: Self.hostName)]
-        return self.labels + defaults.filter { !named.contains($0.name) }
+        let defaults = [("job", "tidegate"), ("instance", Self.hostName)].filter { !named.contains($0.0) }
+        return self.labels + defaults.map(RemoteWriteConfiguration.Label.init)
     }
 
     private static var hostName: String {

@@ -1,7 +1,7 @@
 public import TidegateCore
 
 /// What a monitor watches; its values are checked when a monitor is made with it.
-public struct ReachabilityConfiguration: Sendable {
+public struct ReachabilityConfiguration: Sendable, Hashable {
     /// The addresses whose lookups stand for "the internet", by family.
     ///
     /// No packet is ever sent to them. Four or more global unicast addresses of each family are best, those of IPv4 in

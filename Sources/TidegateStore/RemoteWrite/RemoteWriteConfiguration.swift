@@ -5,6 +5,8 @@ package import TidegateSession
 
 /// Where samples are sent, and how much is kept until they are.
 package struct RemoteWriteConfiguration: Sendable {
+    package typealias Label = MetricSample.Label
+
     /// The receiver's URL.
     package var url: String
     /// The directory of the queue's file; created if it is missing.
@@ -14,7 +16,7 @@ package struct RemoteWriteConfiguration: Sendable {
     /// How often samples are collected.
     package var interval: Duration = .seconds(15)
     /// Added to every series that has no label of the same name: a scrape would add them, remote write does not.
-    package var labels: [MetricSample.Label] = []
+    package var labels: [Label] = []
     /// The `User-Agent` header.
     package var userAgent = "tidegate"
     /// Its proxy.
@@ -55,9 +57,6 @@ package struct RemoteWriteConfiguration: Sendable {
             attempts: 10_000, base: base, cap: cap, maxElapsed: nil,
             statuses: Set(300...399).union([429]).union(500...599))
     }
-
-    /// Adds a label to every series that has none of the same name.
-    package mutating func label(_ name: String, _ value: String) { self.labels.append(MetricSample.Label(name, value)) }
 
     /// One request at a time, which waits for its path.
     ///
