@@ -1,26 +1,7 @@
 internal import Logging
-internal import ServiceLifecycle
 internal import Synchronization
 internal import Tidegate
-internal import TidegateProbes
 internal import TidegateServer
-internal import UnixSignals
-
-/// What takes a new configuration while it runs.
-struct Reloadable: Sendable {
-    let policies: TransferPolicies
-    let scheduler: Scheduler
-    let probes: ProbeRunner
-    let probeScheduler: ProbeScheduler
-
-    /// Has everything follow a new configuration from now on.
-    func take(_ next: Configuration) async {
-        self.policies.update(next.transfers)
-        self.probes.update(next.probes)
-        await self.probeScheduler.load(next.scheduledProbes)
-        await self.scheduler.load(next.tasks)
-    }
-}
 
 /// Reads the configuration file again, one reload at a time; an invalid file changes nothing.
 actor ConfigurationReloader {
@@ -99,26 +80,6 @@ actor ConfigurationReloader {
         self.logger.warning(
             "configuration reloaded, restart required for changed keys",
             metadata: ["applied": "\(applied)", "not_applied": "\(waiting.joined(separator: ", "))"])
-    }
-}
-
-/// Reloads the configuration file on SIGHUP.
-struct ReloadService: Service {
-    /// The signals since before the file was read.
-    let hangups: UnixSignalsSequence
-    /// Nil if there is no file.
-    let reloader: ConfigurationReloader?
-    let logger: Logger
-
-    func run() async throws {
-        for await _ in self.hangups.cancelOnGracefulShutdown() {
-            guard let reloader = self.reloader else {
-                self.logger.info("no configuration file to reload")
-                continue
-            }
-            // Its problems are in the log.
-            _ = await reloader.reload()
-        }
     }
 }
 

@@ -22,10 +22,19 @@ package struct Daemon: Sendable {
         self.settings = settings
         // First: a file that changes while it is read is read again.
         self.hangups = await UnixSignalsSequence(trapping: .sighup)
-        let files = ConfigurationFiles(settings, at: SystemClock().wall())
-        if let error = ConfigurationError(files.errors) { throw .configuration(error) }
-        self.configuration = files.configuration
-        self.web = files.web
+        var (configuration, web, errors) = (Configuration(), WebService?.none, [ConfigurationError]())
+        do throws(ConfigurationError) {
+            if let file = settings.configurationFile { configuration = try Configuration.load(file: file) }
+        } catch {
+            errors.append(error)
+        }
+        do throws(ConfigurationError) {
+            if let file = settings.webConfigurationFile { web = try WebService(path: file, at: SystemClock().wall()) }
+        } catch {
+            errors.append(error)
+        }
+        if let error = ConfigurationError(errors) { throw .configuration(error) }
+        (self.configuration, self.web) = (configuration, web)
         do {
             self.monitorConfiguration = try self.configuration.monitorConfiguration(version: settings.version)
         } catch {
@@ -53,11 +62,9 @@ package struct Daemon: Sendable {
         let bus = EventBus(time: time)
         // Before the monitor, so that the first verdict is logged.
         let log = LogService(bus: bus, logger: logger)
-        let journal = try Daemon.openJournal(
-            self.settings, self.configuration.journal, time: time, bus: bus,
-            unavailable: {
-                logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
-            })
+        let journal = try self.openJournal(time: time, bus: bus) {
+            logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
+        }
         for reason in journal?.setAside ?? [] {
             logger.warning("unreadable task set aside in the journal", metadata: ["error": "\(reason)"])
         }
@@ -80,6 +87,30 @@ package struct Daemon: Sendable {
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
                 watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies))
+    }
+
+    /// Opens the journal.
+    ///
+    /// Nil if the default state directory cannot be used and holds no journal: the daemon runs without durable tasks
+    /// then, for example in a container without a disk. `unavailable` receives the reason.
+    ///
+    /// - Throws: ``DaemonError/resource(_:)`` if the journal is damaged or in use by another daemon, or if an explicitly
+    ///   set state directory cannot be used.
+    private func openJournal(
+        time: any TimeSource, bus: EventBus, unavailable: (String) -> Void
+    ) throws(DaemonError) -> Journal? {
+        do {
+            return try Journal(
+                directory: self.settings.stateDirectory, retention: self.configuration.journal.retention,
+                dependencies: .init(time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
+        } catch .unusable(let path, let message)
+            where !self.settings.isStateDirectoryExplicit && !Journal.exists(in: self.settings.stateDirectory)
+        {
+            unavailable(JournalOpenError.unusable(path, message).description)
+            return nil
+        } catch {
+            throw .resource(error.description)
+        }
     }
 
     private func logOutput(_ time: any TimeSource) throws(DaemonError) -> LogOutput {
@@ -171,43 +202,75 @@ package struct Daemon: Sendable {
         let (bus, status) = (monitor.bus, ReloadStatus(bus: monitor.bus))
         let scheduler = Scheduler(
             time: time, onSkip: { bus.publish(.daemon(.runSkipped(task: $0))) }, run: { await runner.run($0) })
-        var configuration = self.settings.endpoint
-        configuration.version = self.settings.version
-        configuration.targetNames = self.monitorConfiguration.targetNames
-        self.configuration.apply(to: &configuration)
         let probes = self.probeRunner(monitor)
         let probeScheduler = ProbeScheduler(probes, monitor: monitor, time: time)
-        let parts = Reloadable(policies: policies, scheduler: scheduler, probes: probes, probeScheduler: probeScheduler)
-        let reloader = self.reloader(parts, status, logger)
+        let reloader = self.settings.configurationFile.map { file in
+            ConfigurationReloader(file: file, started: self.configuration, status: status, logger: logger) { next in
+                policies.update(next.transfers)
+                probes.update(next.probes)
+                await probeScheduler.load(next.scheduledProbes)
+                await scheduler.load(next.tasks)
+            }
+        }
         let endpoint = Endpoint(
-            configuration: configuration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
+            configuration: self.endpointConfiguration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
             storage: dependencies.journal.map(PageHistoryStorage.init), probes: probes,
             nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports },
             reload: reloader?.answer,
             connectionLimit: { self.connectionLimit(hasModules: probes.hasModules) })
         var services: [any Service] = [dependencies.log]
-        if let journal = dependencies.journal { services.append(ShutdownService { journal.close() }) }
+        if let journal = dependencies.journal { services.append(DaemonService.atShutdown { journal.close() }) }
         services += [
-            ShutdownService { await monitor.stop() },
-            EndpointService(endpoint: endpoint, probes: probes, web: self.web, logger: logger),
+            DaemonService.atShutdown { await monitor.stop() },
+            DaemonService { try await self.serve(endpoint, probes, logger) },
         ]
         if let configuration = self.configuration.remoteWriteConfiguration(settings: self.settings, logger: logger) {
             let writer = try RemoteWriter(configuration, monitor: monitor, endpoint: endpoint, time: time)
             // Before the monitor stops, so that the last samples are not those of a stopped monitor.
-            services.append(ShutdownService { await writer.stop() })
+            services.append(DaemonService.atShutdown { await writer.stop() })
         }
         services += [
-            ReloadService(hangups: self.hangups, reloader: reloader, logger: logger),
-            ScheduleService(scheduler: scheduler, tasks: self.configuration.tasks, session: monitor.session),
-            ProbeScheduleService(scheduler: probeScheduler, probes: self.configuration.scheduledProbes, bus: bus),
+            DaemonService { await self.reloadOnHangup(reloader, logger) },
+            DaemonService { await scheduler.runUntilShutdown(self.configuration.tasks, in: monitor.session) },
+            DaemonService { await probeScheduler.runUntilShutdown(self.configuration.scheduledProbes, bus) },
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
         if let journal = dependencies.journal {
             services.append(self.controlService(dependencies, journal, scheduler, policies))
         }
-        services.append(ShutdownService { dependencies.stop() })
+        services.append(DaemonService.atShutdown { dependencies.stop() })
         return Self.group(of: services)
+    }
+
+    private var endpointConfiguration: EndpointConfiguration {
+        var configuration = self.settings.endpoint
+        configuration.version = self.settings.version
+        configuration.targetNames = self.monitorConfiguration.targetNames
+        self.configuration.apply(to: &configuration)
+        return configuration
+    }
+
+    // The daemon exits if it cannot listen.
+    private func serve(_ endpoint: Endpoint, _ probes: ProbeRunner, _ logger: Logger) async throws {
+        try await endpoint.run { addresses in
+            probes.listens(on: Set(addresses.map { UInt16(clamping: $0.port) }))
+            for address in addresses { logger.info("listening", metadata: ["address": "\(address)"]) }
+            guard let page = addresses.first?.page(isEncrypted: self.web?.isEncrypted ?? false) else { return }
+            logger.info("open \(page)")
+        }
+    }
+
+    // Reads the configuration file again on SIGHUP. Without a file there is no reloader.
+    private func reloadOnHangup(_ reloader: ConfigurationReloader?, _ logger: Logger) async {
+        for await _ in self.hangups.cancelOnGracefulShutdown() {
+            guard let reloader else {
+                logger.info("no configuration file to reload")
+                continue
+            }
+            // Its problems are in the log.
+            _ = await reloader.reload()
+        }
     }
 
     private static func group(of services: [any Service]) -> ServiceGroup {
@@ -218,16 +281,6 @@ package struct Daemon: Sendable {
         // The watchdog terminates what is left after this; the group's own limit for cancellation would trap.
         group.maximumGracefulShutdownDuration = .seconds(8)
         return ServiceGroup(configuration: group)
-    }
-
-    // Nil if there is no file.
-    private func reloader(
-        _ parts: Reloadable, _ status: ReloadStatus, _ logger: Logger
-    ) -> ConfigurationReloader? {
-        self.settings.configurationFile.map {
-            ConfigurationReloader(
-                file: $0, started: self.configuration, status: status, logger: logger, apply: parts.take)
-        }
     }
 
     // Prometheus keeps a connection for every target that it has probed, and one client has a quarter of them.
@@ -244,22 +297,31 @@ package struct Daemon: Sendable {
 
     private func controlService(
         _ dependencies: Dependencies, _ journal: Journal, _ scheduler: Scheduler, _ policies: TransferPolicies
-    ) -> ControlService {
+    ) -> DaemonService {
         let control = SessionControl(
             monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
             limit: OpenTaskLimit(self.configuration.journal.maxOpenTasks) { journal.openTasks },
             state: StateDirectoryPath(path: self.settings.stateDirectory),
             directories: self.configuration.control.directories, policies: policies,
             nextRuns: { await scheduler.nextRuns })
-        return ControlService(
-            server: ControlServer(
-                path: self.settings.controlSocket, control: control, bus: dependencies.monitor.bus,
-                time: dependencies.time,
-                report: { [monitor = dependencies.monitor, names = self.monitorConfiguration.targetNames] in
-                    TargetsDocument.json(monitor.status, names: names)
-                        .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
-                },
-                connections: { [connections = dependencies.monitor.connections] in await connections.report() }),
-            path: self.settings.controlSocket, logger: dependencies.logger)
+        let (monitor, socket) = (dependencies.monitor, self.settings.controlSocket)
+        let server = ControlServer(
+            path: socket, control: control, bus: monitor.bus, time: dependencies.time,
+            report: { [names = self.monitorConfiguration.targetNames] in
+                TargetsDocument.json(monitor.status, names: names)
+                    .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
+            },
+            connections: { [connections = monitor.connections] in await connections.report() })
+        return DaemonService { try await server.runUntilShutdown(socket: socket, dependencies.logger) }
+    }
+}
+
+extension PageHistoryStorage {
+    // More than the page shows: some entries are slices of requests, and one entry can have several lines.
+    private static let limit = 2000
+
+    /// The page's history in a journal.
+    init(_ journal: Journal) {
+        self.init(past: journal.history(newest: PageHistoryStorage.limit)) { journal.recordHistory(at: $0, $1) }
     }
 }

@@ -1,7 +1,5 @@
 internal import Logging
-internal import ServiceLifecycle
 internal import TidegateCore
-internal import TidegateProbes
 internal import TidegateServer
 
 /// The web configuration file of a daemon, which is reloaded when it changes.
@@ -39,45 +37,6 @@ struct WebService: Sendable {
                     logger.error("invalid web configuration, keeping the old one", metadata: ["problem": "\(problem)"])
                 }
             }
-        }
-    }
-}
-
-/// Serves the HTTP endpoint; the daemon exits if it cannot listen.
-struct EndpointService: Service {
-    let endpoint: Endpoint
-    let probes: ProbeRunner
-    /// Nil if there is no web configuration file.
-    let web: WebService?
-    let logger: Logger
-
-    func run() async throws {
-        try await self.endpoint.run { addresses in
-            self.probes.listens(on: Set(addresses.map { UInt16(clamping: $0.port) }))
-            for address in addresses { self.logger.info("listening", metadata: ["address": "\(address)"]) }
-            guard let page = addresses.first?.page(isEncrypted: self.web?.isEncrypted ?? false) else { return }
-            self.logger.info("open \(page)")
-        }
-    }
-}
-
-/// The configuration files of a daemon at its start, with their errors.
-struct ConfigurationFiles: Sendable {
-    private(set) var configuration = Configuration()
-    private(set) var web: WebService?
-    private(set) var errors: [ConfigurationError] = []
-
-    /// Reads the files of the settings.
-    init(_ settings: DaemonSettings, at moment: WallTime) {
-        do throws(ConfigurationError) {
-            if let file = settings.configurationFile { self.configuration = try Configuration.load(file: file) }
-        } catch {
-            self.errors.append(error)
-        }
-        do throws(ConfigurationError) {
-            if let file = settings.webConfigurationFile { self.web = try WebService(path: file, at: moment) }
-        } catch {
-            self.errors.append(error)
         }
     }
 }
