@@ -15,7 +15,7 @@ struct WebFile: Sendable {
 
     /// Reads a file and those that it names; relative paths are relative to its directory.
     init(_ path: String, at moment: WallTime) {
-        var files = Files()
+        var files = Files(directory: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "")
         var configuration = WebConfiguration()
         do throws(ConfigurationError) {
             self.result = .success(try Self.readPolicy(path, &files, &configuration))
@@ -41,50 +41,47 @@ struct WebFile: Sendable {
     ) throws(ConfigurationError) -> LoadedAccessPolicy {
         let text = try Result { try files.text(of: path) }
             .mapError { ConfigurationError(file: path, "\($0)") }.get()
-        guard let root = try YAMLFile.parse(text, file: path) else {
-            return try self.loadPolicy(AccessPolicy(), nil, path)
-        }
+        let root = try YAMLFile.parse(text, file: path)
         var problems = ProblemList(file: path)
-        problems.read(WebSchema.root, from: root, into: &configuration)
+        if let root { problems.read(WebSchema.root, from: root, into: &configuration) }
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
         var policy = AccessPolicy()
         policy.headers = configuration.http.headers
         policy.users = configuration.users
         policy.rate = configuration.rate.limit
-        let section = root.value(of: "tls_server_config")
+        let section = root?.value(of: "tls_server_config")
         if let section {
-            var loader = TLSMaterialLoader(section: section, directory: self.directory(of: path), problems: problems)
-            policy.tls = loader.serving(configuration.tls, &files)
-            guard loader.problems.entries.isEmpty else { throw ConfigurationError(loader.problems.entries) }
+            policy.tls = files.serving(configuration.tls, section, &problems)
+            guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
         }
-        return try self.loadPolicy(policy, section, path)
-    }
-
-    private static func loadPolicy(
-        _ policy: AccessPolicy, _ section: ConfigurationNode?, _ path: String
-    ) throws(ConfigurationError) -> LoadedAccessPolicy {
         do {
             return try LoadedAccessPolicy(policy)
         } catch {
             // Report the line of the key that the bad part came from.
-            let key = TLSMaterialLoader.keys(of: error.part).first { section?.value(of: $0) != nil }
-            let node = key.flatMap { section?.value(of: $0) } ?? section
+            let node = self.keys(of: error.part).compactMap { section?.value(of: $0) }.first ?? section
             let problem = ConfigurationError.Problem(
                 file: path, line: node?.line, key: node?.path, message: error.message)
             throw ConfigurationError([problem])
         }
     }
 
-    private static func directory(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    private static func keys(of part: AccessError.Part) -> [String] {
+        switch part {
+        case .certificate: ["cert_file", "cert"]
+        case .key: ["key_file", "key"]
+        case .clientAuthorities: ["client_ca_file", "client_ca"]
+        case .tls: []
+        }
     }
 
     /// The files that have been read, in order.
     struct Files {
-        private(set) var contents: [String] = []
-        private(set) var stamps: [String: FileStamp?] = [:]
+        /// The directory of relative paths; empty, or with a trailing slash.
+        let directory: String
+        fileprivate(set) var contents: [String] = []
+        fileprivate(set) var stamps: [String: FileStamp?] = [:]
         /// The files with private keys.
-        var keyFiles: [String] = []
+        fileprivate(set) var keyFiles: [String] = []
 
         /// The text of a file; its stamp is taken before it is read, so that a change in between is detected later.
         mutating func text(of path: String) throws(TextError) -> String {
@@ -96,6 +93,36 @@ struct WebFile: Sendable {
             } catch {
                 self.contents.append(error.description)
                 throw error
+            }
+        }
+
+        /// The TLS settings; nil without TLS, or if a file cannot be read, which adds a problem.
+        mutating func serving(
+            _ tls: WebConfiguration.TLS, _ section: ConfigurationNode, _ problems: inout ProblemList
+        ) -> TLSServerConfiguration? {
+            guard let certificate = self.text(tls.certificate, tls.certificateFile, section, "cert_file", &problems),
+                let key = self.text(tls.key, tls.keyFile, section, "key_file", &problems)
+            else { return nil }
+            var serving = tls.serving
+            (serving.certificate, serving.key) = (certificate, key)
+            serving.clientAuthorities = self.text(
+                tls.clientAuthorities, tls.clientAuthoritiesFile, section, "client_ca_file", &problems)
+            return serving
+        }
+
+        // A text of the configuration, or of the file that it names under `key`.
+        private mutating func text(
+            _ text: String?, _ path: String?, _ section: ConfigurationNode, _ key: String,
+            _ problems: inout ProblemList
+        ) -> String? {
+            guard text == nil, let path, let node = section.value(of: key) else { return text }
+            let file = path.hasPrefix("/") ? path : self.directory + path
+            if key == "key_file" { self.keyFiles.append(file) }
+            do {
+                return try self.text(of: file)
+            } catch {
+                problems.add("\(file) \(error)", at: node)
+                return nil
             }
         }
     }
