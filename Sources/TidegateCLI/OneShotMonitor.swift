@@ -15,14 +15,14 @@ struct OneShotMonitor: Sendable {
         self.bus = EventBus(time: self.time)
         self.resolver = Monitor.systemResolver(time: self.time)
         self.reachability = ReachabilityMonitor(
-            OneShotMonitor.configuration(targets), bus: self.bus, resolver: self.resolver, time: self.time)
+            ReachabilityConfiguration(targets: targets), bus: self.bus, resolver: self.resolver, time: self.time)
     }
 
     /// The status now, without watching.
     static func status(targets: [Target]) async -> ReachabilityStatus {
         let time = SystemClock()
         return await ReachabilityMonitor.evaluateOnce(
-            self.configuration(targets), resolver: Monitor.systemResolver(time: time), time: time,
+            ReachabilityConfiguration(targets: targets), resolver: Monitor.systemResolver(time: time), time: time,
             within: self.resolveTimeout)
     }
 
@@ -49,11 +49,5 @@ struct OneShotMonitor: Sendable {
                 time: self.time,
                 connections: Monitor.connectionObservation(
                     of: self.reachability, bus: self.bus, own: own, time: self.time), own: own))
-    }
-
-    private static func configuration(_ targets: [Target]) -> ReachabilityConfiguration {
-        var configuration = ReachabilityConfiguration()
-        configuration.targets = targets
-        return configuration
     }
 }

@@ -112,7 +112,8 @@ enum ExplanationText {
         let title = ladders.map(\.family.name).joined(separator: " and ")
         let rows = first.rungs.indices.flatMap { position -> [String] in
             let reports = ladders.map { $0.rungs[position] }
-            if Set(reports.map(\.shownParts)).count == 1 { return self.rung(reports[0], nil, page) }
+            let isSame = reports.allSatisfy { $0.status == reports[0].status && $0.evidence == reports[0].evidence }
+            if isSame { return self.rung(reports[0], nil, page) }
             return zip(ladders, reports).flatMap { self.rung($1, $0.family, page) }
         }
         return [page.style.paint(title, .strong)] + rows
@@ -137,13 +138,6 @@ extension Rung {
 }
 
 extension RungReport {
-    fileprivate struct ShownParts: Hashable {
-        var status: Status
-        var evidence: [String]
-    }
-
-    fileprivate var shownParts: ShownParts { ShownParts(status: self.status, evidence: self.evidence) }
-
     /// What a rung of a target that works came to: `200 after 12 ms`.
     fileprivate var result: String? {
         let time = self.values.duration.map { DurationText($0) }

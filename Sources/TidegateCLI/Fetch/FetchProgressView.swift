@@ -3,14 +3,11 @@ internal import Tidegate
 /// Displays the progress of transfers on standard error, and prints their JSON objects if requested.
 actor FetchProgressView {
     /// How progress is displayed.
-    enum Progress: Sendable {
-        case bar, plain, none
-    }
-
     /// What is displayed, and where.
     struct Options: Sendable {
         var terminal: Terminal
-        var progress: Progress = .plain
+        /// Any style but `auto`.
+        var progress = FetchOptions.ProgressStyle.plain
         var writesObjects = false
         /// True if a body is written to standard output, so that nothing else may be.
         var writesBody = false
@@ -81,7 +78,7 @@ actor FetchProgressView {
         switch self.options.progress {
         case .bar: self.above.append(line)
         case .plain: self.options.terminal.printError(line)
-        case .none:
+        case .none, .auto:
             let isShown = result.outcome == .failure || kept != nil
             if isShown { self.options.terminal.printError("tidegate: \(line)") }
         }

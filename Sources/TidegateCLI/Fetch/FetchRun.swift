@@ -74,9 +74,8 @@ struct FetchRun: Sendable {
     private static let reserve = 64
 
     private func monitor() throws -> Monitor {
-        var reachability = ReachabilityConfiguration()
-        reachability.internetCheck = self.plan.internetCheck
-        let configuration = MonitorConfiguration(reachability: reachability, session: self.plan.session)
+        let configuration = MonitorConfiguration(
+            reachability: .init(internetCheck: self.plan.internetCheck), session: self.plan.session)
         return try Result { try Monitor(configuration) }
             .mapError { CommandError(.usage, "cannot start transfers: \($0)") }.get()
     }
@@ -152,11 +151,8 @@ struct FetchRun: Sendable {
         options.writesObjects = self.options.writeOut == .json
         options.writesBody = self.plan.writesBody
         if self.options.verbose { options.exchanges = ExchangeText(showingSecrets: self.options.showSecrets) }
-        switch self.options.quiet ? .none : self.options.progress {
-        case .bar: options.progress = .bar
-        case .plain: options.progress = .plain
-        case .none: options.progress = .none
-        case .auto:
+        options.progress = self.options.quiet ? .none : self.options.progress
+        if options.progress == .auto {
             // Progress would be interleaved with a body on the same terminal.
             let isMixed = self.plan.writesBody && self.terminal.isOutputTerminal
             options.progress = isMixed ? .none : self.terminal.isErrorTerminal ? .bar : .plain

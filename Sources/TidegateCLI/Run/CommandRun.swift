@@ -34,7 +34,7 @@ struct CommandRun: Sendable {
         for await input in inputs {
             for effect in machine.handle(input) {
                 if case .exit(let code, let message) = effect {
-                    return code == 0 ? nil : CommandError(.command(code), message)
+                    return code == 0 ? nil : CommandError(ExitStatus(number: code), message)
                 }
                 child = runner.perform(effect, on: child)
             }
