@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import TidegateDaemon
 
 /// The executable: parses the arguments, runs the command and exits with a documented status.
 @main
@@ -83,5 +84,95 @@ enum SecretArguments {
     private static func start(of text: String) -> Int? {
         for option in ["--user=", "-u"] where text.hasPrefix(option) && text != option { return option.utf8.count }
         return nil
+    }
+}
+
+/// Explains options of curl(1) that `fetch` and `tasks submit` do not have, before the parser calls them unknown.
+enum CurlOption {
+    private static let hints: [String: String] = [
+        "-k": "use --insecure, or better --cacert FILE",
+        "-L": "redirects are followed anyway; --max-redirs 0 turns that off",
+        "--location": "redirects are followed anyway; --max-redirs 0 turns that off",
+        "-s": "use --quiet", "--silent": "use --quiet", "-S": "errors are always shown",
+        "--show-error": "errors are always shown", "-f": "an error status always fails",
+        "--fail": "an error status always fails", "-#": "use --progress bar",
+        "-I": "use --request HEAD --write-out json; \"tidegate explain URL\" shows the status",
+        "--head": "use --request HEAD --write-out json; \"tidegate explain URL\" shows the status",
+        "-i": "use --write-out json", "--include": "use --write-out json", "-w": "use --write-out json",
+        "--trace-ascii": "use --verbose", "--trace": "use --verbose",
+        "-C": "use --continue", "--continue-at": "use --continue", "-d": "use --data", "--data-raw": "use --data",
+        "--json": "use --json-body", "-m": "use --max-time", "-x": "use --proxy",
+        "-A": "use -H 'User-Agent: TEXT'", "--user-agent": "use -H 'User-Agent: TEXT'",
+        "--form-string": "use --form 'NAME=\"TEXT\"'", "-b": "use -H 'Cookie: TEXT'", "-c": "use --cookie-jar",
+        "--cookie": "use -H 'Cookie: TEXT'",
+        "--etag-save": "use --validators DIR", "--etag-compare": "use --validators DIR", "-z": "use --validators DIR",
+        "--time-cond": "use --validators DIR",
+        "-e": "use -H 'Referer: URL'",
+        "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
+    ]
+
+    // What `fetch` has, and `tasks submit` has not.
+    private static let known: Set<String> = ["-b", "--cookie"]
+
+    // What tasks have no option for: the daemon runs them with its own configuration.
+    private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-x", "-Z", "-#", "-C", "-s", "-I", "-z"]
+
+    /// The error message for `arguments` that use an option of curl; nil if they do not.
+    static func message(for arguments: [String]) -> String? {
+        let isSubmission = arguments.starts(with: ["tasks", "submit"])
+        guard isSubmission || arguments.first == "fetch" else { return nil }
+        for argument in arguments.prefix(while: { $0 != "--" }) where argument.hasPrefix("-") {
+            guard let option = self.option(in: argument), let hint = self.hints[option] else { continue }
+            if !isSubmission, self.known.contains(option) { continue }
+            let isFetchOnly = self.fetchOnly.contains { self.hints[$0] == hint }
+            if isSubmission, isFetchOnly { continue }
+            return "unknown option '\(option)': \(hint)"
+        }
+        return nil
+    }
+
+    /// The arguments of `fetch` with `-FNAME=VALUE` as two of them, because the parser takes `-FNAME` for an option.
+    static func separated(_ arguments: [String]) -> [String] {
+        guard arguments.first == "fetch" else { return arguments }
+        let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
+        let options = arguments[..<end].flatMap { argument in
+            argument.hasPrefix("-F") && argument != "-F" ? ["-F", String(argument.dropFirst(2))] : [argument]
+        }
+        return options + arguments[end...]
+    }
+
+    // Of letters that stand together, as in -sSL, the first that is not known here.
+    private static func option(in argument: String) -> String? {
+        guard !argument.hasPrefix("--") else { return argument.split(separator: "=").first.map(String.init) }
+        // What follows -u and -F is their value.
+        let options = argument.dropFirst().prefix { $0 != "u" && $0 != "F" }.map { "-\($0)" }
+        return options.first { self.hints[$0] != nil }
+    }
+}
+
+/// Finds an unknown command name before the parser does.
+///
+/// The parser would take it for an argument, and complain about the first option after it.
+enum UnknownCommand {
+    /// The error message for `arguments`; nil if they begin with known commands.
+    static func message(for arguments: [String], root: any ParsableCommand.Type) -> String? {
+        var command = root
+        for argument in arguments {
+            let commands = command.configuration.subcommands
+            guard !commands.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return nil }
+            guard let next = commands.first(where: { self.name($0) == argument }) else {
+                let names = commands.map { self.name($0) }
+                let hint =
+                    NearestMatch.find(argument, among: names).map { "did you mean \"\($0)\"?" }
+                    ?? "expected one of \(names.joined(separator: ", "))"
+                return "unknown command \"\(argument)\" (\(hint))"
+            }
+            command = next
+        }
+        return nil
+    }
+
+    private static func name(_ command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? ""
     }
 }

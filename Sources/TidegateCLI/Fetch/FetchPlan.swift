@@ -138,12 +138,7 @@ struct FetchPlan: Sendable {
         guard !path.isEmpty, !path.hasSuffix("/") else {
             throw ValidationError("-o: \"\(path)\" is not a file name")
         }
-        return switch DestinationCheck.kind(of: path) {
-        case .file: .file(path)
-        case .null: .discard
-        case .stream: .stream(path)
-        case .output: .standardOutput(isNamed: true)
-        }
+        return DestinationCheck.output(at: path)
     }
 
     // MARK: Request

@@ -19,10 +19,7 @@ final class OutputFile: Sendable {
     /// - Throws: A failure that names the file and the option.
     init(_ path: String, of option: String, mode: mode_t) throws(CommandError) {
         (self.path, self.option) = (path, option)
-        switch DestinationCheck.kind(of: path) {
-        case .file: self.temporary = "\(path).part"
-        case .null, .stream, .output: self.temporary = nil
-        }
+        self.temporary = DestinationCheck.output(at: path) == .file(path) ? "\(path).part" : nil
         let flags = self.temporary == nil ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW
         self.descriptor = open(self.temporary ?? path, flags | O_CLOEXEC, mode)
         var (status, code) = (stat(), errno)
@@ -104,4 +101,77 @@ final class ArchiveFile: Sendable {
 
     // What cannot be written is reported at the end.
     private func write(_ text: String) { _ = self.file.write(Array(text.utf8)) }
+}
+
+/// Destinations that are no regular files.
+enum DestinationCheck {
+    /// How a body is written to a path: a new file replaces a regular one, or one that is not there yet.
+    static func output(at path: String) -> FetchPlan.Output {
+        // If it is a regular file, a rename would replace the name in /dev.
+        if path == "/dev/stdout" { return .standardOutput(isNamed: true) }
+        var status = stat()
+        guard stat(path, &status) == 0 else { return .file(path) }
+        switch status.st_mode & S_IFMT {
+        case S_IFIFO: return .stream(path)
+        // Linux: character device 1:3 (null(4)). Bodies are read and discarded.
+        case S_IFCHR: return status.st_rdev == 0x103 ? .discard : .stream(path)
+        default: return .file(path)
+        }
+    }
+
+    /// Opens a device or pipe for writing; blocks until a pipe has a reader.
+    static func open(stream path: String) throws(CommandError) -> Int32 {
+        let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw CommandError(.no, "cannot write to \(path): \(TextFile.errorMessage(errno))")
+        }
+        return descriptor
+    }
+
+    /// The size of a file in bytes; nil if there is none.
+    static func size(of path: String) -> Int64? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+    }
+}
+
+/// Copies a body to a terminal, unless it is binary, which would garble it.
+///
+/// As curl(1) does: a body is binary if a NUL is among its first 2000 bytes.
+enum TerminalBody {
+    /// How the copying ended.
+    enum End: Sendable, Hashable {
+        /// All of it was written, or the transfer failed and says so itself.
+        case written
+        case binary
+        case failed(OutputError)
+    }
+
+    static let message =
+        "the body is binary and was not written to the terminal; save it with -o FILE, or use -o - to print it anyway"
+
+    /// Copies until the body ends; a reader that goes away cancels the transfer.
+    static func copy(_ body: BodyStream, write: ([UInt8]) -> OutputError?) async -> End {
+        var check = BinaryCheck()
+        do {
+            for try await chunk in body {
+                guard !check.isBinary(chunk) else { return .binary }
+                if let error = write(chunk) { return .failed(error) }
+            }
+        } catch {
+            return .written
+        }
+        return .written
+    }
+}
+
+/// Looks for a NUL among the first 2000 bytes of a body.
+struct BinaryCheck {
+    private var checked = 0
+
+    /// True if the next piece of the body shows that it is binary.
+    mutating func isBinary(_ piece: [UInt8]) -> Bool {
+        defer { self.checked += piece.count }
+        return piece.prefix(max(0, 2000 - self.checked)).contains(0)
+    }
 }

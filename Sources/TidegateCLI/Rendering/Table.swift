@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// Rows of cells in aligned columns, two spaces apart; the last cell of a row is wrapped if it does not fit.
 struct Table {
     /// A text and its color.
@@ -55,4 +57,121 @@ struct Table {
 
 extension Table.Cell {
     init(_ text: String, _ color: TextColor? = nil) { self.init(parts: text.isEmpty ? [] : [text], color: color) }
+}
+
+/// Whether text is colored, and its width.
+struct TextStyle: Sendable, Hashable {
+    var isColored: Bool
+    /// Columns; 80 if the width is unknown.
+    var width: Int
+
+    static let plain = TextStyle(isColored: false, width: 80)
+
+    /// The text in `color` (ECMA-48 8.3.117), or as it is without colors.
+    func paint(_ text: String, _ color: TextColor?) -> String {
+        guard self.isColored, let color else { return text }
+        return "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m"
+    }
+
+    /// The text with control characters escaped, except line feeds and the sequences of ``paint(_:_:)``.
+    static func escapingControls(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: \.controlsTerminal) else { return text }
+        var result = String.UnicodeScalarView()
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.first {
+            if scalar == "\u{1B}", let sequence = self.sequences.first(where: { rest.starts(with: $0.unicodeScalars) })
+            {
+                result.append(contentsOf: sequence.unicodeScalars)
+                rest = rest.dropFirst(sequence.unicodeScalars.count)
+                continue
+            }
+            if scalar == "\n" { result.append(scalar) } else { result.append(escapingControl: scalar) }
+            rest = rest.dropFirst()
+        }
+        return String(result)
+    }
+
+    private static let sequences = (TextColor.allCases.map(\.rawValue) + ["0"]).map { "\u{1B}[\($0)m" }
+}
+
+/// The colors of text, by meaning: parameters of the escape sequence SGR (ECMA-48 8.3.117).
+enum TextColor: String, Sendable, CaseIterable {
+    case good = "32"
+    case bad = "31"
+    case doubtful = "33"
+    case faint = "2"
+    case strong = "1"
+}
+
+/// Wraps text at a width: between words, and inside words that are longer than a line.
+enum LineWrapper {
+    /// The text in lines of at most `width` columns; control and bidirectional characters become `?`.
+    static func lines(_ text: String, to width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        var columns = 0
+        for word in self.printable(text).split(separator: " ").flatMap({ self.pieces(String($0), width) }) {
+            let needed = self.columns(of: word)
+            if !line.isEmpty, columns + 1 + needed > width {
+                lines.append(line)
+                (line, columns) = ("", 0)
+            }
+            columns += needed + (line.isEmpty ? 0 : 1)
+            line += line.isEmpty ? word : " \(word)"
+        }
+        return line.isEmpty && !lines.isEmpty ? lines : lines + [line]
+    }
+
+    /// The number of terminal columns of a text; characters that may be wide are counted as wide.
+    static func columns(of text: String) -> Int { text.reduce(0) { $0 + self.columns(of: $1) } }
+
+    /// The text in one line of at most `width` columns, with an ellipsis if it is longer.
+    static func cut(_ text: String, to width: Int) -> String {
+        let text = self.printable(text)
+        guard self.columns(of: text) > width else { return text }
+        var columns = 1
+        return text.prefix { character in
+            columns += self.columns(of: character)
+            return columns <= width
+        } + "…"
+    }
+
+    /// The text with control characters replaced: a server or a certificate must not control the terminal.
+    static func printable(_ text: String) -> String {
+        String(
+            text.map { character in
+                let isPrintable = character.unicodeScalars.allSatisfy { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
+                        false
+                    default: true
+                    }
+                }
+                return isPrintable ? character : "?"
+            })
+    }
+
+    // Two columns from the first wide script on (UAX 11): an upper bound.
+    private static func columns(of character: Character) -> Int {
+        character.unicodeScalars.contains { $0.value >= 0x1100 } ? 2 : 1
+    }
+
+    // A long URL is broken after the last separator that fits, or at the end of the line.
+    private static func pieces(_ word: String, _ width: Int) -> [String] {
+        var pieces: [String] = []
+        var rest = Substring(word)
+        while self.columns(of: String(rest)) > width {
+            var columns = 0
+            let head = rest.prefix { character in
+                columns += self.columns(of: character)
+                return columns <= max(width, 2)
+            }
+            let cut = head.lastIndex { "/?&=,;:".contains($0) }.map { head.index(after: $0) } ?? head.endIndex
+            let isFarEnough = head.distance(from: head.startIndex, to: cut) * 2 > head.count
+            let end = isFarEnough ? cut : head.endIndex
+            pieces.append(String(rest[..<end]))
+            rest = rest[end...]
+        }
+        return rest.isEmpty ? pieces : pieces + [String(rest)]
+    }
 }

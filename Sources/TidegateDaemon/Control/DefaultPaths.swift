@@ -14,21 +14,10 @@ package struct DefaultPaths: Sendable, Hashable {
             // systemd passes a list if a unit has several directories.
             environment(name)?.split(separator: ":").first.map(String.init)
         }
-        let home = directory("HOME") ?? "/tmp"
-        if let runtime = directory("RUNTIME_DIRECTORY") {
-            self.socket = "\(runtime)/control.sock"
-        } else if user == 0 {
-            self.socket = "/run/tidegate/control.sock"
-        } else {
-            self.socket = "\(directory("XDG_RUNTIME_DIR") ?? "/run/user/\(user)")/tidegate/control.sock"
-        }
-        if let state = directory("STATE_DIRECTORY") {
-            self.state = state
-        } else if user == 0 {
-            self.state = "/var/lib/tidegate"
-        } else {
-            self.state = "\(directory("XDG_STATE_HOME") ?? "\(home)/.local/state")/tidegate"
-        }
+        let runtime = directory("XDG_RUNTIME_DIR") ?? "/run/user/\(user)"
+        let state = directory("XDG_STATE_HOME") ?? "\(directory("HOME") ?? "/tmp")/.local/state"
+        self.socket = "\(directory("RUNTIME_DIRECTORY") ?? "\(user == 0 ? "/run" : runtime)/tidegate")/control.sock"
+        self.state = directory("STATE_DIRECTORY") ?? "\(user == 0 ? "/var/lib" : state)/tidegate"
     }
 }
 
