@@ -69,9 +69,10 @@ enum ConfigurationSchema {
         .value("enabled", \.isEnabled, .boolean).documented(
             "True requests the URLs from time to time; without it no packet shows whether the internet answers.",
             default: "false"),
-        .list("urls", \.urls, ValueParser<InternetCheckURL>.checkURL).documented(
-            "Best two operators, over http and https. Over http a URL has to answer 204, or 200 without a body.",
-            default: "[]"),
+        .list("urls", \.urls, .text("a URL", or: "is not an http:// or https:// URL") { try? InternetCheckURL($0) })
+            .documented(
+                "Best two operators, over http and https. Over http a URL has to answer 204, or 200 without a body.",
+                default: "[]"),
         .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(10))).documented(
             "From one success to the next check.", default: "5m"),
     ]
@@ -288,7 +289,7 @@ enum ConfigurationSchema {
         .section(
             "exclude", \.self,
             [
-                .list("remotes", \.excludedRemotes, .network).documented(
+                .list("remotes", \.excludedRemotes, .text("a network") { try IPPrefix(parsing: $0) }).documented(
                     "Networks whose connections do not count, such as 10.0.0.0/8.", default: "[]"),
                 .list("ports", .port) { $0.excludedPorts = Set($1) }.documented(
                     "Ports, of this host or of the remote, whose connections do not count.", default: "[]"),

@@ -106,12 +106,6 @@ extension ValueParser<String> {
     }
 }
 
-extension ValueParser<InternetCheckURL> {
-    static let checkURL = ValueParser.text("a URL", or: "is not an http:// or https:// URL") {
-        try? InternetCheckURL($0)
-    }
-}
-
 extension ValueParser where Value: LosslessStringConvertible & Comparable {
     static func number(in range: ClosedRange<Value>) -> ValueParser {
         let expected = Value.self == Int.self ? "a whole number" : "a number"
@@ -174,11 +168,6 @@ extension ValueParser<IPAddress> {
             return address
         }
     }
-}
-
-extension ValueParser<IPPrefix> {
-    /// A network, or an address that stands for itself.
-    static let network = ValueParser.text("a network") { try IPPrefix(parsing: $0) }
 }
 
 extension ValueParser<Bool> {

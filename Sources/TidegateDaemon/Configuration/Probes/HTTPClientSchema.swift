@@ -42,7 +42,7 @@ enum HTTPClientSchema {
         .value("client_id", \.clientID, .text, isRequired: true),
         .value("client_secret", .text) { $0.clientSecret = .text($1) },
         .value("client_secret_file", .path) { $0.clientSecret = .file($1) },
-        .value("token_url", \.tokenURL, .tokenURL),
+        .value("token_url", \.tokenURL, ValueParser<HTTPURL>.text("a URL") { try HTTPURL($0) }),
         .list("scopes", \.scopes, .text),
         .mapping("endpoint_params") { options, entry throws(TextError) in
             options.parameters[entry.key] = try ValueParser<String>.text.parse(entry.value)

@@ -16,10 +16,6 @@ extension ValueParser<CELExpression> {
     }
 }
 
-extension ValueParser<HTTPURL> {
-    static let tokenURL = ValueParser.text("a URL") { try HTTPURL($0) }
-}
-
 extension ValueParser<AddressFamily> {
     /// blackbox_exporter takes an empty text for its default.
     static let ipProtocol = ValueParser.text("ip4 or ip6", or: "is not ip4 or ip6") {
@@ -57,7 +53,12 @@ extension ValueParser<HeaderCondition> {
     }
 
     private static let fields: [Field<Keys>] = [
-        .value("header", \.name, .headerName), .value("regexp", \.pattern, .pattern),
+        .value(
+            "header", \.name,
+            ValueParser<HTTPField.Name>.text("the name of a header field", or: "is not the name of a header field") {
+                HTTPField.Name($0)
+            }),
+        .value("regexp", \.pattern, .pattern),
         .value("allow_missing", \.allowsMissing, .boolean),
     ]
 
@@ -70,14 +71,6 @@ extension ValueParser<HeaderCondition> {
         guard let name = keys.name else { throw TextError("missing key \"header\"") }
         guard let pattern = keys.pattern else { throw TextError("missing key \"regexp\"") }
         return HeaderCondition(name: name, pattern: pattern, allowsMissing: keys.allowsMissing)
-    }
-}
-
-extension ValueParser<HTTPField.Name> {
-    fileprivate static let headerName = ValueParser.text(
-        "the name of a header field", or: "is not the name of a header field"
-    ) {
-        HTTPField.Name($0)
     }
 }
 
@@ -128,13 +121,6 @@ extension ValueParser<String?> {
     }
 }
 
-extension ValueParser<DNSProbeOptions.Transport> {
-    /// blackbox_exporter takes an empty text for its default.
-    static let dnsTransport = ValueParser.text("udp or tcp", or: "is not udp or tcp") {
-        DNSProbeOptions.Transport(rawValue: $0.isEmpty ? "udp" : $0)
-    }
-}
-
 extension ValueParser<String> {
     /// The name of an interface, as Linux allows it: IFNAMSIZ less one bytes.
     static let interface = ValueParser.matching("the name of an interface", or: "is not the name of an interface") {
@@ -154,14 +140,6 @@ extension ValueParser<String> {
 
     static let recordClass = ValueParser.text("a class of records", or: "is not a class of records such as IN or CH") {
         $0.isEmpty ? "IN" : DNSProbeOptions.isRecordClass($0) ? $0 : nil
-    }
-}
-
-extension ValueParser<Int> {
-    static let responseCode = ValueParser.text(
-        "a response code", or: "is not a response code such as NOERROR or NXDOMAIN"
-    ) {
-        DNSProbeOptions.code(of: $0)
     }
 }
 
