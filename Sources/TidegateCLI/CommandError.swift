@@ -97,7 +97,7 @@ extension ProgramExit {
         }
         let code = root.exitCode(for: error)
         guard code != .success else {
-            self.init(status: 0, output: FishCompletion.repaired(root.fullMessage(for: error)))
+            self.init(status: 0, output: ProgramExit.repairedFishCompletion(root.fullMessage(for: error)))
             return
         }
         let message = root.message(for: error)
@@ -112,15 +112,12 @@ extension ProgramExit {
         guard let first = message.first, rest.first?.isLowercase == true || rest.first == " " else { return message }
         return first.lowercased() + rest
     }
-}
 
-/// Repairs the completion script that ArgumentParser generates for fish(1).
-enum FishCompletion {
     /// The script with a loop that ends; any other text as it is.
     ///
     /// fish's argparse refuses the name of an option with a full stop in it, such as `--control.socket`. The script does
     /// not look at that, and goes on with the words it had for ever.
-    static func repaired(_ text: String) -> String {
+    private static func repairedFishCompletion(_ text: String) -> String {
         let call = #"argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null"#
         guard text.contains("function __tidegate_parse_subcommand"), let range = text.firstRange(of: call) else {
             return text

@@ -6,11 +6,11 @@ internal import TidegateDaemon
 @main
 enum TidegateProgram {
     static func main() async {
-        StandardDescriptors.fill()
+        self.fillStandardDescriptors()
         let terminal = Terminal()
         do {
             let arguments = CurlOption.separated(Array(CommandLine.arguments.dropFirst()))
-            SecretArguments.erase()
+            self.eraseSecretArguments()
             let unknown = UnknownCommand.message(for: arguments, root: TidegateCommand.self)
             if let message = unknown ?? CurlOption.message(for: arguments) {
                 throw CommandError(.usage, message)
@@ -28,41 +28,21 @@ enum TidegateProgram {
             exit(result.status)
         }
     }
-}
 
-/// How many files and sockets the process may have open (RLIMIT_NOFILE, getrlimit(2)).
-enum DescriptorLimit {
-    /// Raises the soft limit to the hard one.
-    ///
-    /// Not for commands that start others: those inherit it, and programs with select(2) rely on a low one.
-    static func raise() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        // As it was, if the system does not allow it.
-        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    }
-}
-
-/// The descriptors 0, 1 and 2.
-enum StandardDescriptors {
     /// Opens /dev/null for those that are closed at the start.
     ///
     /// Otherwise the next file that is opened, a journal or a download, would get the number, and receive the text that
     /// is printed.
-    static func fill() {
+    private static func fillStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
             // In the wrong direction, so that reads and writes fail as they would on a closed descriptor.
             let direction = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
             guard open("/dev/null", direction) == descriptor else { _exit(ExitStatus.usage.number) }
         }
     }
-}
 
-/// The arguments of the process as others see them (proc_pid_cmdline(5)).
-enum SecretArguments {
     /// Overwrites what `-u` and `--user` were given, `-uUSER:PASS` included; to be called after the arguments were copied.
-    static func erase() {
+    private static func eraseSecretArguments() {
         var isValue = false
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
@@ -84,6 +64,20 @@ enum SecretArguments {
     private static func start(of text: String) -> Int? {
         for option in ["--user=", "-u"] where text.hasPrefix(option) && text != option { return option.utf8.count }
         return nil
+    }
+}
+
+/// How many files and sockets the process may have open (RLIMIT_NOFILE, getrlimit(2)).
+enum DescriptorLimit {
+    /// Raises the soft limit to the hard one.
+    ///
+    /// Not for commands that start others: those inherit it, and programs with select(2) rely on a low one.
+    static func raise() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        // As it was, if the system does not allow it.
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }
 

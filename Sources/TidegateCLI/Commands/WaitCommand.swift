@@ -6,7 +6,7 @@ struct WaitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait", abstract: "Wait until network conditions hold.",
         discussion: """
-            \(ConditionText.help)
+            \(GateOptions.conditionHelp)
 
             With -- COMMAND, executes the command once the conditions hold.
 
@@ -32,7 +32,7 @@ struct WaitCommand: AsyncParsableCommand {
             throw CommandError(options.wait.timeout == .zero ? .no : .gaveUp, message)
         }
         guard !self.options.command.isEmpty else { return }
-        throw CommandStart.replaceProcess(self.options.command)
+        throw ChildProcess.replaceProcess(self.options.command)
     }
 }
 
@@ -44,7 +44,7 @@ struct RunCommand: AsyncParsableCommand {
             Waits for the conditions, then runs the command. If it fails and the path was lost or moved while it ran \
             or within two seconds after it ended, it is run again once there is a path. Any other failure is final.
 
-            \(ConditionText.help)
+            \(GateOptions.conditionHelp)
 
             Examples:
               tidegate run -- rsync -a src dst:

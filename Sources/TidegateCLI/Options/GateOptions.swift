@@ -15,30 +15,8 @@ struct GateOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Print errors only.")
     var quiet = false
 
-    /// The options as values.
-    struct Parsed: Sendable {
-        var wait: WaitConfiguration
-        /// The check behind the condition `internet`.
-        var internetCheck: InternetCheckPolicy
-        /// The authorities to verify servers against; nil for the system's.
-        var caFile: String?
-    }
-
-    /// The options with a `timeout`, which is nil for as long as it takes.
-    func parsed(timeout: Duration?) throws -> Parsed {
-        let conditions = try self.conditions.map(ConditionText.parse)
-        return Parsed(
-            wait: WaitConfiguration(
-                conditions.isEmpty ? [.route(family: nil)] : conditions, family: self.family.family, timeout: timeout),
-            internetCheck: try self.internetCheck.policy(isRequired: conditions.contains(.internet)),
-            caFile: self.authority.caFile)
-    }
-}
-
-/// Parses the conditions of `wait` and `run`.
-enum ConditionText {
     /// The conditions, for help.
-    static let help = """
+    static let conditionHelp = """
         Conditions (default: route):
           carrier[:IF]             a link has a carrier
           address[:IF][:v4|v6]     a link has an address
@@ -57,8 +35,25 @@ enum ConditionText {
         connectivity checks of two well-known operators.
         """
 
-    static func parse(_ text: String) throws -> WaitCondition {
-        try OptionParsing.naming("--for", WaitCondition(text, zone: TargetText.zone))
+    /// The options as values.
+    struct Parsed: Sendable {
+        var wait: WaitConfiguration
+        /// The check behind the condition `internet`.
+        var internetCheck: InternetCheckPolicy
+        /// The authorities to verify servers against; nil for the system's.
+        var caFile: String?
+    }
+
+    /// The options with a `timeout`, which is nil for as long as it takes.
+    func parsed(timeout: Duration?) throws -> Parsed {
+        let conditions = try self.conditions.map {
+            try OptionParsing.naming("--for", WaitCondition($0, zone: TargetText.zone))
+        }
+        return Parsed(
+            wait: WaitConfiguration(
+                conditions.isEmpty ? [.route(family: nil)] : conditions, family: self.family.family, timeout: timeout),
+            internetCheck: try self.internetCheck.policy(isRequired: conditions.contains(.internet)),
+            caFile: self.authority.caFile)
     }
 }
 

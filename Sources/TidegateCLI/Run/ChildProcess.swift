@@ -53,6 +53,23 @@ struct ChildProcess: Sendable {
         pthread_detach(thread)
     }
 
+    /// Executes a command in place of this process (execvp(3)); returns only if that fails, with the exit status that
+    /// shells use.
+    static func replaceProcess(_ arguments: [String]) -> CommandError {
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        pointers.append(nil)
+        // The command must not inherit a signal that a library ignores or that the runtime blocks on this thread.
+        signal(SIGPIPE, SIG_DFL)
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        execvp(arguments.first ?? "", pointers)
+        let number = errno
+        for pointer in pointers { free(pointer) }
+        let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(number))"
+        return CommandError(number == ENOENT ? .notFound : .notRunnable, message)
+    }
+
     // Only a controlling terminal sends signals; a terminal in an inherited descriptor does not.
     private static var hasTerminal: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
@@ -84,26 +101,6 @@ private final class Waiter: Sendable {
 private func waitForChild(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     if let context { Unmanaged<Waiter>.fromOpaque(context).takeRetainedValue().wait() }
     return nil
-}
-
-/// Replaces the process by another program.
-enum CommandStart {
-    /// Executes a command in place of this process (execvp(3)); returns only if that fails, with the exit status that
-    /// shells use.
-    static func replaceProcess(_ arguments: [String]) -> CommandError {
-        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-        pointers.append(nil)
-        // The command must not inherit a signal that a library ignores or that the runtime blocks on this thread.
-        signal(SIGPIPE, SIG_DFL)
-        var none = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, nil)
-        execvp(arguments.first ?? "", pointers)
-        let number = errno
-        for pointer in pointers { free(pointer) }
-        let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(number))"
-        return CommandError(number == ENOENT ? .notFound : .notRunnable, message)
-    }
 }
 
 /// The attributes of posix_spawn(3): no signal blocked, and only inherited signals ignored.

@@ -11,7 +11,8 @@ extension TaskSubmission {
         try self.checkLengths()
         do {
             var request = try TaskRequest(
-                url: self.url, method: self.method ?? self.defaultMethod, headers: try self.headerFields(),
+                url: self.url, method: self.method ?? self.defaultMethod,
+                headers: try (self.headers ?? []).map { try HTTPField(line: $0) },
                 body: try self.requestBody())
             request.options.name = self.name
             request.destination = try self.destination()
@@ -59,12 +60,6 @@ extension TaskSubmission {
 
     private var defaultMethod: String { self.body != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET" }
 
-    private func headerFields() throws(TextError) -> [HTTPField] {
-        var fields: [HTTPField] = []
-        for text in self.headers ?? [] { fields.append(try HTTPField(line: text)) }
-        return fields
-    }
-
     private func requestBody() throws(TextError) -> RequestBody {
         if self.body != nil, self.bodyFile != nil {
             throw TextError("\"body\" and \"bodyFile\" are mutually exclusive")
@@ -91,10 +86,9 @@ extension TaskSubmission {
 
     private func gate() throws -> GatePolicy? {
         guard self.require != nil || self.patienceSeconds != nil else { return nil }
-        var requirements: [Requirement] = []
-        for word in self.require ?? ["routed"] { requirements.append(try RequirementText.parse(word)) }
         return GatePolicy(
-            require: requirements, patience: try self.seconds(self.patienceSeconds, "patienceSeconds"))
+            require: try (self.require ?? ["routed"]).map(RequirementText.parse),
+            patience: try self.seconds(self.patienceSeconds, "patienceSeconds"))
     }
 
     private func redirectPolicy() throws(TextError) -> RedirectPolicy? {

@@ -113,8 +113,8 @@ final class ReloadStatus: Sendable {
 /// The web configuration file of a daemon, which is reloaded when it changes.
 struct WebService: Sendable {
     private let path: String
-    private let first: WebFile
-    private let access: LoadedAccessPolicy
+    let first: WebFile
+    let access: LoadedAccessPolicy
 
     /// Reads the file.
     init(path: String, at moment: WallTime) throws(ConfigurationError) {
@@ -122,15 +122,6 @@ struct WebService: Sendable {
         self.first = WebFile(path, at: moment)
         self.access = try self.first.result.get()
     }
-
-    /// True if the file has certificates.
-    var isEncrypted: Bool { self.access.isEncrypted }
-
-    /// True if every client has to show who it is.
-    var authenticates: Bool { self.access.authenticates }
-
-    /// What the file sets that has no effect here, and keys that every user may read, a sentence for each.
-    var warnings: [String] { self.first.warnings }
 
     /// Follows the file from now on; reports reloads to `status` and the log.
     func source(time: any TimeSource, status: ReloadStatus, logger: Logger) -> WebFileSource {

@@ -141,7 +141,7 @@ package struct Daemon: Sendable {
             limit: DescriptorCheck.currentLimit, listeners: self.settings.endpoint.listen.count,
             connectionsEach: self.connectionLimit(hasModules: !self.configuration.probes.modules.isEmpty),
             transfers: self.monitorConfiguration.session.maxConnections)
-        return (self.web?.warnings ?? []) + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
+        return (self.web?.first.warnings ?? []) + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
             + [descriptors.warning, self.credentialWarning].compactMap(\.self)
     }
 
@@ -151,7 +151,7 @@ package struct Daemon: Sendable {
         let modules = probes.modules.filter { $0.value.hasCredentials && probes.targets.credentials[$0.key] == nil }
             .keys
             .sorted()
-        guard !modules.isEmpty, self.web?.authenticates != true,
+        guard !modules.isEmpty, self.web?.access.authenticates != true,
             let address = self.settings.endpoint.listen.first(where: { !$0.isLoopback })
         else { return nil }
         return "every client of \(address) can have the credentials of \(modules.joined(separator: ", ")) sent to any "
@@ -256,7 +256,7 @@ package struct Daemon: Sendable {
         try await endpoint.run { addresses in
             probes.listens(on: Set(addresses.map { UInt16(clamping: $0.port) }))
             for address in addresses { logger.info("listening", metadata: ["address": "\(address)"]) }
-            guard let page = addresses.first?.page(isEncrypted: self.web?.isEncrypted ?? false) else { return }
+            guard let page = addresses.first?.page(isEncrypted: self.web?.access.isEncrypted ?? false) else { return }
             logger.info("open \(page)")
         }
     }
