@@ -2,14 +2,21 @@ internal import Glibc
 internal import TidegateCore
 internal import TidegateDaemon
 
-/// Reads a file or standard input line by line, as lines are needed.
+/// The URLs of an input file: one per line; empty lines and lines that begin with `#` are skipped.
 ///
-/// A line that a pipe has not sent yet is waited for without keeping a thread.
-final class LineReader {
+/// The file or standard input is read line by line, as lines are needed. A line that a pipe has not sent yet is waited
+/// for without keeping a thread.
+final class URLList {
+    /// A URL, and where it is: `urls.txt:17`.
+    struct Entry: Hashable {
+        let url: String
+        let place: String
+    }
+
     /// The file as messages name it.
-    let name: String
+    private let name: String
     /// The number of the last line, counted from 1.
-    private(set) var number = 0
+    private var number = 0
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     private var head = 0
@@ -29,8 +36,21 @@ final class LineReader {
 
     deinit { if self.descriptor > STDERR_FILENO { close(self.descriptor) } }
 
-    /// The bytes of the next line, without its end; nil after the last one, and once `isWanted` says no.
-    func next(while isWanted: () -> Bool) async throws(CommandError) -> ArraySlice<UInt8>? {
+    /// The next URL; nil after the last one, and once `isWanted` says no.
+    func next(while isWanted: () -> Bool = { true }) async throws(CommandError) -> Entry? {
+        while let line = try await self.nextLine(while: isWanted) {
+            let word = line.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }
+            guard let first = word.first, first != UInt8(ascii: "#") else { continue }
+            // What is not UTF-8 is no URL either, and is refused as one.
+            return Entry(url: String(decoding: word, as: UTF8.self), place: "\(self.name):\(self.number)")
+        }
+        return nil
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    // The bytes of the next line, without its end; nil after the last one, and once `isWanted` says no.
+    private func nextLine(while isWanted: () -> Bool) async throws(CommandError) -> ArraySlice<UInt8>? {
         while true {
             if let end = self.buffer[self.head...].firstIndex(of: UInt8(ascii: "\n")) {
                 defer { self.head = end + 1 }
@@ -76,33 +96,6 @@ final class LineReader {
     private func unreadable(_ code: Int32) -> CommandError {
         CommandError(.no, "\(self.name): cannot be read: \(TextFile.errorMessage(code))")
     }
-}
-
-/// The URLs of an input file: one per line; empty lines and lines that begin with `#` are skipped.
-struct URLList {
-    /// A URL, and where it is: `urls.txt:17`.
-    struct Entry: Hashable {
-        let url: String
-        let place: String
-    }
-
-    private let lines: LineReader
-
-    /// Opens a file; `-` is standard input.
-    init(_ file: String) throws(CommandError) { self.lines = try LineReader(file) }
-
-    /// The next URL; nil after the last one, and once `isWanted` says no.
-    func next(while isWanted: () -> Bool = { true }) async throws(CommandError) -> Entry? {
-        while let line = try await self.lines.next(while: isWanted) {
-            let word = line.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }
-            guard let first = word.first, first != UInt8(ascii: "#") else { continue }
-            // What is not UTF-8 is no URL either, and is refused as one.
-            return Entry(url: String(decoding: word, as: UTF8.self), place: "\(self.lines.name):\(self.lines.number)")
-        }
-        return nil
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
 /// The names of the files of one run, so that none is written twice.
