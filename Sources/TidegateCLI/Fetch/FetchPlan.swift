@@ -101,11 +101,9 @@ struct FetchPlan: Sendable {
     private mutating func item(_ url: String, to destination: Destination) throws(TextError) -> Item {
         let request = try self.request(url, to: destination)
         guard let form = self.form else { return Item(request: request) }
-        do throws(TaskError) {
-            return Item(request: try request.sending(form), form: form)
-        } catch {
-            throw TextError("--form: \(error.underlying)")
-        }
+        let sending = try Result { () throws(TaskError) in try request.sending(form) }
+            .mapError { TextError("--form: \($0.underlying)") }.get()
+        return Item(request: sending, form: form)
     }
 
     private mutating func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {

@@ -149,12 +149,9 @@ extension Configuration {
         problems.refuseOnlineWithoutChecks(configuration, root)
         problems.refuseUnknownModules(configuration, root)
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
-        do {
-            // Finds values that are invalid together, here rather than in Daemon so that a reload finds them too.
-            _ = try configuration.monitorConfiguration(version: "")
-        } catch {
-            throw ConfigurationError(file: file, error.description)
-        }
+        // Finds values that are invalid together, here rather than in Daemon so that a reload finds them too.
+        _ = try Result { () throws(TextError) in try configuration.monitorConfiguration(version: "") }
+            .mapError { ConfigurationError(file: file, $0.description) }.get()
         return configuration
     }
 

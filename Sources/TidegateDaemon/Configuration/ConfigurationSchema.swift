@@ -191,7 +191,7 @@ enum ConfigurationSchema {
         .value("mode", \.submission.mode, .fileMode).documented("The permissions of the file, such as \"0640\"."),
         .value("timeout", \.timeout, .limit).documented("How long an attempt, and all of them together, may take."),
         .list("require", \.submission.require, .requirement).documented("As transfers.gate.require, which null takes."),
-        .section("retry", \.retry, Self.retry.map { $0.documentedAsInherited }).documented(
+        .section("retry", \.retry, Self.retry.map { $0.documented("") }).documented(
             "As transfers.retry, which null takes."),
         .value("sha256", \.submission.sha256, .digest).documented("The digest that the response has to have."),
     ]

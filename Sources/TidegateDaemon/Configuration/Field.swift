@@ -144,9 +144,6 @@ struct Field<Section>: Sendable {
         return field
     }
 
-    /// The same key where null takes the value of another section.
-    var documentedAsInherited: Field { self.documented("") }
-
     /// A key of the format that this version does not support yet.
     static func notAvailable(_ key: String) -> Field { .refused(key, "not available in this version") }
 

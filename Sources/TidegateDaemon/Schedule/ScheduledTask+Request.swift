@@ -18,12 +18,10 @@ extension ScheduledTask {
         let retry = self.retryPolicy(under: transfers)
         var gate = transfers.session.gate
         gate.require = request.options.gate?.require ?? gate.require
-        do throws(ConfigurationValueError) {
+        try Result { () throws(ConfigurationValueError) in
             try retry.validate()
             try gate.validate()
-        } catch {
-            throw TextError(error.description)
-        }
+        }.mapError { TextError($0.description) }.get()
         request.options.retry = retry
         request.options.gate = gate
         return request

@@ -55,17 +55,15 @@ extension Configuration.RemoteWrite {
 
     /// The secrets, read now, so that rotated ones are used.
     fileprivate var secrets: Result<RemoteWriteConfiguration.Secrets, TaskError> {
-        var secrets = RemoteWriteConfiguration.Secrets(headers: self.headers)
-        do throws(TaskError) {
+        Result { () throws(TaskError) in
+            var secrets = RemoteWriteConfiguration.Secrets(headers: self.headers)
             if let user = self.user, let file = self.passwordFile {
                 secrets.credentials = Credentials(user: user, password: try Self.secret(in: file))
             }
             if let file = self.tokenFile {
                 secrets.headers.append(try Self.bearer(try Self.secret(in: file)))
             }
-            return .success(secrets)
-        } catch {
-            return .failure(error)
+            return secrets
         }
     }
 

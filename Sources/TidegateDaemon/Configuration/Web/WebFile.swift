@@ -17,10 +17,8 @@ struct WebFile: Sendable {
     init(_ path: String, at moment: WallTime) {
         var files = Files(directory: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "")
         var configuration = WebConfiguration()
-        do throws(ConfigurationError) {
-            self.result = .success(try Self.readPolicy(path, &files, &configuration))
-        } catch {
-            self.result = .failure(error)
+        self.result = Result { () throws(ConfigurationError) in
+            try Self.readPolicy(path, &files, &configuration)
         }
         self.warnings = configuration.keysWithoutEffect + files.keyFiles.compactMap(SecretFile.warning(about:))
         self.contents = files.contents
