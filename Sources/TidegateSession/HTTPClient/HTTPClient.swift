@@ -134,10 +134,8 @@ public final class HTTPClient: Sendable {
                 return (request, nil)
             }
             let again = SessionHooks(newBodyStream: { _ in
-                guard case .stream(let stream)? = try? TaskRequest(serialized, compressing: compresses).body else {
-                    return nil
-                }
-                return stream
+                let body = try? TaskRequest(serialized, compressing: compresses).body
+                return if case .stream(let stream)? = body { stream } else { nil }
             })
             return (request, TaskOptions(hooks: again))
         } catch let error as RequestSerializationError {

@@ -14,7 +14,9 @@ public struct AuthenticationChallenge: Sendable, Hashable {
         public var realm: String { self.parameters["realm"] ?? "" }
 
         /// Reads the values of `WWW-Authenticate` or `Proxy-Authenticate` fields; what makes no sense is left out.
-        static func parse(_ fields: [String]) -> [Scheme] { fields.flatMap { ChallengeReader($0).schemes() } }
+        static func parse(_ fields: [String]) -> [Scheme] {
+            fields.flatMap { ChallengeReader(rest: $0[...]).schemes() }
+        }
     }
 
     /// `SCHEME://HOST:PORT` of the server or the proxy.
@@ -43,9 +45,7 @@ public enum AuthenticationAnswer: Sendable, Hashable {
 
 /// Reads one field's list of challenges: `Digest realm="a, b", qop="auth", Basic realm="c"`.
 private struct ChallengeReader {
-    private var rest: Substring
-
-    init(_ text: String) { self.rest = text[...] }
+    var rest: Substring
 
     func schemes() -> [AuthenticationChallenge.Scheme] {
         var reader = self
