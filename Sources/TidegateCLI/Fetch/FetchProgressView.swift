@@ -2,7 +2,6 @@ internal import Tidegate
 
 /// Displays the progress of transfers on standard error, and prints their JSON objects if requested.
 actor FetchProgressView {
-    /// How progress is displayed.
     /// What is displayed, and where.
     struct Options: Sendable {
         var terminal: Terminal
