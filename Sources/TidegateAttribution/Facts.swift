@@ -64,6 +64,13 @@ struct Facts: Sendable {
         self.witnesses.compactMap { if case .router(let address) = $0.reach { address } else { nil } }
     }
 
+    /// The last router that answers, if packets to two networks at least get no further; nil otherwise.
+    var commonEnd: IPAddress? {
+        let routers = Set(self.lastRouters)
+        let walks = self.witnesses.count { $0.kind == .hopWalk }
+        return walks > 1 && !self.isEndProven && routers.count == 1 ? routers.first : nil
+    }
+
     /// True if the target's host itself has answered; a host on the link did when its link-layer address was found.
     var isHostThere: Bool {
         if self.witnesses.contains(where: { $0.reach == .destination }) { return true }

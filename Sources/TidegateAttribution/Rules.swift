@@ -151,6 +151,12 @@ extension DecisionTable {
             else { return nil }
             return .provider(.noRoute(error))
         },
+        Rule("a router finds no host, and packets to another network do not arrive either", rung: .internet) { facts in
+            guard let error = facts.refusal(.hostUnreachable, from: .router), let router = error.offender,
+                facts.commonEnd == router
+            else { return nil }
+            return .provider(.ends(after: router))
+        },
         // The last router did not find the host on its link.
         Rule("a router does not find the target on its link", rung: .tcp) { facts in
             facts.refusal(.hostUnreachable, from: .gateway, .router).map { .server(.gone($0)) }
@@ -257,12 +263,9 @@ extension DecisionTable {
         Rule("nothing is known of a gateway, and nothing answers", isFinal: false) { facts in
             facts.isAnyoneAsked && facts.nearGateway == .unknown ? .provider(.nothingBeyond(gateway: nil)) : nil
         },
-        Rule("packets to two networks end at the same router", isFinal: false) { facts in
-            let routers = facts.lastRouters
-            guard !facts.isEndProven, routers.count > 1, let router = routers.first,
-                routers.allSatisfy({ $0 == router })
-            else { return nil }
-            return .provider(.ends(after: router))
+        // A router that limits its ICMP may say nothing on the second way.
+        Rule("packets to two networks get no further than one router", isFinal: false) { facts in
+            facts.commonEnd.map { .provider(.ends(after: $0)) }
         },
         Rule("internet checks fail") { $0.seen.internet == .failing ? .provider(.checksFail) : nil },
     ]

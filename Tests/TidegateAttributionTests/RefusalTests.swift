@@ -48,6 +48,18 @@ import TidegateCore
         #expect(self.cause(11, 0, .gateway).party == .path)
     }
 
+    @Test("A router that finds no host is cut off if packets to another network do not arrive either")
+    func cutOffRouter() {
+        let error = Self.error(3, 1, .router)
+        let own = Witness(.hopWalk, .router(Self.router), refusal: error)
+        #expect(self.cause(3, 1, .router, witnesses: [own]) == .server(.gone(error)))
+        for other in [own, Witness(.hopWalk, .nothing)] {
+            #expect(self.cause(3, 1, .router, witnesses: [own, other]) == .provider(.ends(after: Self.router)))
+        }
+        let arriving = Witness(.hopWalk, .beyond(nil))
+        #expect(self.cause(3, 1, .router, witnesses: [own, arriving]) == .server(.gone(error)))
+    }
+
     @Test("A gateway that finds no host at all beyond it is cut off from its provider")
     func cutOff() {
         let same = Witness(.hopWalk, .gateway, refusal: Self.error(3, 1))

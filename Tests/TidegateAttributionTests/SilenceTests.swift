@@ -63,6 +63,10 @@ import TidegateCore
             witnesses: [Witness(.hopWalk, .router(router)), Witness(.hopWalk, .router(router))],
             cause: .provider(.ends(after: router))),
         Row(
+            situation: "one walk ends at a router, and nothing comes back from the other",
+            gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .router(router)), Witness(.hopWalk, .nothing)],
+            cause: .provider(.ends(after: router))),
+        Row(
             situation: "walks to two networks end at the same router, and another host answers",
             gateway: .answers(gateway),
             witnesses: [
