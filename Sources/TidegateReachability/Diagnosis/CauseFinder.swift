@@ -164,12 +164,15 @@ struct CauseFinder {
     // A resolver counts only if packets to it take the same gateway.
     private func resolverWitnesses(_ path: PathFindings) -> [Witness] {
         guard let gateway = path.verdict.path?.gateway else { return [] }
-        return (self.findings.name?.servers ?? []).compactMap { server in
-            guard server.verdict.path?.gateway == gateway, !server.outcomes.isEmpty else { return nil }
+        return (self.findings.name?.servers ?? []).flatMap { server -> [Witness] in
+            guard server.verdict.path?.gateway == gateway, !server.outcomes.isEmpty else { return [] }
             let hasAnswered = server.outcomes.contains { outcome in
                 if case .failed = outcome { true } else { outcome.isAnswer || outcome == .refused }
             }
-            return Witness(.resolver, hasAnswered ? .beyond(server.server) : .nothing)
+            // That of the path itself is one of its own walks.
+            let walk = server.server == path.subject.address ? nil : self.findings.name?.walks[server.server]
+            return [Witness(.resolver, hasAnswered ? .beyond(server.server) : .nothing)]
+                + [walk?.witness(past: path.provenGateway, asking: path.subject.address)].compactMap(\.self)
         }
     }
 }
