@@ -85,6 +85,8 @@ extension UnknownCause {
         switch self {
         case .routerOrProvider(let gateway):
             "Ask the gateway itself, by its own page or console at \(gateway): whether it has a link to the provider tells."
+        case .silence where target.address?.isUnspecified ?? false:
+            "Try one host by its address: tidegate explain 1.1.1.1:443."
         case .silence:
             "Try a second host elsewhere: if it answers, the failure is on the way to \(target.shownHost) or there."
         case .notEnoughTime: "Try again with more time (--timeout)."

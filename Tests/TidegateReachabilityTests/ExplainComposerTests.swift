@@ -69,6 +69,28 @@ struct ExplainComposerTests {
         #expect(explanation.advice.hasPrefix("Start the service on api.test:80"))
     }
 
+    @Test("A resolver that both families ask is silent because of the gateway that leads to it")
+    func sharedResolver() throws {
+        func out(_ sentinel: IPAddress, via gateway: IPAddress) -> PathFindings {
+            var path = PathFindings(subject: .sentinel(sentinel))
+            path.verdict = Verdict(
+                level: .routed, path: NetworkPath(interface: "eth0", index: 77, gateway: gateway, source: Self.own4))
+            path.gateway.neighbour = KernelNeighbour(address: gateway, link: 77, state: .reachable)
+            return path
+        }
+        var dead = out(Self.server4, via: Self.gateway4)
+        dead.gateway.neighbour = KernelNeighbour(address: Self.gateway4, link: 77, state: .failed)
+        var resolver = ResolverFindings(server: Self.server4, verdict: dead.verdict)
+        resolver.control = .timedOut
+        var findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
+        findings.links = [Self.eth0]
+        findings.paths = [.ipv4: dead, .ipv6: out(try self.server6(), via: try address("2001:db8::1"))]
+        findings.name = NameFindings(name: "control.test", servers: [resolver])
+        let explanation = ExplanationComposer.compose(findings)
+        #expect(explanation.ladders.map(\.cause?.party) == [.gateway, .unknown])
+        #expect(explanation.party == .gateway && explanation.firstFailure?.rung == .gateway)
+    }
+
     @Test("A family that the name has no address in does not count")
     func otherFamily() throws {
         var sentinel = PathFindings(subject: .sentinel(try self.server6()))

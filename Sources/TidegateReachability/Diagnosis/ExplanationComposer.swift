@@ -36,9 +36,12 @@ enum ExplanationComposer {
         return explanation
     }
 
-    // The ladder whose first failure is highest; IPv4 if both fail on the same rung.
+    // The ladder that blames the way out, which the other one shares, or else the one whose first failure is highest;
+    // IPv4 if they are equal.
     private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
-        func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure?.rung.order ?? -1 }
+        func order(_ ladder: Explanation.Ladder) -> (Int, Int) {
+            (ladder.cause?.party.isWayOut ?? false ? 1 : 0, ladder.firstFailure?.rung.order ?? -1)
+        }
         return ladders.filter { $0.firstFailure != nil }.max { order($0) < order($1) }
     }
 
