@@ -45,7 +45,7 @@ import TidegateTestKit
         let unknown = try await Self.run("nope", "http://127.0.0.1/")
         #expect(unknown.status == 2)
         #expect(
-            unknown.errors == "tidegate: there is no module \"nope\"; --config.file names the file that has it\n")
+            unknown.errors == "tidegate: unknown module \"nope\": give the file that defines it with --config.file\n")
         let missing = try await Self.run("--config.file", "/nonexistent/b.yml", "m", "x")
         #expect(missing.status == 2 && missing.errors.contains("/nonexistent/b.yml"))
         try await Self.withModules("modules:\n  m: {prober: http, http: {enable_http3: true}}") { file in

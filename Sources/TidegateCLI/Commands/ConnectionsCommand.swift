@@ -26,7 +26,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
             has gone.
             """)
 
-    /// What has a row.
+    /// What rows are grouped by.
     enum Grouping: String, ExpressibleByArgument, CaseIterable {
         case remote, owner, gateway
     }
@@ -48,7 +48,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
     @Flag(help: "Only remotes with connections that failed in the last five minutes.")
     var failed = false
 
-    @Option(help: ArgumentHelp("What has a row: remote, owner or gateway.", valueName: "what"))
+    @Option(help: ArgumentHelp("Group rows by remote, owner or gateway.", valueName: "what"))
     var by = Grouping.remote
 
     @Flag(help: "Refresh the list every second until interrupted.")

@@ -54,7 +54,7 @@ struct ExplainCommand: AsyncParsableCommand {
     func validate() throws {
         if self.quiet, self.json { throw ValidationError("--quiet and --json are mutually exclusive") }
         if self.verbose, self.json || self.quiet {
-            throw ValidationError("--verbose is for text: it goes neither with --json nor with --quiet")
+            throw ValidationError("--verbose cannot be combined with --json or --quiet")
         }
         for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")

@@ -84,8 +84,8 @@ struct ProbeCommand: AsyncParsableCommand {
     private func sentence(_ refusal: ProbeRefusal) -> String {
         switch refusal {
         case .unknownModule(let name):
-            self.configurationFile.map { "there is no module \"\(name)\" in \($0)" }
-                ?? "there is no module \"\(name)\"; --config.file names the file that has it"
+            self.configurationFile.map { "unknown module \"\(name)\": \($0) does not define it" }
+                ?? "unknown module \"\(name)\": give the file that defines it with --config.file"
         case .missingTarget: "the target is empty"
         case .badTimeout(let text): "\"\(text)\" is no number of seconds"
         case .invalidHostname(let name): "\"\(name)\" is not a host name"

@@ -90,8 +90,8 @@ struct FetchCommand: AsyncParsableCommand {
             A file appears under its name only when it is complete. Ctrl-C keeps what can be continued, and prints the \
             command for it.
 
-            An input file is read as transfers start. A line that is no URL is reported with its number and counts as a \
-            failed transfer.
+            An input file is read as transfers start. Lines that are not URLs are reported with their numbers and count as \
+            failed transfers.
 
             Examples:
               tidegate fetch -O https://example.com/image.iso

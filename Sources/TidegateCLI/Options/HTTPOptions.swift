@@ -16,7 +16,7 @@ struct HTTPOptions: ParsableArguments {
     var user: String?
 
     @Flag(
-        name: [.customShort("n"), .long], help: "Take users and passwords of hosts from ~/.netrc; -u goes before it.")
+        name: [.customShort("n"), .long], help: "Take users and passwords of hosts from ~/.netrc; -u takes precedence.")
     var netrc = false
 
     @Option(help: ArgumentHelp("Take them from this file instead.", valueName: "file"))
@@ -30,7 +30,7 @@ struct HTTPOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Send the cookies of this file (Netscape's format), and write there those that there are in the end.",
+            "Send the cookies of this file (Netscape's format), and save the resulting cookies to it.",
             valueName: "file"))
     var cookieJar: String?
 

@@ -5,7 +5,7 @@ internal import TidegateNetwork
 // What a diagnosis finds out about names and resolvers.
 extension PathDiagnosis {
     // A name that exists as long as there is an internet.
-    private static let controlName = "a.root-servers.net"
+    static let controlName = "a.root-servers.net"
 
     /// The addresses of a target; nil if the time ran out.
     func resolve(_ target: Target, within limit: Duration? = nil) async -> Result<[IPAddress], ResolveFailure>? {

@@ -87,7 +87,10 @@ enum DNSRung {
             lines = ["resolver \(server.server): \(self.text(outcome, server))"]
         }
         if let control = server.control {
-            lines.append("resolver \(server.server): \(self.text(control, server)) for a name that exists")
+            lines.append(
+                control.isAnswer
+                    ? "resolver \(server.server): answers the control question (\(PathDiagnosis.controlName))"
+                    : "resolver \(server.server): \(self.text(control, server)) for \(PathDiagnosis.controlName)")
         }
         return lines
     }

@@ -81,8 +81,8 @@ extension HopWalkResult {
     /// What the walk found, in one clause; `place` is what it led to.
     func evidence(to place: String) -> String {
         if let arrival = self.arrival {
-            return
-                "\(place) itself answers a hop walk (hop \(arrival.hop), \(LadderDescriptions.time(arrival.duration)))"
+            let hops = "\(arrival.hop) hop\(arrival.hop == 1 ? "" : "s")"
+            return "\(self.destination) answers, \(hops) away, \(LadderDescriptions.time(arrival.duration))"
         }
         if !self.loop.isEmpty {
             let routers = self.loop.map(\.description).joined(separator: ", ")

@@ -69,7 +69,7 @@ extension Link {
             "\(self.name): \(self.hasCarrier ? "carrier" : "no carrier"), operstate \(self.operState.rawValue)"
         ]
         if let losses = self.carrierLosses, losses > 0 {
-            text.append("carrier lost \(losses) time\(losses == 1 ? "" : "s") since the link exists")
+            text.append("\(losses) carrier loss\(losses == 1 ? "" : "es") since the link was created")
         }
         let ports = links.filter { $0.master == self.index }
         if self.kind == .bridge || self.kind == .bond {
