@@ -4,10 +4,8 @@ import TidegateTestKit
 extension Situations {
     /// The outage is beyond the gateway, or on the way.
     @Suite struct Provider {
-        private static let forwardsNothing = SituationLab.Outage.rules(
-            .router, "chain f { type filter hook forward priority 0; policy drop; }")
-        private static let isDead = SituationLab.Outage.rules(
-            .provider, "chain p { type filter hook prerouting priority -300; policy drop; }")
+        private static let forwardsNothing = SituationLab.Outage.forwardsNothing(.router)
+        private static let isDead = SituationLab.Outage.dead(.provider)
 
         @Test("S1: the router answers, and forwards nothing: a name")
         func s1Name() async throws {
@@ -86,7 +84,7 @@ extension Situations {
         @Test("S6: packets go in circles beyond the provider")
         func s6() async throws {
             let answer = try await lab().during(
-                .ip(.provider, "route add 203.0.113.66 via 203.0.113.10", undo: "route del 203.0.113.66"),
+                .ip(.core, "route add 203.0.113.66 via 203.0.113.10", undo: "route del 203.0.113.66"),
                 .ip(.servers, "route add 203.0.113.66 via 203.0.113.1", undo: "route del 203.0.113.66")
             ) { try await $0.explain("203.0.113.66:80") }
             answer.expect(rung: "tcp", party: "path", says: ["circles"], not: ["is running"])

@@ -31,7 +31,7 @@ extension Situations {
         static let outages = [
             Outage(
                 "S1: the router answers, and forwards nothing", rung: "internet", party: "upstream",
-                .rules(.router, "chain f { type filter hook forward priority 0; policy drop; }")
+                .forwardsNothing(.router)
             ).with { $0.isSilent = true },
             // Besides the targets that fail in every situation: S8, S29, S32 and S39.
             Outage(
@@ -47,7 +47,7 @@ extension Situations {
                 .ip(.client, "-6 route del default", undo: "route list")),
             Outage(
                 "S51: the provider is dead, with an internet check", rung: "internet", party: "upstream",
-                .rules(.provider, "chain p { type filter hook prerouting priority -300; policy drop; }")
+                .dead(.provider)
             ).with { ($0.isSilent, $0.checksInternet) = (true, true) },
             Outage("S52: the router is dead", rung: "gateway", party: "gateway", .dark(.router, "lan"))
                 .with { ($0.isSilent, $0.remembers) = (true, true) },

@@ -80,6 +80,12 @@ extension SituationLab {
     func explain(
         _ subject: String?, _ options: String..., timeout: String = "5s", addsAuthority: Bool = false
     ) async throws -> SituationAnswer {
+        try await self.explain(subject, options, timeout: timeout, addsAuthority: addsAuthority)
+    }
+
+    func explain(
+        _ subject: String?, _ options: [String], timeout: String = "5s", addsAuthority: Bool = false
+    ) async throws -> SituationAnswer {
         let start = ContinuousClock.now
         let trusted = addsAuthority ? [] : ["--cacert", self.files.authority.certificate]
         let program = try await self.run(

@@ -2,13 +2,15 @@ import Foundation
 import Tidegate
 import TidegateTestKit
 
-/// A small internet in namespaces, in which outages are made: a client, its router, the provider's router, and servers.
+/// A small internet in namespaces, in which outages are made: a client, its router, two routers of the provider, servers
+/// and the rest of the internet.
 ///
-/// `client` uplink 10.77.0.2 and up2 10.78.0.2; `router` lan 10.77.0.1, lan2 10.78.0.1, wan 100.64.0.2; `provider`
-/// 100.64.0.1 and 203.0.113.1; `servers` everything else in 203.0.113.0/24. IPv6 alike: 2001:db8:77::, 2001:db8:100::,
-/// 2001:db8:113::; and the sentinels. Routers limit no ICMP, so that one test does not use up what the next one needs.
+/// `client` uplink 10.77.0.2 and up2 10.78.0.2; `router` lan 10.77.0.1, lan2 10.78.0.1, wan 100.64.0.2; `provider`, its
+/// edge, 100.64.0.1 and 100.65.0.1; `core` 100.65.0.2, 203.0.113.1 and 198.51.100.1; `servers` everything else in
+/// 203.0.113.0/24; `internet` 198.51.100.2 and the sentinels. IPv6 alike: 2001:db8:77::, 2001:db8:100::, 2001:db8:101::,
+/// 2001:db8:113::, 2001:db8:198::. Routers limit no ICMP, so that one test does not use up what the next one needs.
 final class SituationLab: Sendable {
-    enum Host: Sendable { case client, router, provider, servers }
+    enum Host: Sendable { case client, router, provider, core, servers, internet }
 
     /// The lab that the suite's trait has built.
     @TaskLocal static var current: SituationLab?
@@ -18,33 +20,42 @@ final class SituationLab: Sendable {
     private let client: NetworkNamespace
     private let router: NetworkNamespace
     private let provider: NetworkNamespace
+    private let core: NetworkNamespace
     private let servers: NetworkNamespace
+    private let internet: NetworkNamespace
     private let services: SituationServices
 
     init() async throws {
         self.client = try NetworkNamespace("c")
         self.router = try NetworkNamespace("r")
         self.provider = try NetworkNamespace("p")
+        self.core = try NetworkNamespace("k")
         self.servers = try NetworkNamespace("s")
+        self.internet = try NetworkNamespace("i")
         self.files = try await SituationFiles()
-        for namespace in [self.client, self.router, self.provider, self.servers] {
+        for namespace in [self.client, self.router, self.provider, self.core, self.servers, self.internet] {
             // Addresses are usable at once, and survive a link that goes down for a while.
             try namespace.run(
                 ["sysctl", "-q", "-w", "net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.all.keep_addr_on_down=1"])
         }
-        try Self.connect(self.client, self.router, self.provider, self.servers)
+        try Self.link(self.client, self.router, self.provider)
+        try Self.link(self.provider, self.core, self.servers, self.internet)
+        for namespace in [self.router, self.provider, self.core, self.servers, self.internet] {
+            try namespace.run([
+                "sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
+                "net.ipv4.icmp_ratemask=0", "net.ipv6.icmp.ratelimit=0",
+            ])
+        }
         self.services = try await SituationServices(self.files, in: self.servers)
     }
 
-    private static func connect(
-        _ client: NetworkNamespace, _ router: NetworkNamespace, _ provider: NetworkNamespace,
-        _ servers: NetworkNamespace
+    // With equal indexes at both ends the kernel would delay carrier events.
+    private static func link(
+        _ client: NetworkNamespace, _ router: NetworkNamespace, _ provider: NetworkNamespace
     ) throws {
-        // With equal indexes at both ends the kernel would delay carrier events.
         try client.ip("link add uplink index 77 type veth peer name lan netns \(router.name)")
         try client.ip("link add up2 index 78 type veth peer name lan2 netns \(router.name)")
         try router.ip("link add wan index 88 type veth peer name cpe netns \(provider.name)")
-        try provider.ip("link add core index 99 type veth peer name s0 netns \(servers.name)")
         try client.batch("link set uplink up\nlink set up2 up\n" + self.clientAddresses)
         try router.batch(
             """
@@ -59,29 +70,58 @@ final class SituationLab: Sendable {
             route add default via 100.64.0.1
             route add default via 2001:db8:100::1
             """)
+    }
+
+    private static func link(
+        _ provider: NetworkNamespace, _ core: NetworkNamespace, _ servers: NetworkNamespace,
+        _ internet: NetworkNamespace
+    ) throws {
+        try provider.ip("link add north index 98 type veth peer name south netns \(core.name)")
+        try core.ip("link add rack index 99 type veth peer name s0 netns \(servers.name)")
+        try core.ip("link add peering index 100 type veth peer name i0 netns \(internet.name)")
         try provider.batch(
             """
             link set cpe up
-            link set core up
+            link set north up
             addr add 100.64.0.1/24 dev cpe
-            addr add 203.0.113.1/24 dev core
+            addr add 100.65.0.1/24 dev north
             addr add 2001:db8:100::1/64 dev cpe nodad
-            addr add 2001:db8:113::1/64 dev core nodad
+            addr add 2001:db8:101::1/64 dev north nodad
             route add 10.76.0.0/14 via 100.64.0.2
             route add 2001:db8:77::/64 via 2001:db8:100::2
-            route add default via 203.0.113.10
-            route add default via 2001:db8:113::10
+            route add default via 100.65.0.2
+            route add default via 2001:db8:101::2
+            """)
+        try core.batch(
+            """
+            link set south up
+            link set rack up
+            link set peering up
+            addr add 100.65.0.2/24 dev south
+            addr add 203.0.113.1/24 dev rack
+            addr add 198.51.100.1/24 dev peering
+            addr add 2001:db8:101::2/64 dev south nodad
+            addr add 2001:db8:113::1/64 dev rack nodad
+            addr add 2001:db8:198::1/64 dev peering nodad
+            route add 10.76.0.0/14 via 100.65.0.1
+            route add 100.64.0.0/24 via 100.65.0.1
+            route add 2001:db8:77::/64 via 2001:db8:101::1
+            route add 2001:db8:100::/64 via 2001:db8:101::1
+            route add default via 198.51.100.2
+            route add default via 2001:db8:198::2
             """)
         try servers.batch(SituationServices.addresses)
-        // The sentinels, which are there while the internet is.
+        // The sentinels are there while the internet is.
+        try internet.batch(
+            """
+            link set i0 up
+            addr add 198.51.100.2/24 dev i0
+            addr add 2001:db8:198::2/64 dev i0 nodad
+            route add default via 198.51.100.1
+            route add default via 2001:db8:198::1
+            """)
         for sentinels in ReachabilityConfiguration.defaultSentinels.values {
-            try servers.batch(sentinels.map { "addr add \($0) dev lo" }.joined(separator: "\n"))
-        }
-        for namespace in [router, provider, servers] {
-            try namespace.run([
-                "sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
-                "net.ipv4.icmp_ratemask=0", "net.ipv6.icmp.ratelimit=0",
-            ])
+            try internet.batch(sentinels.map { "addr add \($0) dev lo" }.joined(separator: "\n"))
         }
     }
 
@@ -99,7 +139,9 @@ final class SituationLab: Sendable {
         case .client: self.client
         case .router: self.router
         case .provider: self.provider
+        case .core: self.core
         case .servers: self.servers
+        case .internet: self.internet
         }
     }
 
