@@ -24,7 +24,7 @@ public struct ObservedConnections: Sendable {
     /// The remotes whose connections begin to hang, from now on; ends when its Swift task is cancelled.
     ///
     /// Of what a slow reader has not read yet the newest 256 are kept.
-    public func stalled() -> AsyncCompactMapSequence<Subscription, ConnectionEvent.Stall> {
+    public func stalled() -> some AsyncSequence<ConnectionEvent.Stall, Never> & Sendable {
         let events = self.bus.subscribe(.library, bufferingNewest: 256) { event in
             if case .connection(.stalled) = event.payload { true } else { false }
         }

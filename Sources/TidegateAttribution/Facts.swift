@@ -64,11 +64,12 @@ struct Facts: Sendable {
         self.witnesses.compactMap { if case .router(let address) = $0.reach { address } else { nil } }
     }
 
-    /// The last router that answers, if packets to two networks at least get no further; nil otherwise.
+    /// The last router that answers, if packets to two networks at least get no further; nil otherwise, and for a target
+    /// on this side of every router.
     var commonEnd: IPAddress? {
+        guard self.silent != .target || !self.seen.isOnLink, !self.isEndProven else { return nil }
         let routers = Set(self.lastRouters)
-        let walks = self.witnesses.count { $0.kind == .hopWalk }
-        return walks > 1 && !self.isEndProven && routers.count == 1 ? routers.first : nil
+        return routers.count == 1 && self.witnesses.count { $0.kind == .hopWalk } > 1 ? routers.first : nil
     }
 
     /// True if the target's host itself has answered; a host on the link did when its link-layer address was found.

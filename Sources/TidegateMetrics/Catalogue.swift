@@ -347,6 +347,8 @@ enum Catalogue {
         "tidegate_observation_receive_buffer_bytes", in: .bytes,
         "Effective size of the receive buffer for messages about sockets.")
 
+    // MARK: Definitions
+
     static func counter(
         _ name: String, in unit: MetricDefinition.Unit = .none, by labels: [String] = [], _ help: String
     ) -> MetricDefinition {

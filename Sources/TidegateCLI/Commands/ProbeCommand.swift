@@ -44,10 +44,11 @@ struct ProbeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
+        let probes = try self.probes()
         let monitor = OneShotMonitor(targets: [])
         let diagnostics = monitor.diagnostics()
         let runner = ProbeRunner(
-            try self.probes(), paths: monitor.reachability, resolver: monitor.resolver,
+            probes, paths: monitor.reachability, resolver: monitor.resolver,
             cause: { await diagnostics.cause(of: $0.subject, within: .seconds(3)) }, time: monitor.time)
         _ = await monitor.reachability.firstStatus(within: OneShotMonitor.resolveTimeout)
         let report: ProbeReport

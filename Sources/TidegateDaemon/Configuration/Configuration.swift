@@ -8,6 +8,7 @@ internal import TidegateStore
 /// The configuration file, whose keys that are absent have their defaults.
 package struct Configuration: Sendable, Hashable {
     var reachability = ReachabilityConfiguration()
+    /// The section's `targets`, as the file names them; ``monitorConfiguration(version:)`` adds them to `reachability`.
     var targets: [NamedTarget] = []
     var transfers = Transfers()
     var tasks: [ScheduledTask] = []

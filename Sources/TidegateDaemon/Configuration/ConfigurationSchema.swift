@@ -289,6 +289,7 @@ enum ConfigurationSchema {
         .section(
             "exclude", \.self,
             [
+                // Networks, or addresses that stand for themselves.
                 .list("remotes", \.excludedRemotes, .text("a network") { try IPPrefix(parsing: $0) }).documented(
                     "Networks whose connections do not count, such as 10.0.0.0/8.", default: "[]"),
                 .list("ports", .port) { $0.excludedPorts = Set($1) }.documented(

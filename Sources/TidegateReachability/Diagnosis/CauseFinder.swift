@@ -142,10 +142,11 @@ struct CauseFinder {
     var witnesses: [Witness] {
         guard let path = self.path else { return [] }
         let gateway = path.provenGateway
-        // A walk to a resolver on the link asks nobody beyond it.
+        // A walk to a resolver on the link asks nobody beyond it, and one that this host could not send asks nobody at all.
         let isBesideGateway = path.subject == .resolver(path.subject.address) && gateway == nil
-        var witnesses = [isBesideGateway ? nil : path.walk, path.sentinelWalk].compactMap {
-            $0?.witness(past: gateway, asking: path.subject.address)
+        let walks = [isBesideGateway ? nil : path.walk, path.sentinelWalk].compactMap(\.self)
+        var witnesses = walks.filter { $0.failure == nil }.map {
+            $0.witness(past: gateway, asking: path.subject.address)
         }
         if let passive = path.passive { witnesses.append(Witness(.attempt, .beyond(passive.remote))) }
         if let witness = path.connections?.witness { witnesses.append(witness) }

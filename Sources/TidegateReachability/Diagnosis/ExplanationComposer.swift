@@ -36,13 +36,14 @@ enum ExplanationComposer {
         return explanation
     }
 
-    // The ladder that blames the way out, which the other one shares, or else the one whose first failure is highest;
-    // IPv4 if they are equal.
+    // The ladder whose first failure is highest, IPv4 if they are equal; if nothing tells whose that is, the way out that
+    // the other one found to be dead.
     private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
-        func order(_ ladder: Explanation.Ladder) -> (Int, Int) {
-            (ladder.cause?.party.isWayOut ?? false ? 1 : 0, ladder.firstFailure?.rung.order ?? -1)
-        }
-        return ladders.filter { $0.firstFailure != nil }.max { order($0) < order($1) }
+        func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure?.rung.order ?? -1 }
+        let failing = ladders.filter { $0.firstFailure != nil }
+        let best = failing.max { order($0) < order($1) }
+        guard best?.cause?.party == .unknown else { return best }
+        return failing.first { $0.cause?.party.isWayOut ?? false } ?? best
     }
 
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {

@@ -94,6 +94,8 @@ final class EffectRunner {
         }
     }
 
+    // MARK: The engine
+
     private func launch(_ request: Indirect<AttemptRequest>) {
         do throws(CurlError) { try self.engine.start(request) } catch {
             self.inputs.append(.notStarted(request.value.id, "\(error)"))

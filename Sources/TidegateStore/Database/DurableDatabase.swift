@@ -79,7 +79,7 @@ enum DurableDatabase {
     }
 }
 
-/// Why a journal cannot be opened.
+/// Why a journal, or another SQLite file of this program, cannot be opened.
 public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Another process has the directory; its process id, nil if unknown.
     case inUse(String, process: Int?)

@@ -6,7 +6,7 @@ internal import TidegateCore
 internal import TidegateLoop
 
 // Everything here is called by libcurl while the engine is inside one of its functions: it appends to the transfer, and
-// nothing else. The transfer is unretained; the engine's pool keeps it alive for longer than libcurl refers to it.
+// nothing else, but for trust, which asks the app's hook. The transfer is unretained; the engine's pool keeps it alive for longer than libcurl refers to it.
 
 /// Calls `body` with the object that a callback's pointer means; without a pointer the result is `fallback`.
 @inline(__always)

@@ -92,6 +92,7 @@ enum ProbeSchema {
         .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
         .value("source_ip_address", \.source.address, .sourceAddress),
         .value("source_interface", \.source.interface, .interface),
+        // blackbox_exporter takes an empty text for its default.
         .value(
             "transport_protocol", \.transport,
             .text("udp or tcp", or: "is not udp or tcp") {

@@ -3,7 +3,7 @@ internal import TidegateCore
 
 /// The attributes of one message; valid only during the call that passes them.
 ///
-/// They are searched in place, because a message has few of them.
+/// They are searched in place: a message of many attributes is best read in one pass.
 struct Attributes {
     private let content: UnsafeRawBufferPointer
 

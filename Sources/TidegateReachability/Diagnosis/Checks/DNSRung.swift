@@ -87,10 +87,13 @@ enum DNSRung {
             lines = ["resolver \(server.server): \(self.text(outcome, server))"]
         }
         if let control = server.control {
+            let answer = self.text(control, server)
+            let isRight = if case .answered = control { true } else { false }
             lines.append(
-                control.isAnswer
-                    ? "resolver \(server.server): answers the control question (\(PathDiagnosis.controlName))"
-                    : "resolver \(server.server): \(self.text(control, server)) for \(PathDiagnosis.controlName)")
+                "resolver \(server.server): "
+                    + (isRight
+                        ? "answers the control question (\(PathDiagnosis.controlName))"
+                        : "\(answer) for a name that exists"))
         }
         return lines
     }

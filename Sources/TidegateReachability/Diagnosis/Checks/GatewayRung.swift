@@ -12,7 +12,7 @@ enum GatewayRung {
         connections: ConnectionFindings? = nil
     ) -> RungReport {
         guard let gateway = path.gateway else {
-            return .notApplicable(.gateway, "on the local network of \(path.interface): no gateway needed")
+            return .notApplicable(.gateway, "\(path.interface) leads there without a gateway")
         }
         guard findings.resolvesNeighbours, findings.neighbour?.state != .noarp else {
             return .notApplicable(.gateway, "\(path.interface) resolves no neighbours (NOARP)")
