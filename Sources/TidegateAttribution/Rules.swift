@@ -174,7 +174,7 @@ extension DecisionTable {
 
     /// What the error number of a socket says.
     static let socketRules: [Rule] = [
-        // Nobody else can open a port of this host.
+        // Only programs of this host can open its ports.
         Rule("nothing listens on this host", rung: .tcp) { facts in
             guard facts.seen.socketError == .refused, facts.isThisHost, let peer = facts.seen.peer else { return nil }
             return .thisHost(.nothingListens(peer, port: facts.seen.port))
@@ -259,7 +259,7 @@ extension DecisionTable {
             else { return nil }
             return .router(.silent(address, link: link, lastConfirmed: age))
         },
-        // Without a gateway to ask, silence of everybody is what lies behind the link.
+        // Without a gateway to ask, the fault lies behind the link if all hosts are silent.
         Rule("nothing is known of a gateway, and nothing answers", isFinal: false) { facts in
             facts.isAnyoneAsked && facts.nearGateway == .unknown ? .provider(.nothingBeyond(gateway: nil)) : nil
         },

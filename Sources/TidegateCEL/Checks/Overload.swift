@@ -109,6 +109,6 @@ enum Function: String, Sendable, CaseIterable {
     case getDate, getDayOfMonth, getDayOfWeek, getDayOfYear, getFullYear, getHours, getMilliseconds, getMinutes
     case getMonth, getSeconds
 
-    /// The function with that name in expressions and that many arguments; nil if there is none.
+    /// The function with that name in expressions and that many arguments; nil for an unknown one.
     init?(name: String, argumentCount: Int) { self.init(rawValue: name == "-" && argumentCount == 1 ? "-_" : name) }
 }

@@ -127,16 +127,16 @@ final class LiveExplanation: Sendable {
 
 /// What a running daemon adds to an explanation: the configured targets, and since when something fails.
 struct DaemonKnowledge: Sendable {
-    /// The daemon's report; nil if there is none.
+    /// The daemon's report; nil without an answer.
     var report: DaemonReport?
-    /// Why there is none; empty if there is one.
+    /// Why the report is missing; empty if it came.
     var missing = ""
     let now: WallTime
 
     /// How long a daemon may take: it only says what it knows already.
     static let limit = Duration.milliseconds(500)
 
-    /// Asks a daemon; that there is none, or that this user may not ask it, is no failure.
+    /// Asks a daemon; it is no failure if none runs, or if this user may not ask it.
     static func ask(_ client: ControlClient, time: any TimeSource) async -> DaemonKnowledge {
         let late = DaemonKnowledge(report: nil, missing: "no answer on \(client.socket)", now: time.wall())
         return await value(within: self.limit, orElse: late) {

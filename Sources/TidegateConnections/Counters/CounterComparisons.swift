@@ -4,8 +4,8 @@ internal import TidegateNetwork
 /// Connects that ended without a sign of what became of them: given up, refused or unreachable.
 ///
 /// For a program that was told of an ICMP error the kernel counts a failed connect, for one that gave up it does not. So
-/// those of a second are judged together by its counters: no more were unreachable than ICMP messages came, some of which
-/// may have been about something else, and which ones is a guess.
+/// those of a second are judged together by its counters: at most as many were unreachable as ICMP messages came. Some of
+/// these messages may be about something else, so that the choice is a guess.
 struct AmbiguousConnects: Sendable {
     private var waiting: [(report: SocketReport, isTorn: Bool)] = []
     // Connects of this second whose end the kernel counts, and which are explained.

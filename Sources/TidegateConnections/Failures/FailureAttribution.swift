@@ -94,8 +94,8 @@ struct FailureAttribution {
 /// The remotes that reset connections of this host's programs a moment ago, by the gateway on the way to them.
 ///
 /// A middlebox that forgets its connections resets those of many remotes at once. Connections that remotes opened say
-/// nothing of it, because clients reset them as they like; nor do those of hosts on this host's own links, to which
-/// nobody is between.
+/// nothing of it, because clients reset them as they like. Nor do those to hosts on this host's own links: no middlebox
+/// stands on the way.
 struct RecentResets {
     private struct Reset {
         let address: IPAddress

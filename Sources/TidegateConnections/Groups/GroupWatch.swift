@@ -59,7 +59,7 @@ struct GroupWatch {
             // What is not looked up yet comes with the next look.
             guard let nextHop else { continue }
             var finding = RemoteGroup.finding(Self.members(members, of: remotes), at: moment)
-            // On a link nobody is between: two hosts of it that are silent have nothing else in common.
+            // No router stands between hosts of one link: two that are silent have nothing else in common.
             if case .silent = finding, nextHop.gateway == nil {
                 finding = .some(Dictionary(members.map { ($0.address, .undecided) }) { first, _ in first })
             }
