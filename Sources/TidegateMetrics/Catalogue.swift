@@ -111,6 +111,12 @@ enum Catalogue {
         "tidegate_reachability_last_transition_timestamp_seconds", in: .seconds, "When the global level last changed.")
     static let reasonInfo = gauge(
         "tidegate_reachability_reason_info", by: ["family", "reason"], "Why a family is not reachable, if it is not.")
+    static let outage = gauge(
+        "tidegate_outage", by: ["party"],
+        "Whether this host's diagnosis names the party; absent before the first diagnosis, all 0 while nothing fails.")
+    static let outageStart = gauge(
+        "tidegate_outage_start_timestamp_seconds", in: .seconds,
+        "When the first packet was not answered, while that is checked or fails; absent otherwise.")
     static let rungStatus = gauge(
         "tidegate_rung_status", by: ["family", "rung", "status"],
         "How each rung stood in the latest diagnosis of this host; absent before the first.")

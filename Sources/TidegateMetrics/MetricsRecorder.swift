@@ -76,7 +76,7 @@ package final class MetricsRecorder: Sendable {
         case .daemon(let daemon):
             self.daemon.record(daemon, at: time)
             if case .stopping = daemon { self.tasks.settle(at: nil) }
-        case .link, .session, .connection: break
+        case .diagnosis, .link, .session, .connection: break
         }
     }
 

@@ -84,25 +84,58 @@ extension Explanation {
     }
 }
 
-/// A measurement of this host's ladder: what `explain` without an argument says, and when that was found.
-package struct HostDiagnosis: Sendable, Hashable {
-    /// The ladders, whose failure it is, and what to do.
-    package var explanation: Explanation
-    /// When the measurement ended.
-    package var time: WallTime
-    /// Since when the same rung has failed or, if none does, since when none has; nil if that is not known.
-    package var since: WallTime?
+/// The diagnosis of this host: what `explain` without an argument says, or that a silence is being checked.
+public struct HostDiagnosis: Sendable, Hashable {
+    /// How far the diagnosis is.
+    public enum State: String, Sendable, Hashable {
+        /// A packet was not answered, and it is not decided yet why.
+        case checking
+        /// The measurement holds until evidence contradicts it.
+        case decided
+    }
 
-    /// A measurement from its parts.
-    package init(explanation: Explanation, time: WallTime, since: WallTime? = nil) {
+    /// The ladders, the responsible party, and what to do; while a silence is checked, those from before it.
+    public var explanation: Explanation
+    /// When the measurement ended.
+    public var time: WallTime
+    /// While something fails or is checked, the first silence; otherwise since when nothing has failed, if that is known.
+    public var since: WallTime?
+    /// How far the diagnosis is.
+    public var state: State
+
+    /// A diagnosis from its parts.
+    package init(explanation: Explanation, time: WallTime, since: WallTime? = nil, state: State = .decided) {
         self.explanation = explanation
         self.time = time
         self.since = since
+        self.state = state
     }
+
+    /// True if it is decided that something fails.
+    package var isBroken: Bool { self.state == .decided && self.explanation.conclusion == .broken }
 
     /// The object that `/api/v1/status` has as `diagnosis`: that of `explain --json`, and when it was made.
     package var json: JSONValue {
-        self.explanation.json.adding(.init("time", .string(self.time.description)))
+        self.explanation.json.adding(.init("state", .string(self.state.rawValue)))
+            .adding(.init("time", .string(self.time.description)))
             .adding(.init("since", .optional(self.since?.description)))
+    }
+
+    var projection: EventProjection {
+        let explanation = self.isBroken ? self.explanation : nil
+        let level: Event.Level = self.state == .checking ? .debug : self.isBroken ? .warning : .info
+        return EventProjection(
+            "path.diagnosed", level, self.state == .checking ? "checking a silence" : "network diagnosed",
+            [
+                .both("state", self.state.rawValue), .both("party", .word(explanation?.party)),
+                .both("cause", explanation?.cause?.code), .both("text", explanation?.cause?.description),
+                .both("advice", explanation?.advice), .both("since", self.since?.description),
+            ])
+    }
+
+    var sentence: String {
+        guard self.state == .decided else { return "a packet was not answered: checking why" }
+        guard self.isBroken, let party = self.explanation.party else { return "the way out works" }
+        return "\(self.explanation.cause?.description ?? "something fails") (\(party))"
     }
 }

@@ -13,6 +13,8 @@ public struct Event: Sendable {
     public enum Payload: Sendable {
         /// A verdict changed.
         indirect case path(PathEvent)
+        /// This host's diagnosis changed.
+        indirect case diagnosis(HostDiagnosis)
         /// A check of a configured target ended.
         indirect case targetCheck(TargetCheckEvent)
         /// A link changed.
@@ -33,7 +35,7 @@ public struct Event: Sendable {
         /// The payload's topic.
         package var topic: Topic {
             switch self {
-            case .path, .targetCheck: .path
+            case .path, .diagnosis, .targetCheck: .path
             case .link: .link
             case .netlink: .netlink
             case .task: .task
@@ -49,6 +51,7 @@ public struct Event: Sendable {
         var projection: EventProjection {
             switch self {
             case .path(let path): path.projection
+            case .diagnosis(let diagnosis): diagnosis.projection
             case .targetCheck(let check): check.projection
             case .link(let link): link.projection
             case .netlink(let netlink): netlink.projection
@@ -64,6 +67,7 @@ public struct Event: Sendable {
         package var sentence: String {
             switch self {
             case .path(let path): path.sentence
+            case .diagnosis(let diagnosis): diagnosis.sentence
             case .targetCheck(let check): check.sentence
             case .link(let link): link.sentence
             case .netlink(let netlink): netlink.sentence
@@ -101,6 +105,7 @@ public struct Event: Sendable {
         switch self.payload {
         // The first verdicts of families and targets follow from the start, not from a change.
         case .path(let path): path.from.level == .unknown && path.scope != .global ? .history : .page
+        case .diagnosis(let diagnosis): diagnosis.state == .checking ? .history : .page
         // A target's level says what follows from it; every check by itself would fill the history.
         case .targetCheck(let check): check.isNews ? .history : .metrics
         case .link, .session: .page

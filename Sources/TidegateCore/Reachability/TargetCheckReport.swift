@@ -4,6 +4,8 @@ public struct TargetCheckReport: Sendable, Hashable {
     public struct Failure: Sendable, Hashable {
         /// When it failed.
         public var time: WallTime
+        /// When the first check began that has failed since the target was reached last.
+        public var since: WallTime
         /// Why it failed.
         public var reason: UnreachableReason
         /// Whose failure it was.
@@ -12,8 +14,11 @@ public struct TargetCheckReport: Sendable, Hashable {
         public var text: String
 
         /// A failure from its parts.
-        package init(time: WallTime, reason: UnreachableReason, party: FaultParty, text: String) {
+        package init(
+            time: WallTime, since: WallTime? = nil, reason: UnreachableReason, party: FaultParty, text: String
+        ) {
             self.time = time
+            self.since = since ?? time
             self.reason = reason
             self.party = party
             self.text = text
@@ -21,7 +26,8 @@ public struct TargetCheckReport: Sendable, Hashable {
 
         var json: JSONValue {
             [
-                "time": .string(self.time.description), "reason": .string(self.reason.rawValue),
+                "time": .string(self.time.description), "since": .string(self.since.description),
+                "reason": .string(self.reason.rawValue),
                 "party": .string(self.party.rawValue), "text": .string(self.text),
             ]
         }
@@ -33,6 +39,8 @@ public struct TargetCheckReport: Sendable, Hashable {
     public var isReached: Bool?
     /// When the target was reached last; nil if it never was.
     public var lastSuccess: WallTime?
+    /// When the check began that has no answer yet; nil while none is under way.
+    public var checkingSince: WallTime?
     /// The last failure; nil if there was none.
     public var lastFailure: Failure?
     /// When the certificate ends that the server showed last; nil if it showed none.

@@ -21,6 +21,9 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
         return MonotonicTime(nanoseconds: delta >= 0 ? .max : 0)
     }
 
+    /// The moment `duration` earlier; saturates at both ends.
+    package static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime { time + (.zero - duration) }
+
     /// How much later `end` is than `start`; negative if it is earlier.
     package static func - (end: MonotonicTime, start: MonotonicTime) -> Duration {
         end >= start
@@ -47,6 +50,9 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     package static func + (time: WallTime, duration: Duration) -> WallTime {
         WallTime(microseconds: time.microseconds &+ duration.wholeNanoseconds / 1000)
     }
+
+    /// The time from this moment to `now`; zero if the moment is later.
+    package func ago(at now: WallTime) -> Duration { .microseconds(max(0, now.microseconds - self.microseconds)) }
 
     /// RFC 3339 in UTC with milliseconds: `2026-11-20T23:14:22.123Z`.
     public var description: String {

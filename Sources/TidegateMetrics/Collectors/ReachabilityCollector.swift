@@ -22,6 +22,13 @@ enum ReachabilityCollector {
         self.collect(Catalogue.defaultPath, in: registry, of: \.status.families) {
             ($0.family.label, $0.verdict.level >= .routed ? 1 : 0)
         }
+        registry.collect(Catalogue.outage, by: FaultParty.allCases) { inputs, party in
+            inputs.diagnosis.map { $0.isBroken && $0.explanation.party == party ? 1 : 0 }
+        }
+        registry.collect(Catalogue.outageStart) { inputs, samples in
+            guard let diagnosis = inputs.diagnosis, diagnosis.isBroken || diagnosis.state == .checking else { return }
+            if let since = diagnosis.since { samples.add(value: since.seconds) }
+        }
         registry.collect(Catalogue.rungStatus) { inputs, samples in
             for ladder in inputs.diagnosis?.explanation.ladders ?? [] {
                 for report in ladder.rungs {

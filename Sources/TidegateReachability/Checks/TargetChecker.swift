@@ -19,6 +19,8 @@ extension TargetCheck {
         package var unresolved: ResolveFailure?
         /// What the kernel would do with a packet to the target.
         package var verdict: Verdict
+        /// True if the check before this one reached the target; nil if this is the first one.
+        package var isReached: Bool?
         /// What became of checks of other targets on the same path.
         package var peers = PeerEvidence()
     }

@@ -68,7 +68,7 @@ final class TargetChecks {
     }
 
     /// Checks a target whose name has no address: the checker knows whether the resolvers fail, or the way to them.
-    func setUnresolved(_ failure: ResolveFailure, of number: Int) {
+    func setUnresolved(_ failure: ResolveFailure, of number: Int, at now: MonotonicTime) {
         let state = self.states[number]
         // Without a way to any resolver it is not the resolvers that fail, and why is known already.
         guard state.isChecked, state.addresses.isEmpty, state.verdict.isUsable else { return }
@@ -76,11 +76,13 @@ final class TargetChecks {
             number,
             TargetCheck.Request(
                 target: state.target, check: state.report.check, addresses: [], unresolved: failure,
-                verdict: state.verdict))
+                verdict: state.verdict, isReached: state.report.isReached), at: now)
     }
 
-    private func check(_ number: Int, _ request: TargetCheck.Request) {
+    private func check(_ number: Int, _ request: TargetCheck.Request, at now: MonotonicTime) {
         let round = self.states[number].round
+        self.states[number].report.checkingSince = self.publisher.time.wall()
+        self.publish(number, at: now)
         Task { [checker, completion] in completion(number, round, await checker.check(request)) }
     }
 
@@ -90,8 +92,19 @@ final class TargetChecks {
         guard self.states[number].report.isReached != false || self.states[number].report.lastFailure?.reason != reason
         else { return }
         self.states[number].report.isReached = false
+        self.states[number].report.checkingSince = nil
         self.states[number].report.lastFailure = .init(
             time: self.publisher.time.wall(), reason: reason, party: reason.party, text: reason.description)
+    }
+
+    /// Records that the way out works again: targets that were not reached are checked soon.
+    func recovered(at now: MonotonicTime) {
+        for number in self.states.indices where self.states[number].report.isReached == false {
+            guard self.schedule.due(number) != nil else { continue }
+            self.schedule.pause(number)
+            self.schedule.resume(number, at: now)
+            self.publish(number, at: now)
+        }
     }
 
     // MARK: Checks
@@ -108,12 +121,13 @@ final class TargetChecks {
                 number,
                 TargetCheck.Request(
                     target: state.target, check: state.report.check, addresses: state.addresses, verdict: state.verdict,
-                    peers: peers ?? .init()))
+                    isReached: state.report.isReached, peers: peers ?? .init()), at: now)
         }
     }
 
     /// Records the outcome of a check; true if it counts.
     func didFinish(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) -> Bool {
+        let start = self.states[number].report.checkingSince.take()
         let counts = self.schedule.finished(number, isInDoubt: !outcome.isAnswered, at: now)
         guard counts, round == self.states[number].round else {
             self.publish(number, at: now)
@@ -123,7 +137,7 @@ final class TargetChecks {
             self.peers.record(UInt64(number), on: path.identity, isReached: outcome.isAnswered, at: now)
         }
         let before = self.states[number].report
-        self.states[number].report.record(outcome, at: self.publisher.time.wall())
+        self.states[number].report.record(outcome, since: start, at: self.publisher.time.wall())
         let report = self.states[number].report
         self.publish(number, at: now)
         let failure = report.isReached == false ? report.lastFailure : nil
@@ -164,12 +178,13 @@ extension TargetCheck.Outcome {
 }
 
 extension TargetCheckReport {
-    fileprivate mutating func record(_ outcome: TargetCheck.Outcome, at now: WallTime) {
+    fileprivate mutating func record(_ outcome: TargetCheck.Outcome, since start: WallTime?, at now: WallTime) {
+        let since = self.isReached == false ? self.lastFailure?.since : start
         self.certificateExpiry = outcome.certificateExpiry ?? self.certificateExpiry
         self.isReached = outcome.failure == nil
         if let failure = outcome.failure {
             self.lastFailure = Failure(
-                time: now, reason: failure.reason, party: failure.party, text: failure.text)
+                time: now, since: since, reason: failure.reason, party: failure.party, text: failure.text)
         } else {
             self.lastSuccess = now
             self.phases = outcome.phases

@@ -33,19 +33,22 @@ struct ScopeVerdicts {
 
     /// Records the families' new verdicts; returns the changes to publish, the global one first.
     ///
-    /// `times` says how long a gain over a path has to be stable.
+    /// `published` are shown instead of those that gates go by. `times` says how long a gain over a path has to be stable.
     mutating func update(
-        _ verdicts: [ReachabilityStatus.Family], times: (NetworkPath?) -> VerdictDebouncer.Times, detection: Duration?,
+        _ verdicts: [ReachabilityStatus.Family], published: [ReachabilityStatus.Family]? = nil,
+        times: (NetworkPath?) -> VerdictDebouncer.Times, detection: Duration?,
         at now: MonotonicTime
     ) -> [PathEvent] {
         var changes: [PathEvent] = []
-        for entry in verdicts {
+        for (entry, shown) in zip(verdicts, published ?? verdicts) {
             let input = VerdictDebouncer.Input.verdict(
-                entry.verdict, times(entry.verdict.path), detection: detection)
+                entry.verdict, published: shown.verdict, times(entry.verdict.path), detection: detection)
             changes += self.handle(input, of: entry.family, at: now)
         }
         let global = ReachabilityStatus.global(over: verdicts)
-        return self.handleGlobal(.verdict(global, times(global.path), detection: detection), at: now) + changes
+        let shown = ReachabilityStatus.global(over: published ?? verdicts)
+        return self.handleGlobal(.verdict(global, published: shown, times(global.path), detection: detection), at: now)
+            + changes
     }
 
     /// True if one of these changes means another network, where names may have other addresses.

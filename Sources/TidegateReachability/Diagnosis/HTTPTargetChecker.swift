@@ -24,16 +24,52 @@ package final class HTTPTargetChecker: TargetChecker {
     /// Diagnoses by `host` from now on, which it does not keep alive.
     package func start(_ host: HostDiagnostics) { self.state.withLock { $0.host = host } }
 
-    /// Checks the first address, and if it fails, the others at once: one that answers is enough.
+    private enum Step: Sendable {
+        case ended(TargetCheck.Outcome)
+        case silent(Cause?)
+    }
+
+    /// Checks the first address, and if it fails, the others: one that answers is enough.
+    ///
+    /// A target that was reached before and is silent now has the way out diagnosed before its time-out; if that is dead, the
+    /// check need not wait for the target.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
-        var outcome = await self.outcome(of: request)
-        guard let host = self.state.withLock({ $0.host }), !Task.isCancelled else { return outcome }
-        if let failure = outcome.failure {
-            outcome.failure = await self.explained(failure, of: request, by: host)
-        } else {
-            self.state.withLock { $0.findings[request.target] = nil }
+        guard let host = self.state.withLock({ $0.host }), !Task.isCancelled else {
+            return await self.outcome(of: request)
         }
-        return outcome
+        let start = host.diagnostics.time.monotonic()
+        return await withTaskGroup(of: Step.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { .ended(await self.outcome(of: request)) }
+            if request.isReached != false, !request.addresses.isEmpty {
+                group.addTask { .silent(await self.outage(of: request, since: start, by: host)) }
+            }
+            for await step in group {
+                switch step {
+                case .silent(nil): break
+                case .silent(let cause?):
+                    return TargetCheck.Outcome(failure: self.found(cause, .timeout, of: request, host))
+                case .ended(var outcome):
+                    guard let failure = outcome.failure else {
+                        self.state.withLock { $0.findings[request.target] = nil }
+                        return outcome
+                    }
+                    outcome.failure = await self.explained(failure, of: request, by: host)
+                    return outcome
+                }
+            }
+            return TargetCheck.Outcome()
+        }
+    }
+
+    // The cause of a silence that has lasted for long enough if the way out is dead; nil if it is not.
+    private func outage(
+        of request: TargetCheck.Request, since start: MonotonicTime, by host: HostDiagnostics
+    ) async -> Cause? {
+        _ = await Promise<Bool>().value { _ = host.diagnostics.monitor.call(after: Thresholds.certainty, $0) }
+        guard !Task.isCancelled else { return nil }
+        host.suspect(since: start)
+        return await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway)
     }
 
     /// The failure of a check with its cause, and whose it is; as it was if nothing more is found out.
@@ -66,9 +102,14 @@ package final class HTTPTargetChecker: TargetChecker {
             self.state.withLock { $0.findings[request.target] = nil }
             return failure
         }
-        let found = TargetCheck.Outcome.Failure(
-            reason: failure.reason, party: cause.party, text: cause.description)
-        let now = diagnostics.time.monotonic()
+        return self.found(cause, failure.reason, of: request, host)
+    }
+
+    private func found(
+        _ cause: Cause, _ reason: UnreachableReason, of request: TargetCheck.Request, _ host: HostDiagnostics
+    ) -> TargetCheck.Outcome.Failure {
+        let found = TargetCheck.Outcome.Failure(reason: reason, party: cause.party, text: cause.description)
+        let now = host.diagnostics.time.monotonic()
         self.state.withLock { $0.findings[request.target] = (found, now) }
         return found
     }

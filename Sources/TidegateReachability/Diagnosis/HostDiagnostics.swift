@@ -2,11 +2,13 @@ internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
 
-/// Diagnoses this host whenever ``DiagnosisSchedule`` says so, keeps the latest result, and revises the attribution of
-/// attempts that had failed in silence before.
+/// Diagnoses this host whenever ``DiagnosisSchedule`` says so, keeps the one diagnosis that everything shows, and revises
+/// the attribution of attempts that had failed in silence before.
 package final class HostDiagnostics: Sendable {
     private struct State {
-        var latest: HostDiagnosis?
+        var standing = StandingDiagnosis()
+        /// What the bus and the level have been given last.
+        var published: HostDiagnosis?
         var evidence: [AddressFamily: SilenceEvidence] = [:]
         var endedAt: MonotonicTime?
         var silent = SilentAttempts()
@@ -23,10 +25,23 @@ package final class HostDiagnostics: Sendable {
         self.diagnostics = diagnostics
         (self.inputs, self.input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(32))
         self.diagnostics.monitor.bus.attach(SilenceObserver(diagnostics: self))
+        self.diagnostics.monitor.evidence.onSilence { [weak self] in self?.suspect(since: $0) }
     }
 
-    /// The latest diagnosis; nil before the first.
-    package var latest: HostDiagnosis? { self.state.withLock { $0.latest } }
+    /// What is known of this host; nil before the first measurement on the present path.
+    package var latest: HostDiagnosis? { self.state.withLock { $0.standing.latest } }
+
+    /// A packet that was sent at `moment` has had no answer for ``Thresholds/certainty``: finds out why.
+    func suspect(since moment: MonotonicTime) {
+        let since = self.moment(moment)
+        self.state.withLock { $0.standing.suspect(since: since) }
+        self.input.yield(.failed)
+    }
+
+    private func moment(_ moment: MonotonicTime) -> StandingDiagnosis.Moment {
+        let (now, wall) = (self.diagnostics.time.monotonic(), self.diagnostics.time.wall())
+        return .init(monotonic: moment, wall: wall + (moment - now))
+    }
 
     /// What the latest diagnosis knows of a family's gateway and of what lies beyond it; nil if it is too old.
     package func evidence(_ family: AddressFamily) -> SilenceEvidence? {
@@ -55,6 +70,7 @@ package final class HostDiagnostics: Sendable {
                 if isSet { continue } else { return }
             }
             schedule = schedule.after(.began, at: now)
+            self.publishNews()
             let isBad = await self.diagnoseOrJoin()
             schedule = schedule.after(.ended(isBad: isBad), at: self.diagnostics.time.monotonic())
             self.input.yield(nil)
@@ -91,33 +107,33 @@ package final class HostDiagnostics: Sendable {
     /// Without an address, the cause of silence about names. Diagnoses this host, unless that was done a moment ago.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.diagnostics.time.monotonic() - $0 }
-        if age.map({ $0 > Thresholds.diagnosisReuse }) ?? true { await self.diagnose() }
-        let cause: Cause?
+        let isKnown = self.latest?.isBroken ?? false
+        if !isKnown, age.map({ $0 > Thresholds.diagnosisReuse }) ?? true { await self.diagnose() }
+        let outage = self.latest.flatMap { $0.isBroken ? $0.explanation : nil }
+        var cause = outage?.cause
         if let address {
             guard let gateway, gateway != address, let evidence = self.evidence(address.family),
                 evidence.gateway.address == gateway
             else { return nil }
-            cause = DecisionTable.cause(of: evidence)
-        } else {
-            cause = self.latest?.explanation.cause
+            let own = outage?.ladders.first { $0.family == address.family }?.cause
+            cause = own ?? cause ?? DecisionTable.cause(of: evidence)
         }
         return cause.flatMap { $0.party.isWayOut ? $0 : nil }
     }
 
     private func diagnoseAlone() async -> Bool {
         let start = self.diagnostics.time.monotonic()
+        let began = self.moment(start)
         let found = await self.diagnostics.diagnoseHost(within: Thresholds.hostDiagnosis)
-        let (now, wall) = (self.diagnostics.time.monotonic(), self.diagnostics.time.wall())
+        let now = self.diagnostics.time.monotonic()
+        let ended = self.moment(now)
         // What was found until it was cancelled says nothing.
         guard !Task.isCancelled else {
             self.state.withLock { $0.running = nil }
             return false
         }
         let revisions = self.state.withLock { state in
-            let previous = state.latest
-            let isSame = previous?.explanation.firstFailure?.rung == found.explanation.firstFailure?.rung
-            state.latest = HostDiagnosis(
-                explanation: found.explanation, time: wall, since: isSame ? previous?.since ?? wall : wall)
+            state.standing.record(found.explanation, from: began, to: ended)
             (state.evidence, state.endedAt, state.running) = (found.evidence, now, nil)
             return state.silent.revisions(by: found.evidence, before: start, at: now)
         }
@@ -127,12 +143,26 @@ package final class HostDiagnostics: Sendable {
                     .attributionRevised(
                         task: revision.task, attempt: revision.attempt, from: revision.from, to: revision.to)))
         }
+        self.diagnostics.monitor.answered(found.answering, since: start)
+        self.publishNews()
         return found.explanation.conclusion == .broken
+    }
+
+    /// Publishes the diagnosis if it has changed, and has the level follow it.
+    private func publishNews() {
+        let news = self.state.withLock { state -> (now: HostDiagnosis?, isNew: Bool) in
+            let now = state.standing.latest
+            let isNew = now.map { !$0.isSame(as: state.published) } ?? false
+            state.published = now
+            return (now, isNew)
+        }
+        self.diagnostics.monitor.setFailing(news.now?.failing ?? [:])
+        if news.isNew, let diagnosis = news.now { self.diagnostics.monitor.bus.publish(.diagnosis(diagnosis)) }
     }
 
     fileprivate func receive(_ event: Event) {
         switch event.payload {
-        case .path: self.input.yield(.changed)
+        case .path(let change): self.receive(change, event)
         case .task(let task):
             guard case .attemptFailed(let summary, _, let attribution?, isCharged: _) = task.kind,
                 let silent = attribution.silence
@@ -141,26 +171,66 @@ package final class HostDiagnostics: Sendable {
                 task: task.id, number: summary.number, party: attribution.party, silent: silent,
                 family: summary.remote?.family, moment: event.moment)
             self.state.withLock { $0.silent.add(attempt) }
-            self.input.yield(.failed)
+            self.receive(silenceOf: attribution.party, event.moment - summary.duration)
         case .targetCheck(let check):
+            guard let failure = check.failure else {
+                self.input.yield(.answered)
+                return
+            }
             // With no task that fails, a target may be the first to show what is wrong with the way out.
-            if check.isNews, let party = check.failure?.party, party != .theirs, party != .mine {
-                self.input.yield(.failed)
+            if check.isNews {
+                self.receive(silenceOf: failure.party, event.moment - failure.since.ago(at: event.time))
             }
         case .probe(let probe):
-            // What the kernel knows already needs no diagnosis.
-            if case .finished(let outcome) = probe.kind, let party = outcome.failure?.party, !outcome.isGated,
-                outcome.isNews || outcome.result == .inconclusive, party != .theirs, party != .mine
-            {
-                self.input.yield(.failed)
+            guard case .finished(let outcome) = probe.kind else { return }
+            guard let party = outcome.failure?.party else {
+                self.input.yield(.answered)
+                return
             }
-        // Everything behind a gateway is silent, or the connections to one remote hang beside nothing that answers.
-        case .connection(.groupSilent): self.input.yield(.failed)
-        case .connection(.stalled(let stall)): if stall.party == .unknown { self.input.yield(.failed) }
-        case .connection(.recovered), .connection(.failed), .connection(.modeChanged), .connection(.dropped), .link,
+            // What the kernel knows already needs no diagnosis.
+            if !outcome.isGated, outcome.isNews || outcome.result == .inconclusive {
+                self.receive(silenceOf: party, event.moment - outcome.duration)
+            }
+        // Everything behind a gateway is silent, or the connections to one remote hang beside none that answers.
+        case .connection(.groupSilent): self.suspect(since: event.moment)
+        case .connection(.stalled(let stall)): self.receive(silenceOf: stall.party, event.moment - stall.age)
+        case .connection(.recovered): self.input.yield(.answered)
+        case .diagnosis, .connection(.failed), .connection(.modeChanged), .connection(.dropped), .link,
             .netlink, .session, .daemon:
             break
         }
+    }
+}
+
+extension HostDiagnostics {
+    private func receive(_ change: PathEvent, _ event: Event) {
+        switch change.scope {
+        case .global where change.isOfKernel:
+            let moment = StandingDiagnosis.Moment(monotonic: event.moment, wall: event.time)
+            self.state.withLock { $0.standing.pathChanged(to: change.to, at: moment) }
+            self.diagnostics.monitor.setFailing([:])
+            self.input.yield(change.to.level < .routed ? .lost : .changed)
+        // Internet checks fail, unless the level only follows the diagnosis.
+        case .global where change.to.level == .limited: self.suspect(since: event.moment)
+        case .family where change.isOfKernel: self.input.yield(.changed)
+        case .global, .family, .target: self.input.yield(.viewed)
+        }
+    }
+
+    // A server that is silent alone says little about the way out.
+    private func receive(silenceOf party: FaultParty, _ start: MonotonicTime) {
+        switch party {
+        case .mine, .theirs: break
+        case .path: self.input.yield(.viewed)
+        case .gateway, .upstream, .resolver, .unknown: self.suspect(since: start)
+        }
+    }
+}
+
+extension PathEvent {
+    /// True if the kernel's state has changed, not only what is known of the way beyond it.
+    fileprivate var isOfKernel: Bool {
+        self.from.path?.identity != self.to.path?.identity || min(self.from.level, self.to.level) < .routed
     }
 }
 
@@ -185,9 +255,14 @@ struct HostFindings: Sendable {
     var explanation: Explanation
     /// What is known of each family's gateway, and of what lies beyond it.
     var evidence: [AddressFamily: SilenceEvidence] = [:]
+    /// The families over which the internet check's URLs answer.
+    var answering: [AddressFamily]
 
     init(_ findings: LadderFindings) {
         self.explanation = ExplanationComposer.compose(findings)
+        self.answering = findings.paths.filter {
+            $0.value.internet.map(ConnectivityEvaluator.connectivity) == .full
+        }.map(\.key)
         for (family, path) in findings.paths where path.verdict.level >= .routed {
             let finder = CauseFinder(findings: findings, path: path)
             self.evidence[family] = SilenceEvidence(
@@ -258,11 +333,15 @@ struct SilentAttempts: Sendable {
 struct DiagnosisSchedule: Sendable, Hashable {
     /// What happens to a schedule.
     enum Input: Sendable, Hashable {
-        /// A path or a level has changed.
+        /// A path has changed.
         case changed
-        /// An attempt failed in silence, so that others are asked at once.
+        /// Nothing can be sent any more.
+        case lost
+        /// A packet was not answered, so that others are asked immediately.
         case failed
-        /// Somebody looks at the status page.
+        /// Something has been answered, which may be the end of an outage.
+        case answered
+        /// The status page was requested, or the ladder may look different now.
         case viewed
         /// A diagnosis has begun.
         case began
@@ -272,26 +351,38 @@ struct DiagnosisSchedule: Sendable, Hashable {
 
     /// How long a change has to last.
     static let settling = Duration.seconds(1)
-    /// The time between diagnoses while something is bad, and at least between those for lookers.
+    /// The time between diagnoses in the first minute of an outage, and after it.
+    static let badIntervals = (short: Duration.seconds(5), long: Duration.seconds(10))
+    private static let young = Duration.seconds(60)
+    /// The time at least between diagnoses for the status page.
     static let interval = Duration.seconds(15)
-    /// The time at least between a diagnosis and one for a failed attempt.
-    static let patience = Duration.seconds(5)
+    /// The time at least between a diagnosis and one for a packet that was not answered, or was after an outage.
+    static let patience = Duration.seconds(3)
+    /// The time at least between diagnoses for a link that comes and goes.
+    static let flapping = Duration.seconds(1)
 
     /// When the next diagnosis is due; nil while none is.
     private(set) var deadline: MonotonicTime?
     private var beganAt: MonotonicTime?
+    // Since when something is bad; nil if nothing is.
+    private var badSince: MonotonicTime?
 
     /// The schedule after an input.
     func after(_ input: Input, at now: MonotonicTime) -> DiagnosisSchedule {
         var next = self
         switch input {
         case .changed: next.deadline = now + DiagnosisSchedule.settling
+        case .lost: next.request(DiagnosisSchedule.flapping, at: now)
         case .failed: next.request(DiagnosisSchedule.patience, at: now)
+        case .answered: if self.badSince != nil { next.request(DiagnosisSchedule.patience, at: now) }
         case .viewed: next.request(DiagnosisSchedule.interval, at: now)
         case .began: (next.beganAt, next.deadline) = (now, nil)
         case .ended(let isBad):
-            guard isBad, let began = next.beganAt else { break }
-            next.deadline = min(next.deadline ?? began + DiagnosisSchedule.interval, began + DiagnosisSchedule.interval)
+            next.badSince = isBad ? self.badSince ?? now : nil
+            guard let since = next.badSince, let began = next.beganAt else { break }
+            let intervals = DiagnosisSchedule.badIntervals
+            let planned = began + (now - since < DiagnosisSchedule.young ? intervals.short : intervals.long)
+            next.deadline = min(next.deadline ?? planned, planned)
         }
         return next
     }

@@ -53,12 +53,17 @@ final class InternetCheck {
             guard let moment = self.lastSuccess(family, at: now) else { continue }
             effects += self.machine.handle(.requestSucceeded(family, at: moment), at: now)
         }
-        return self.perform(effects + self.machine.handle(.tick, at: now))
+        return self.perform(effects + self.machine.handle(.tick, at: now), at: now)
     }
 
     /// Records the result of a round of checks; true if a level has changed.
     func didFinish(_ family: AddressFamily, round: Int, _ found: Connectivity, at now: MonotonicTime) -> Bool {
-        self.perform(self.machine.handle(.finished(family, round: round, found), at: now))
+        self.perform(self.machine.handle(.finished(family, round: round, found), at: now), at: now)
+    }
+
+    /// Records that a diagnosis that began at `moment` found the check URLs to answer; true if a level has changed.
+    func didAnswer(_ family: AddressFamily, since moment: MonotonicTime, at now: MonotonicTime) -> Bool {
+        self.perform(self.machine.handle(.requestSucceeded(family, at: moment), at: now), at: now)
     }
 
     /// Records that a request has failed: what was good may not be any more.
@@ -71,12 +76,14 @@ final class InternetCheck {
         return found?.internet.map { now + (.zero - $0) }
     }
 
-    private func perform(_ effects: [InternetMachine.Effect]) -> Bool {
+    private func perform(_ effects: [InternetMachine.Effect], at now: MonotonicTime) -> Bool {
         var isChanged = false
         for effect in effects {
             switch effect {
             case .level: isChanged = true
             case .check(let family, let round): self.check(family, round)
+            // The diagnosis goes by the bus's clock, too.
+            case .silent(let start): self.evidence.suspect(since: self.time.monotonic() + (start - now))
             }
         }
         return isChanged

@@ -11,6 +11,8 @@ final class ReachabilityEngine: NetlinkDelegate {
     private let reporter: RouteReporter
     private var throttle = EvaluationThrottle()
     private var timers: EngineTimers
+    // The families with a route over which a diagnosis found nothing to work.
+    private var failing: [AddressFamily: UnreachableReason] = [:]
 
     init(kernel: NetlinkClient, _ dependencies: Dependencies, store: ReachabilityStore) {
         self.kernel = kernel
@@ -81,6 +83,15 @@ final class ReachabilityEngine: NetlinkDelegate {
         case .targetChecked(let number, let round, let outcome):
             self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
         case .requestFailed: self.internet?.requestFailed(at: self.kernel.now)
+        case .setFailing(let families):
+            guard self.failing != families else { return }
+            self.failing = families
+            if families.isEmpty { self.targets.checks?.recovered(at: self.kernel.now) }
+            self.evaluate(receivedAt: nil)
+        case .answered(let families, let moment):
+            let now = self.kernel.now
+            let changes = families.map { self.internet?.didAnswer($0, since: moment, at: now) ?? false }
+            if changes.contains(true) { self.evaluate(receivedAt: nil) }
         }
     }
 
@@ -136,14 +147,21 @@ final class ReachabilityEngine: NetlinkDelegate {
 
     private var links: [Link] { self.evaluator.reducer.snapshot.sortedLinks }
 
-    /// Records the families' verdicts, raised by what internet checks found.
+    /// Records the families' verdicts, raised by what internet checks found; what is published follows the diagnosis.
     private func update(
         _ families: [ReachabilityStatus.Family], detection: Duration?, at now: MonotonicTime
     ) -> VerdictPublisher.Update {
         let families = self.internet?.applyInternetLevel(to: families, at: now) ?? families
+        let published = families.map { entry in
+            guard let reason = self.failing[entry.family], entry.verdict.level >= .routed else { return entry }
+            var limited = entry
+            (limited.verdict.level, limited.verdict.reason) = (.limited, reason)
+            return limited
+        }
         return self.publisher.update(links: self.links) {
             $0.update(
-                families, times: { self.evaluator.debounceTimes(for: $0, at: now) }, detection: detection, at: now)
+                families, published: published, times: { self.evaluator.debounceTimes(for: $0, at: now) },
+                detection: detection, at: now)
         }
     }
 
@@ -309,6 +327,8 @@ extension ReachabilityEngine {
         case internetCheckFinished(AddressFamily, round: Int, Connectivity)
         case targetChecked(Int, round: Int, TargetCheck.Outcome)
         case requestFailed
+        case setFailing([AddressFamily: UnreachableReason])
+        case answered([AddressFamily], since: MonotonicTime)
     }
 }
 

@@ -163,7 +163,7 @@ final class TargetEvaluator {
             guard case .failure(let failure) = result, let number = self.table.entries[position].number else {
                 continue
             }
-            self.checks?.setUnresolved(failure, of: number)
+            self.checks?.setUnresolved(failure, of: number, at: now)
         }
         if findsTTL, case .success = result {
             self.resolver.timeToLive(of: name) { [didFindTTL] in if let time = $0 { didFindTTL(name, time) } }

@@ -21,6 +21,15 @@ final class PassiveEvidence: EventSink {
     private static let capacity = 8
 
     private let records = Mutex<[SuccessRecord]>([])
+    private let silenceHandler = Mutex<(@Sendable (MonotonicTime) -> Void)?>(nil)
+
+    /// Calls `handler` when a check of this program has had no answer for a while, with the moment of its first packet.
+    func onSilence(_ handler: @escaping @Sendable (MonotonicTime) -> Void) {
+        self.silenceHandler.withLock { $0 = handler }
+    }
+
+    /// A packet that was sent at `moment` has had no answer for ``Thresholds/certainty``.
+    func suspect(since moment: MonotonicTime) { self.silenceHandler.withLock { $0 }?(moment) }
 
     func receive(_ event: Event) {
         if case .probe(let probe) = event.payload {

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// Decides when the internet is checked and what the results mean, for each family separately.
@@ -23,6 +24,8 @@ struct InternetMachine {
         case check(AddressFamily, round: Int)
         /// The family's connectivity has changed to this.
         case level(AddressFamily, Connectivity)
+        /// A check that began at this moment has had no answer for ``Thresholds/certainty``.
+        case silent(since: MonotonicTime)
     }
 
     static let longestBackoff = Duration.seconds(300)
@@ -39,6 +42,8 @@ struct InternetMachine {
         var failures = 0
         var round: Int
         var startedAt: MonotonicTime?
+        /// When a check that has begun counts as silent; nil once it does, or where that is known.
+        var silentAt: MonotonicTime?
     }
 
     private let interval: Duration
@@ -52,7 +57,7 @@ struct InternetMachine {
 
     /// When the next check is due; nil while none is.
     var deadline: MonotonicTime? {
-        self.families.values.compactMap(\.nextCheck).min()
+        self.families.values.flatMap { [$0.nextCheck, $0.silentAt].compactMap(\.self) }.min()
     }
 
     /// What is known about a family on its present path.
@@ -76,7 +81,7 @@ struct InternetMachine {
         case .requestFailed:
             self.suspect(at: now)
             return []
-        case .tick: return self.startDueChecks(at: now)
+        case .tick: return self.silences(at: now) + self.startDueChecks(at: now)
         }
     }
 
@@ -99,6 +104,7 @@ struct InternetMachine {
     private mutating func record(_ family: AddressFamily, _ found: Connectivity, at now: MonotonicTime) -> [Effect] {
         guard var state = self.families[family] else { return [] }
         let old = state.connectivity
+        state.silentAt = nil
         if found == .full {
             state.failures = 0
             state.connectivity = .full
@@ -132,6 +138,14 @@ struct InternetMachine {
         self.families[family]?.nextCheck = max(moment, earliest)
     }
 
+    private mutating func silences(at now: MonotonicTime) -> [Effect] {
+        self.families.keys.compactMap { family in
+            guard let state = self.families[family], let due = state.silentAt, due <= now else { return nil }
+            self.families[family]?.silentAt = nil
+            return state.startedAt.map { .silent(since: $0) }
+        }
+    }
+
     private mutating func startDueChecks(at now: MonotonicTime) -> [Effect] {
         var effects: [Effect] = []
         for family in AddressFamily.allCases {
@@ -142,6 +156,7 @@ struct InternetMachine {
             state.round = self.lastRound
             state.nextCheck = nil
             state.startedAt = now
+            if state.failures == 0 { state.silentAt = now + Thresholds.certainty }
             self.families[family] = state
             if state.path.metered.isCostly { self.lastMeteredChecks[family] = now }
             effects.append(.check(family, round: state.round))

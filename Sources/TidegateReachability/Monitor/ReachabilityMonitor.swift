@@ -134,6 +134,16 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         self.thread?.send(.call(after: delay, body)) ?? false
     }
 
+    // MARK: What a diagnosis found
+
+    /// Has the published levels follow a diagnosis: the families over which nothing works although they have a route.
+    func setFailing(_ families: [AddressFamily: UnreachableReason]) { self.thread?.send(.setFailing(families)) }
+
+    /// The check URLs have answered over these families since a diagnosis began.
+    func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
+        if !families.isEmpty { self.thread?.send(.answered(families, since: moment)) }
+    }
+
     // MARK: Paths for tasks and apps
 
     /// The present path to a target, then every change of it, as gates see them: a loss at once, a gain once it is

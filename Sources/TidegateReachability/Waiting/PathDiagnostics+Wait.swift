@@ -156,7 +156,7 @@ final class WakeSource: Sendable {
         let changes = monitor.bus.subscribe(.library) { event in
             switch event.payload {
             case .path, .link: true
-            case .targetCheck, .netlink, .task, .session, .probe, .connection, .daemon: false
+            case .diagnosis, .targetCheck, .netlink, .task, .session, .probe, .connection, .daemon: false
             }
         }
         self.events = Task { for await _ in changes { continuation.yield() } }

@@ -87,9 +87,6 @@ extension WallTime {
     /// The moment with its date, to the second: `2026-11-21 12:03:11 UTC`.
     var dateAndTime: String { "\(self.description.prefix(10)) \(self.clockTime) UTC" }
 
-    /// The time from this moment to `now`; zero if the moment is later.
-    func ago(at now: WallTime) -> Duration { .microseconds(max(0, now.microseconds - self.microseconds)) }
-
     /// How long this moment is after `earlier`; negative if it is before.
     func since(_ earlier: WallTime) -> Duration { .microseconds(self.microseconds - earlier.microseconds) }
 

@@ -1,166 +1,144 @@
 internal import TidegateCore
 
-/// The page's first line, which says by itself how things are: what, whose, since when, what to do, what waits.
+/// The page's first lines: how things are in one sentence, since when, what to do, and counts.
 struct Headline {
     let status: ReachabilityStatus
-    /// The latest measurement, if it is about the present state.
+    /// What is known of this host.
     let diagnosis: HostDiagnosis?
     let tasks: TaskSample
     let record: HistoryRecord
     let targets: [TargetRow]
     let now: WallTime
 
-    /// A part of the line.
-    private enum Clause {
-        case text(String)
-        case since(WallTime)
-    }
-
     private static let window = Duration.seconds(900)
-    /// A measurement says nothing about now for longer than this.
+    /// A measurement that found nothing wrong says nothing about now for longer than this.
     private static let freshness = Duration.seconds(60)
+    /// The longest sentence: a longer one does not fit into an incident channel's first line.
+    private static let longest = 90
 
+    /// The markup: the sentence, then since when and what to do, then counts.
     var html: String {
-        self.line(as: { HTML.escaped($0) }, time: { HTML.time($0) }, ago: { HTML.ago($0, at: self.now) })
+        let state = self.state
+        let since = state.since.map { "Since \(HTML.time($0)) (\(HTML.ago($0, at: self.now)))." }
+        let detail = [since, state.advice.map { HTML.escaped($0) }].compactMap(\.self).joined(separator: " ")
+        let chips = self.chips.map { "<li>\(HTML.escaped($0))</li>" }.joined()
+        return "<h1>\(HTML.escaped(state.sentence))</h1>" + (detail.isEmpty ? "" : "<p>\(detail)</p>")
+            + (chips.isEmpty ? "" : "<ul>\(chips)</ul>")
     }
 
-    /// The line without markup.
-    var text: String {
-        self.line(as: { $0 }, time: { "\($0.clockTime) UTC" }, ago: { $0.ago(at: self.now).shortText })
-    }
+    /// The sentence alone.
+    var text: String { self.state.sentence }
 
     /// How it looks: only what was measured has a colour.
-    var tone: EventLine.Tone {
-        if self.failure != nil { return self.failureTone }
-        if self.status.level == .unknown { return .plain }
-        let requests = self.requests
-        let failed = requests.failures.reduce(0) { $0 + $1.count }
-        if failed > 2, failed * 10 >= requests.total * 9 { return .bad }
-        if failed > 0 || !self.findings.isEmpty || self.targets.contains(where: \.isFailing) { return .wait }
-        return self.isMeasuredSound ? .good : .plain
-    }
+    var tone: EventLine.Tone { self.state.tone }
 
-    // A level says that something is limited; a measurement, that nothing works.
-    private var failureTone: EventLine.Tone {
-        switch self.status.level {
-        case .portal: .wait
-        case .limited: self.freshDiagnosis?.explanation.conclusion == .broken ? .bad : .wait
-        case .unknown, .none, .local, .routed, .online: .bad
-        }
-    }
+    /// Since when something fails or is checked, if that is known; the line says it.
+    var since: WallTime? { self.state.since }
 
-    private func line(
-        as escaped: (String) -> String, time: (WallTime) -> String, ago: (WallTime) -> String
-    ) -> String {
-        let clauses = self.clauses.map { clause in
-            switch clause {
-            case .text(let text): escaped(text)
-            case .since(let moment): "since \(time(moment)) (\(ago(moment)))"
-            }
-        }
-        let separator = self.failure == nil ? ". " : "; "
-        return clauses.joined(separator: separator) + "."
-    }
+    // MARK: The sentence
 
-    /// Since when something fails, if that is known; the line says it.
-    var since: WallTime? { self.failure?.since }
-
-    private var clauses: [Clause] {
-        let waiting = self.waitingClause.map { [Clause.text($0)] } ?? []
-        guard let failure = self.failure else {
-            let findings = self.findings.isEmpty ? nil : "But " + self.findings.prefix(2).joined(separator: ", ")
-            return [.text(self.soundClause)]
-                + [findings, self.targetClause, self.requestClause].compactMap { $0.map(Clause.text) } + waiting
-        }
-        var clauses: [Clause] = [.text(failure.text)]
-        if let party = failure.party { clauses.append(.text(party.description)) }
-        if let since = failure.since { clauses.append(.since(since)) }
-        if let advice = failure.advice { clauses.append(.text(Headline.clause(from: advice))) }
-        return clauses + waiting
-    }
-
-    // MARK: What fails
-
-    private struct Failure {
-        var text: String
-        var party: FaultParty?
+    private struct State {
+        var sentence: String
+        var tone: EventLine.Tone
         var since: WallTime?
         var advice: String?
     }
 
-    private var failure: Failure? {
-        if let diagnosis = self.freshDiagnosis, diagnosis.explanation.conclusion == .broken {
+    // An outage of this host comes first, then its targets, then its requests.
+    private var state: State {
+        if let diagnosis = self.diagnosis, diagnosis.state == .checking, self.status.level >= .routed {
+            let since = diagnosis.since ?? diagnosis.time
+            return State(
+                sentence: "Checking since \(since.clockTime) UTC: something does not answer.", tone: .wait, since: since
+            )
+        }
+        return self.outage ?? self.failingTargets ?? self.failingRequests ?? self.sound
+    }
+
+    private var outage: State? {
+        if let diagnosis = self.diagnosis, diagnosis.isBroken {
             let explanation = diagnosis.explanation
-            let rung = explanation.firstFailure
-            let text =
-                explanation.cause?.description ?? rung?.evidence.first ?? rung?.reason?.description(ofLink: rung?.link)
-            return Failure(
-                text: text ?? "something fails", party: explanation.party,
-                since: diagnosis.since ?? self.status.since,
+            return State(
+                sentence: explanation.sentence, tone: .bad, since: diagnosis.since ?? self.status.since,
                 advice: explanation.advice.isEmpty ? nil : explanation.advice)
         }
         let verdict = self.status.global
         guard verdict.level != .unknown, verdict.level.tone == .bad || verdict.level.tone == .wait else { return nil }
-        let text =
-            VerdictDescriptions.phrase(verdict, among: self.status.links) ?? verdict.reason?.description
-            ?? verdict.level.headline
-        return Failure(text: text, party: verdict.reason?.party, since: self.status.since)
+        let text = VerdictDescriptions.phrase(verdict, among: self.status.links) ?? verdict.reason?.description
+        let party =
+            verdict.reason.map { $0.party.description.prefix(1).uppercased() + $0.party.description.dropFirst() + ": " }
+            ?? ""
+        return State(
+            sentence: text.map { "\(party)\($0)." } ?? "\(verdict.level.headline).",
+            tone: verdict.level.tone, since: self.status.since)
     }
 
-    /// A sentence as a clause: without its capital letter and its full stop.
-    private static func clause(from sentence: String) -> String {
-        let body = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
-        // A name in capitals keeps them.
-        guard let first = body.first, body.dropFirst().first?.isLowercase ?? false else { return body }
-        return first.lowercased() + body.dropFirst()
+    private var failingTargets: State? {
+        let failing = self.targets.filter(\.isFailing)
+        guard let first = failing.first else { return nil }
+        let since = failing.compactMap(\.since).min()
+        let party = first.party.map { " (\($0))" } ?? ""
+        let count = "\(failing.count) of \(self.targets.count) targets \(failing.count == 1 ? "is" : "are") not reached"
+        let choices = [
+            failing.count == 1 ? "\(first.name) is not reached: \(first.failureText ?? "no answer")\(party)." : nil,
+            "\(count): \(failing.map(\.name).joined(separator: ", ")).",
+            "\(count): \(first.name)\(failing.count > 1 ? " and \(failing.count - 1) more" : "").",
+        ]
+        return State(sentence: Self.first(choices, or: "\(count)."), tone: .wait, since: since)
     }
 
-    // MARK: What works
-
-    private var freshDiagnosis: HostDiagnosis? {
-        self.diagnosis.flatMap { $0.time.ago(at: self.now) <= Headline.freshness ? $0 : nil }
+    private var failingRequests: State? {
+        let (total, failures) = self.requests
+        let failed = failures.reduce(0) { $0 + $1.count }
+        guard failed > 2, failed * 10 >= total * 9, let clause = self.requestClause else { return nil }
+        return State(sentence: Self.first([clause + "."], or: "\(failed) of \(total) requests failed."), tone: .bad)
     }
 
-    private var isMeasuredSound: Bool { self.status.level == .online || self.highestAnswer != nil }
+    private var sound: State {
+        let isQuiet = self.findings.isEmpty && self.requests.failures.isEmpty
+        let isMeasured = self.status.level == .online || self.highestAnswer != nil
+        let tone: EventLine.Tone =
+            self.status.level == .unknown ? .plain : !isQuiet ? .wait : isMeasured ? .good : .plain
+        return State(sentence: self.soundSentence, tone: tone)
+    }
+
+    private static func first(_ sentences: [String?], or last: String) -> String {
+        sentences.compactMap(\.self).first { $0.count <= self.longest } ?? last
+    }
 
     /// The highest rung behind the route that a fresh measurement found to work.
     private var highestAnswer: Rung? {
-        guard let explanation = self.freshDiagnosis?.explanation else { return nil }
-        let working = explanation.ladders.flatMap(\.rungs).filter { $0.status == .ok }.map(\.rung)
+        guard let diagnosis = self.diagnosis, diagnosis.time.ago(at: self.now) <= Headline.freshness else { return nil }
+        let working = diagnosis.explanation.ladders.flatMap(\.rungs).filter { $0.status == .ok }.map(\.rung)
         return [Rung.internet, .dns, .gateway].first(where: working.contains)
     }
 
-    private var soundClause: String {
+    private var soundSentence: String {
         switch (self.status.level, self.highestAnswer) {
-        case (.online, _): "Online"
+        case (.online, _): "Online."
         case (.unknown, _):
             self.status.since == nil
-                ? "Starting: the kernel's tables have not been read yet"
-                : "The kernel's network state cannot be read; requests are not held"
-        case (_, .internet): "The internet answers"
-        case (_, .dns): "The resolver answers; the internet is not checked"
-        case (_, .some): "The gateway answers; what is beyond it is not checked"
-        case (_, nil): "There is a route; whether it leads anywhere is not checked"
+                ? "Starting: the kernel's tables have not been read yet."
+                : "The kernel's network state cannot be read; requests are not held."
+        case (_, .internet): "The internet answers."
+        case (_, .dns): "The resolver answers; the internet is not checked."
+        case (_, .some): "The gateway answers; what is beyond it is not checked."
+        case (_, nil): "There is a route; whether it leads anywhere is not checked."
         }
     }
+
+    // MARK: Counts
 
     /// What is worth knowing although everything works.
-    private var findings: [String] { self.freshDiagnosis?.explanation.findings ?? [] }
-
-    private var targetClause: String? {
-        let failing = self.targets.filter(\.isFailing)
-        guard !failing.isEmpty else { return nil }
-        let names = failing.prefix(2).map { row in
-            let facts = [row.failureText, row.party?.description].compactMap(\.self).joined(separator: ", ")
-            return facts.isEmpty ? row.name : "\(row.name) (\(facts))"
-        }
-        let more = failing.count > 2 ? " and \(failing.count - 2) more" : ""
-        let verb = failing.count == 1 ? "is" : "are"
-        return "\(failing.count) of \(self.targets.count) targets \(verb) not reached: "
-            + names.joined(separator: ", ") + more
+    private var findings: [String] {
+        self.diagnosis.map { $0.isBroken ? [] : $0.explanation.findings } ?? []
     }
 
-    // MARK: Requests
+    private var chips: [String] {
+        let failing = self.targets.count(where: \.isFailing)
+        let targets = failing == 0 ? nil : "\(failing) of \(self.targets.count) targets not reached"
+        return self.findings.prefix(2) + [targets, self.requestClause, self.waitingClause].compactMap(\.self)
+    }
 
     private var requests: (total: Int, failures: [RequestSlice.Failure]) {
         let oldest = RequestSlice.number(of: self.now - Headline.window)
@@ -206,7 +184,7 @@ struct Headline {
 
     private var waitingClause: String? {
         // What waits for its retry waits for the end of the outage.
-        let reasons: [HoldReason] = [.path, .constraint] + (self.failure != nil ? [.backoff, .circuit] : [])
+        let reasons: [HoldReason] = [.path, .constraint] + (self.outage != nil ? [.backoff, .circuit] : [])
         let count = reasons.reduce(0) { $0 + (self.tasks.waiting[$1] ?? 0) }
         return count == 0 ? nil : count == 1 ? "1 task waits" : "\(count) tasks wait"
     }

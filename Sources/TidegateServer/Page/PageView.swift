@@ -25,13 +25,13 @@ struct PageView {
     /// After a change of `page.html`, put the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-ogKSbTgxrzur+dY+IjB5vr60ovqLuu3sHtzcZ2MIGuU='",
-        "style-src 'sha256-HbpXGp9pThm1Insq1LSb9b74fVvVfFZkyEMR9WZIWSI='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-UPq7sfKdDKFlobkeI8dC7xM7wnBtQRIzI0xt3LULNlg='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
     var html: String {
         let headline = self.headline
-        let ladder = LadderView(status: self.status, diagnosis: self.presentDiagnosis)
+        let ladder = LadderView(status: self.status, diagnosis: self.diagnosis)
         let tasks = TaskRows(
             tasks: self.tasks, results: self.record.results, nextRuns: self.nextRuns,
             redaction: self.configuration.redaction, now: self.now)
@@ -65,15 +65,8 @@ struct PageView {
     /// The first line.
     var headline: Headline {
         Headline(
-            status: self.status, diagnosis: self.presentDiagnosis, tasks: self.tasks, record: self.record,
+            status: self.status, diagnosis: self.diagnosis, tasks: self.tasks, record: self.record,
             targets: self.targetRows, now: self.now)
-    }
-
-    // What was measured before the level changed is not how things are.
-    private var presentDiagnosis: HostDiagnosis? {
-        self.diagnosis.flatMap { diagnosis in
-            self.status.since.map { diagnosis.time >= $0 } ?? true ? diagnosis : nil
-        }
     }
 
     private func facts(beside headline: Headline) -> String {
@@ -103,7 +96,7 @@ struct PageView {
     }
 
     private var brokenSince: WallTime? {
-        guard let diagnosis = self.presentDiagnosis, diagnosis.explanation.conclusion == .broken else { return nil }
+        guard let diagnosis = self.diagnosis, diagnosis.isBroken else { return nil }
         return diagnosis.since ?? diagnosis.time
     }
 

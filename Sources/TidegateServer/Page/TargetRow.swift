@@ -40,6 +40,9 @@ struct TargetRow {
             ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
     }
 
+    /// When the first check began that has failed since it was reached last.
+    var since: WallTime? { self.isFailing ? self.report?.lastFailure?.since : nil }
+
     // What a check has found out about the very reason of the verdict: a resolver that is silent may not be at fault.
     private var diagnosed: TargetCheckReport.Failure? {
         guard let failure = self.report?.lastFailure, failure.reason == self.verdict.verdict.reason else { return nil }
@@ -58,7 +61,13 @@ struct TargetRow {
     }
 
     private var state: Cell {
-        switch (self.report?.isReached, self.verdict.verdict.level) {
+        // A server that is only slow has answered by then.
+        if self.report?.isReached != false, let start = self.report?.checkingSince,
+            start.ago(at: self.now) >= .seconds(1)
+        {
+            return .html("<b>checking since \(HTML.time(start))</b>")
+        }
+        return switch (self.report?.isReached, self.verdict.verdict.level) {
         case (_, .none), (_, .local): .level(self.verdict.verdict.level)
         case (true?, _): self.reached
         case (false?, _): .bad("not reached")

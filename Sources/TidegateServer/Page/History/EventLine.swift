@@ -45,6 +45,10 @@ struct EventLine: Codable, Sendable {
     init(_ event: Event, targets: [Target: String] = [:]) {
         switch event.payload {
         case .path(let path): self.init(path, at: event.time, targets: targets)
+        case .diagnosis:
+            self.init(
+                event.payload.sentence, at: event.time, rank: .host, tone: event.payload.tone,
+                party: event.payload.party)
         case .link(let link):
             let isUsable = link.to?.isUsable ?? false
             self.init(
@@ -110,6 +114,7 @@ extension Event.Payload {
             .daemon(.remoteWrite(.failed)), .daemon(.remoteWrite(.dropped)), .connection(.stalled),
             .connection(.failed), .connection(.groupSilent):
             .bad
+        case .diagnosis(let diagnosis): diagnosis.isBroken ? .bad : diagnosis.state == .checking ? .wait : .good
         case .netlink(.overrun), .session(.circuitOpened), .daemon(.runSkipped): .wait
         case .session(.circuitClosed), .daemon(.remoteWrite(.delivered)), .connection(.recovered): .good
         case .probe(let probe):
@@ -130,6 +135,7 @@ extension Event.Payload {
             case .completed(let result): result.outcome == .failure ? result.attribution?.party : nil
             default: nil
             }
+        case .diagnosis(let diagnosis): diagnosis.isBroken ? diagnosis.explanation.party : nil
         case .daemon(.remoteWrite(.failed(let failure, isNews: _))): failure.party
         case .probe(let probe):
             if case .finished(let outcome) = probe.kind { outcome.failure?.party } else { nil }

@@ -1,0 +1,77 @@
+internal import TidegateCore
+
+/// The one diagnosis of this host, which headline, status, log and metrics show: kept until evidence contradicts it.
+struct StandingDiagnosis: Sendable, Hashable {
+    /// A moment on both clocks: the wall clock may be set during an outage.
+    struct Moment: Sendable, Hashable, Comparable {
+        let monotonic: MonotonicTime
+        let wall: WallTime
+
+        static func < (left: Moment, right: Moment) -> Bool { left.monotonic < right.monotonic }
+    }
+
+    /// What is known; nil before the first measurement, and after a change that made it old.
+    private(set) var latest: HostDiagnosis?
+    // The first packet that was not answered, until it is decided why.
+    private var silence: Moment?
+
+    /// A packet that was sent at `moment` has not been answered. In an outage that is known it says nothing new.
+    mutating func suspect(since moment: Moment) {
+        if let latest = self.latest, latest.isBroken { return }
+        self.silence = self.silence.map { min($0, moment) } ?? moment
+        let unmeasured = Explanation(
+            target: ExplainTarget.internet.description, addresses: [], ladders: [], conclusion: .notChecked)
+        var checking = self.latest ?? HostDiagnosis(explanation: unmeasured, time: moment.wall)
+        (checking.state, checking.since) = (.checking, self.silence?.wall)
+        self.latest = checking
+    }
+
+    /// The kernel's state has changed: what was measured before says nothing about the present one.
+    mutating func pathChanged(to verdict: Verdict, at moment: Moment) {
+        self.latest = nil
+        // The kernel knows that nothing can be sent, and since when.
+        self.silence = verdict.level < .routed && verdict.level != .unknown ? moment : nil
+    }
+
+    /// A measurement has found this between two moments.
+    mutating func record(_ explanation: Explanation, from start: Moment, to end: Moment) {
+        let before = self.latest
+        var found = HostDiagnosis(explanation: explanation, time: end.wall)
+        guard explanation.conclusion == .broken else {
+            // A silence that began after the first packets of the measurement is not explained by it.
+            if let silence = self.silence, start < silence {
+                self.latest = found
+                return self.suspect(since: silence)
+            }
+            self.silence = nil
+            let wasSound = before.map { !$0.isBroken && $0.state == .decided } ?? false
+            found.since = wasSound ? before?.since : end.wall
+            self.latest = found
+            return
+        }
+        found.since = before.flatMap { $0.isBroken ? $0.since : nil } ?? self.silence?.wall ?? start.wall
+        // That one measurement could not tell does not contradict the one before it.
+        if explanation.party == .unknown, let before, before.isBroken, before.explanation.party != .unknown {
+            found.explanation = before.explanation
+        }
+        self.silence = nil
+        self.latest = found
+    }
+}
+
+extension HostDiagnosis {
+    /// By family with a route, why nothing works over it; empty unless the host as a whole is cut off.
+    var failing: [AddressFamily: UnreachableReason] {
+        guard self.isBroken else { return [:] }
+        return self.explanation.ladders.reduce(into: [:]) { failing, ladder in
+            guard let failure = ladder.firstFailure, failure.rung.order >= Rung.gateway.order else { return }
+            failing[ladder.family] = ladder.cause?.party == .unknown ? .timeout : failure.reason ?? .limited
+        }
+    }
+
+    /// True if an event of the bus has said this.
+    func isSame(as other: HostDiagnosis?) -> Bool {
+        guard let other, self.state == other.state, self.isBroken == other.isBroken else { return false }
+        return !self.isBroken || self.explanation.cause?.code == other.explanation.cause?.code
+    }
+}
