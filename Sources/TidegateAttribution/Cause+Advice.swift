@@ -23,7 +23,7 @@ extension RouterCause {
         case .absent(let address, let link):
             "Check that the gateway \(address) is on and attached to the link of \(link)."
         case .silent(let address, _, let age?) where age <= Thresholds.reachableTime:
-            "Ask the gateway \(address) by its own page or console: its link answered \(DurationText(age)) ago."
+            "Ask the gateway \(address) by its own page or console: its link answered \(age.shortText) ago."
         case .silent(let address, let link, _):
             "Restart the gateway \(address), or check what connects \(link) to it."
         case .prohibits(let error): "Allow \(target) in the firewall of \(error.sender(or: "the gateway"))."

@@ -15,12 +15,12 @@ import TidegateTestKit
     func remotes() {
         #expect(
             ConnectionText.remotes(ConnectionSamples.report, Self.wide) == [
-                "REMOTE              TARGET  DIR  CONNS  STALLED  RTT     RETRANS  ANSWERED   LAST OUTCOMES (5 m)",
-                "198.51.100.2:443    api     out  3      3        18 ms   9.1 %    4.2 s ago  "
+                "REMOTE              TARGET  DIR  CONNS  STALLED  RTT     RETRANS  ANSWERED    LAST OUTCOMES (5 m)",
+                "198.51.100.2:443    api     out  3      3        18 ms   9.1 %    4.2 s ago   "
                     + "lost 2 (the server); no answer to what was sent (the server); next try in 1.3 s",
-                "10.0.3.7:5432       db      out  12     0        0.4 ms  0.0 %    0.1 s ago",
-                "10.0.4.20 to :8080  -       in   2      0        -       -        1.0 s ago  closed 5",
-                "10.0.9.9:?          -       out  0      0        -       -        -          "
+                "10.0.3.7:5432       db      out  12     0        0.4 ms  0.0 %    100 ms ago",
+                "10.0.4.20 to :8080  -       in   2      0        -       -        1 s ago     closed 5",
+                "10.0.9.9:?          -       out  0      0        -       -        -           "
                     + "refused 7 (1 your router, 4 the server); port unknown: blocking connect",
             ])
     }
@@ -40,7 +40,7 @@ import TidegateTestKit
         let lines = ConnectionText.remotes(ConnectionSamples.report, Self.wide) { remote in
             remote.owners.map { "u\($0.user)" }.joined(separator: " ")
         }
-        #expect(lines[0].contains("ANSWERED   OWNER      LAST OUTCOMES"))
+        #expect(lines[0].contains("ANSWERED    OWNER      LAST OUTCOMES"))
         #expect(lines[1].contains("  u1000      lost 2"))
         #expect(lines[2].hasSuffix("  u1000 u33"))
     }
@@ -63,17 +63,17 @@ import TidegateTestKit
         }
         #expect(
             lines == [
-                "OWNER      REMOTES  CONNS  STALLED  ANSWERED   LAST OUTCOMES (5 m)",
-                "u1000      2        15     3        0.1 s ago  lost 2 (the server)",
-                "u33        2        14     0        0.1 s ago  closed 5",
-                "not known  1        0      0        -          refused 7 (1 your router, 4 the server)",
+                "OWNER      REMOTES  CONNS  STALLED  ANSWERED    LAST OUTCOMES (5 m)",
+                "u1000      2        15     3        100 ms ago  lost 2 (the server)",
+                "u33        2        14     0        100 ms ago  closed 5",
+                "not known  1        0      0        -           refused 7 (1 your router, 4 the server)",
             ])
     }
 
     @Test(
-        "How long ago a remote answered is in tenths of a second, then in seconds, then in what a duration is told in",
+        "How long ago a remote answered has two digits, then whole seconds, then two units",
         arguments: [
-            (.milliseconds(9940), "9.9 s ago"), (.milliseconds(32_800), "32 s ago"), (.seconds(125), "2m5s ago"),
+            (.milliseconds(9940), "9.9 s ago"), (.milliseconds(32_800), "33 s ago"), (.seconds(125), "2 min 5 s ago"),
         ] as [(Duration, String)])
     func answered(_ duration: Duration, _ text: String) {
         var report = ConnectionSamples.report

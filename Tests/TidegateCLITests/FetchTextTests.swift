@@ -65,7 +65,7 @@ import TidegateTestKit
         #expect(self.line(.released(.path, after: .milliseconds(3100))) == nil)
         #expect(
             self.line(.attemptStarted(number: 2), waited: .milliseconds(3100))
-                == "big.iso: continuing after 3.1s")
+                == "big.iso: continuing after 3.1 s")
         #expect(
             self.line(.attemptFailed(summary, .connectFailed, refused, isCharged: true))
                 == "big.iso: attempt 2 failed: 192.0.2.1 refused the connection")
@@ -74,7 +74,7 @@ import TidegateTestKit
         #expect(
             self.line(.attemptFailed(summary, .rangeMismatch, wrong, isCharged: false))
                 == "big.iso: attempt 2 failed: the answer itself is wrong")
-        #expect(self.line(.retryScheduled(.status(503), delay: .seconds(4))) == "big.iso: retry in 4s")
+        #expect(self.line(.retryScheduled(.status(503), delay: .seconds(4))) == "big.iso: retry in 4 s")
         let resumed = TransferProgress(offset: 37, receivedWire: 5, expected: 100, attempt: 2)
         #expect(self.line(.progress(resumed, delta: .init())) == "big.iso: resuming at 37 %")
         #expect(self.line(.responseHead(status: 200, expectedBytes: 63)) == nil)
@@ -86,11 +86,11 @@ import TidegateTestKit
     func success() {
         #expect(
             FetchText.summary(Samples.result(.success), label: "big.iso")
-                == "big.iso: done: 64.0 MiB in 32s, 2.0 MiB/s")
+                == "big.iso: done: 64.0 MiB in 32 s, 2.0 MiB/s")
         let held = Samples.result(.success, held: [.path: .seconds(5)])
         #expect(
             FetchText.summary(held, label: "big.iso")
-                == "big.iso: done: 64.0 MiB in 32s, 5s of it without a path, 2.0 MiB/s")
+                == "big.iso: done: 64.0 MiB in 32 s, 5 s of it without a path, 2.0 MiB/s")
     }
 
     @Test("The speed is that of the transfer: neither the queue nor any other wait is part of it")
@@ -99,7 +99,7 @@ import TidegateTestKit
             .success, held: [.concurrency: .seconds(16), .path: .seconds(8)], activeTime: .seconds(8))
         #expect(
             FetchText.summary(result, label: "big.iso")
-                == "big.iso: done: 64.0 MiB in 16s, 8s of it without a path, 8.0 MiB/s")
+                == "big.iso: done: 64.0 MiB in 16 s, 8 s of it without a path, 8.0 MiB/s")
         // One of two waits until the other has had its second.
         let server = try LiveServer { _ in LiveServerAnswer([.wait(milliseconds: 600)]).then(.send(Self.answer)) }
         defer { server.stop() }
@@ -126,7 +126,7 @@ import TidegateTestKit
         #expect(line(.attemptFailed(summary, .connectFailed, refused, isCharged: true)) == nil)
         #expect(
             line(.retryScheduled(.failure(.connectFailed), delay: .seconds(4)))
-                == "big.iso: attempt 2 failed: 192.0.2.1 refused the connection; retry in 4s")
+                == "big.iso: attempt 2 failed: 192.0.2.1 refused the connection; retry in 4 s")
         #expect(line(.attemptFailed(summary, .stalled, lost, isCharged: false)) == nil)
         #expect(
             line(.held(.path, detail: "no path: eth0 has no carrier"))

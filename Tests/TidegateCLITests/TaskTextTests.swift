@@ -150,14 +150,14 @@ private typealias Status = TidegateCLI.ExitStatus
         #expect(sent(1024) == ["T  ID  50 % of 2.0 KiB sent"])
         #expect(sent(1100).isEmpty)
         #expect(sent(2048).isEmpty, "sent, and nothing is known of the response")
-        #expect(line("retryScheduled", ",\"reason\":\"http_5xx\",\"delaySeconds\":4") == ["T  ID  retry in 4s"])
+        #expect(line("retryScheduled", ",\"reason\":\"http_5xx\",\"delaySeconds\":4") == ["T  ID  retry in 4 s"])
         let end = ",\"method\":\"GET\",\"url\":\"http://a/\",\"bytes\":2048,\"durationSeconds\":1.5,\"outcome\":"
         #expect(
             line(
                 "completed",
                 end + "\"failure\",\"reason\":\"httpStatus\",\"party\":\"theirs\",\"explanation\":\"status 500\"")
                 == ["T  ID  failed: status 500 (the server)"])
-        #expect(line("completed", end + "\"success\",\"file\":\"/x\"") == ["T  ID  done: 2.0 KiB in 1.5s"])
+        #expect(line("completed", end + "\"success\",\"file\":\"/x\"") == ["T  ID  done: 2.0 KiB in 1.5 s"])
         #expect(
             text.lines("{\"schema\":1,\"event\":\"dropped\",\"count\":7}", self.plain)
                 == ["7 events were lost; run tasks list for the current state"])

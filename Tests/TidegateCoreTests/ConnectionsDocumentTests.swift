@@ -82,14 +82,25 @@ import TidegateTestKit
     }
 
     @Test(
-        "Round trips and shares are told in digits that matter",
+        "Durations below a minute have the digits that matter",
         arguments: [
-            (.microseconds(400), "0.4 ms"), (.microseconds(9_940), "9.9 ms"), (.microseconds(9_960), "10 ms"),
-            (.milliseconds(18), "18 ms"), (.milliseconds(1234), "1.2 s"), (.microseconds(20), "< 0.1 ms"),
-            (.microseconds(60), "0.1 ms"),
+            (.nanoseconds(420_400), "0.42 ms"), (.microseconds(400), "0.4 ms"), (.microseconds(20), "0.02 ms"),
+            (.microseconds(9_940), "9.9 ms"), (.microseconds(9_960), "10 ms"), (.milliseconds(80), "80 ms"),
+            (.milliseconds(124), "124 ms"), (.microseconds(999_700), "1 s"), (.milliseconds(1234), "1.2 s"),
+            (.milliseconds(32_800), "33 s"), (.zero, "0 s"),
         ] as [(Duration, String)])
-    func roundTrips(_ duration: Duration, _ text: String) {
-        #expect(duration.roundTripText == text)
+    func short(_ duration: Duration, _ text: String) {
+        #expect(duration.shortText == text)
+    }
+
+    @Test(
+        "Durations have two units",
+        arguments: [
+            (0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h"), (3661, "1 h 1 min"),
+            (90_000, "1 d 1 h"), (86_400, "1 d"), (-5, "0 s"),
+        ])
+    func shortText(_ seconds: Int, _ text: String) {
+        #expect(Duration.seconds(seconds).shortText == text)
     }
 
     @Test("A share that was sent again needs segments that were sent")

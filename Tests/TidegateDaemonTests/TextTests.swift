@@ -34,7 +34,8 @@ import TidegateCore
     @Test(
         "A duration is shown in few arguments",
         arguments: [
-            (.zero, "0s"), (.microseconds(300), "0s"), (.milliseconds(12), "12ms"), (.milliseconds(999), "999ms"),
+            (.zero, "0s"), (.microseconds(300), "0.3ms"), (.microseconds(4), "0.004ms"), (.milliseconds(12), "12ms"),
+            (.milliseconds(999), "999ms"),
             (.milliseconds(1500), "1.5s"), (.seconds(59), "59s"), (.seconds(60), "1m"), (.seconds(90), "1m30s"),
             (.seconds(3600), "1h"), (.seconds(90_061), "1d1h1m1s"), (nil, "inf"),
             (.seconds(Int64.max), "106751d23h47m17s"), (.nanoseconds(1_999_500_000), "2s"),

@@ -50,7 +50,7 @@ struct TrafficEvidenceScenarioTests {
         #expect(explanation.party == .theirs, "\(explanation)")
         let tcp = try #require(explanation.report(.tcp))
         #expect(
-            tcp.text.contains("other programs have 1 connection to 198.51.100.2:443, which answered 1.0 ms ago"),
+            tcp.text.contains("other programs have 1 connection to 198.51.100.2:443, which answered 1 ms ago"),
             "\(tcp.text)")
     }
 
@@ -73,7 +73,7 @@ struct TrafficEvidenceScenarioTests {
         let text = try #require(try await ladder.explain("198.51.100.2:443").report(.tcp)).text
         #expect(
             text.contains(
-                "3 connections of other programs to 198.51.100.2:443 hang, silent for 4 s; the kernel tries again in 1 s"
+                "3 connections of other programs to 198.51.100.2:443 hang, silent for 4 s; the kernel tries again in 1.3 s"
             ),
             "\(text)")
         #expect(text.contains("connections to 198.51.100.2:443 in the last 5 minutes: refused 7"), "\(text)")

@@ -103,19 +103,4 @@ import TidegateTestKit
         let last = self.svg(now: .none).html.components(separatedBy: "<rect class=\"level-").last
         #expect(last?.hasPrefix("routed\"") == true, "\(last ?? "")")
     }
-
-    @Test("Durations below a second are in milliseconds")
-    func milliseconds() {
-        #expect(Duration.milliseconds(80).shortText == "80 ms")
-    }
-
-    @Test(
-        "Durations have two units",
-        arguments: [
-            (0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h"), (3661, "1 h 1 min"),
-            (90_000, "1 d 1 h"), (86_400, "1 d"), (-5, "0 s"),
-        ])
-    func shortText(_ seconds: Int, _ text: String) {
-        #expect(Duration.seconds(seconds).shortText == text)
-    }
 }

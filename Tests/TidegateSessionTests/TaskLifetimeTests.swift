@@ -103,7 +103,7 @@ struct TaskLifetimeTests {
         let waiting = fixture.session.makeTask(request)
         let result = await fixture.run(request).result()
         #expect(result.failure == .deadlineExceeded)
-        #expect(result.explanation?.contains("0.04 s") == true)
+        #expect(result.explanation?.contains("40 ms") == true)
         #expect(waiting.state == .suspended)
         await fixture.session.invalidate(cancellingTasks: true)
     }

@@ -14,7 +14,7 @@ enum ConnectionText {
             var row: [Table.Cell] = [
                 .init(remote.remote.placeText), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
                 .init("\(remote.connectionCount)"), self.stalled(remote.stalledCount),
-                .init(remote.shortestRoundTrip?.roundTripText ?? "-"), .init(remote.retransmissionText ?? "-"),
+                .init(remote.shortestRoundTrip?.shortText ?? "-"), .init(remote.retransmissionText ?? "-"),
                 .init(self.answered(remote.answered)),
             ]
             if let owner { row.append(.init(owner(remote))) }
@@ -59,10 +59,7 @@ enum ConnectionText {
     private static func stalled(_ count: Int) -> Table.Cell { .init("\(count)", count > 0 ? .bad : nil) }
 
     private static func answered(_ duration: Duration?) -> String {
-        guard let duration else { return "-" }
-        let tenths = (duration.wholeNanoseconds + 50_000_000) / 100_000_000
-        if tenths < 100 { return "\(tenths / 10).\(tenths % 10) s ago" }
-        return duration < .seconds(60) ? "\(duration.components.seconds) s ago" : "\(DurationText(duration)) ago"
+        duration.map { "\($0.shortText) ago" } ?? "-"
     }
 
     private static func outcomes(of report: RemoteReport) -> Table.Cell {
@@ -80,10 +77,7 @@ enum ConnectionText {
             let party = report.party.map { " (\($0))" } ?? ""
             parts.append("\(kind)\(party)")
         }
-        if let next = report.nextTry {
-            let tenths = (next.wholeNanoseconds + 50_000_000) / 100_000_000
-            parts.append("next try in \(tenths / 10).\(tenths % 10) s")
-        }
+        if let next = report.nextTry { parts.append("next try in \(next.shortText)") }
         return .init(parts.joined(separator: "; "))
     }
 

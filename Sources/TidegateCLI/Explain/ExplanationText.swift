@@ -59,7 +59,7 @@ enum ExplanationText {
             if let daemon, let since = daemon.since(explanation) {
                 let duration = Duration.microseconds(max(0, daemon.now.microseconds - since.microseconds))
                 let time = since.description.dropFirst(11).prefix(8)
-                lines += page.row("since", "\(time) UTC (\(DurationText(.seconds(duration.components.seconds))))")
+                lines += page.row("since", "\(time) UTC (\(Duration.seconds(duration.components.seconds).shortText))")
             }
             if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
             for finding in explanation.findings { lines += page.row("also", finding) }
@@ -140,7 +140,7 @@ extension Rung {
 extension RungReport {
     /// What a rung of a target that works came to: `200 after 12 ms`.
     fileprivate var result: String? {
-        let time = self.values.duration.map { DurationText($0) }
+        let time = self.values.duration.map(\.shortText)
         switch self.rung {
         case .http: return self.values.status.map { "\($0)" + (time.map { " after \($0)" } ?? "") }
         case .tls: return time.map { "TLS in \($0)" } ?? "TLS"

@@ -8,7 +8,7 @@ enum FetchText {
     static func clause(_ event: TaskEvent.Kind, waited: Duration? = nil) -> String? {
         switch event {
         case .attemptStarted(let number):
-            if let waited { return "continuing after \(DurationText(waited))" }
+            if let waited { return "continuing after \(waited.shortText)" }
             return number == 1 ? "started" : nil
         // A queued transfer needs no attention, and the retry line announces the backoff.
         case .held(.concurrency, detail: _), .held(.backoff, detail: _), .held(.schedule, detail: _),
@@ -34,8 +34,8 @@ enum FetchText {
         let duration = max(.zero, result.duration - (result.held[.concurrency] ?? .zero))
         let seconds = (result.activeTime ?? duration).inSeconds
         let rate = seconds > 0.001 ? ", \(ByteText(Int64(Double(result.bytes + result.sentBytes) / seconds)))/s" : ""
-        let held = result.held[.path].map { $0 > .zero ? ", \(DurationText($0)) of it without a path" : "" } ?? ""
-        return "done: \(result.volume) in \(DurationText(duration))\(held)\(rate)"
+        let held = result.held[.path].map { $0 > .zero ? ", \($0.shortText) of it without a path" : "" } ?? ""
+        return "done: \(result.volume) in \(duration.shortText)\(held)\(rate)"
     }
 
     private static func remainder(_ result: TaskResult, _ kept: Int64?) -> String {

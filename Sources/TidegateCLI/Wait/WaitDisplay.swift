@@ -37,13 +37,13 @@ enum WaitText {
         return text.count > 240 ? "\(text.prefix(239))…" : text
     }
 
-    /// `waiting 3s of 2m for dns: no answer in time`.
+    /// `waiting 3 s of 2 min for dns: no answer in time`.
     static func progress(_ progress: WaitProgress, of wait: WaitConfiguration) -> String {
-        let limit = wait.timeout.map { " of \(DurationText($0))" } ?? ""
+        let limit = wait.timeout.map { " of \($0.shortText)" } ?? ""
         let start = "waiting \(self.seconds(progress.elapsed))\(limit) for"
         guard let unmet = progress.unmet else {
             let verb = wait.conditions.count == 1 || wait.isAnyEnough ? "holds" : "hold"
-            let time = "\(self.seconds(progress.held)) of \(DurationText(wait.stable))"
+            let time = "\(self.seconds(progress.held)) of \(wait.stable.shortText)"
             return "\(start) \(self.conditions(wait)), which \(verb) for \(time)"
         }
         return "\(start) \(unmet.condition): \(unmet.message)"
@@ -56,8 +56,8 @@ enum WaitText {
         wait.conditions.map(\.description).joined(separator: wait.isAnyEnough ? " or " : " and ")
     }
 
-    private static func seconds(_ duration: Duration) -> DurationText {
-        DurationText(.seconds(duration.components.seconds))
+    private static func seconds(_ duration: Duration) -> String {
+        Duration.seconds(duration.components.seconds).shortText
     }
 }
 
@@ -81,10 +81,10 @@ extension WaitConfiguration {
     fileprivate func message(for error: WaitError) -> String {
         switch error {
         case .cancelled: return "interrupted"
-        case .timedOut(nil): return "the conditions did not hold for \(DurationText(self.stable)) in time"
+        case .timedOut(nil): return "the conditions did not hold for \(self.stable.shortText) in time"
         case .timedOut(let unmet?):
             guard let limit = self.timeout, limit > .zero else { return WaitText.unmet(unmet) }
-            return "gave up after \(DurationText(limit)): \(WaitText.unmet(unmet))"
+            return "gave up after \(limit.shortText): \(WaitText.unmet(unmet))"
         }
     }
 }

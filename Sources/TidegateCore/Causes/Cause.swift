@@ -63,7 +63,7 @@ package enum RouterCause: Sendable, Hashable {
             (
                 "gatewaySilent",
                 "the gateway \(address) does not answer"
-                    + (confirmed.map { ", last confirmed \(DurationText($0)) ago" } ?? "")
+                    + (confirmed.map { ", last confirmed \($0.shortText) ago" } ?? "")
             )
         case .prohibits(let error):
             ("gatewayProhibits", "the firewall of \(error.sender(or: "the gateway")) forbids it (\(error.number))")

@@ -182,16 +182,3 @@ public struct ConnectionsReport: Sendable, Hashable {
     /// The report where nothing is observed.
     package init() {}
 }
-
-extension Duration {
-    /// A round trip as people read it: `< 0.1 ms`, `0.4 ms`, `18 ms`, `1.2 s`.
-    package var roundTripText: String {
-        let tenths = (self.wholeNanoseconds + 50_000) / 100_000
-        // On one machine or one switch; a zero would say that nothing was measured.
-        if tenths == 0 { return "< 0.1 ms" }
-        if tenths < 100 { return "\(tenths / 10).\(tenths % 10) ms" }
-        if tenths < 10_000 { return "\((tenths + 5) / 10) ms" }
-        let seconds = (tenths + 500) / 1000
-        return "\(seconds / 10).\(seconds % 10) s"
-    }
-}

@@ -50,7 +50,7 @@ public enum SessionEvent: Sendable {
         switch self {
         case .poolReplaced: "new connections from here on: the network changed"
         case .circuitOpened(let origin, let pause):
-            "too many requests to \(origin) failed; none for \(DurationText(pause))"
+            "too many requests to \(origin) failed; none for \(pause.shortText)"
         case .circuitClosed(let origin): "\(origin) answers again"
         case .attributionRevised(task: _, let attempt, from: _, let to):
             "attempt \(attempt) failed by what is now known: \(to)"

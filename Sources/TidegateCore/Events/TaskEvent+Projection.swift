@@ -113,8 +113,8 @@ extension TaskEvent.Kind {
         case .resumed: "resumed"
         case .suspended(let reason): "suspended by the \(reason.rawValue)"
         case .held(let reason, let detail): "waiting: \(detail ?? reason.description)"
-        case .released(let reason, let after): "waited \(DurationText(after)): \(reason)"
-        case .gate(.timeout, let waited): "timed out waiting for a path after \(DurationText(waited))"
+        case .released(let reason, let after): "waited \(after.shortText): \(reason)"
+        case .gate(.timeout, let waited): "timed out waiting for a path after \(waited.shortText)"
         case .gate(.cancelled, waited: _): "ended while it waited for a path"
         case .gate(.immediate, waited: _), .gate(.delayed, waited: _): "there is a path"
         case .attemptStarted(let number): "attempt \(number) started"
@@ -125,7 +125,7 @@ extension TaskEvent.Kind {
                 ? "the path was lost"
                 : "attempt \(summary.tryNumber) failed: \(failure.clause(status: summary.status, attribution))"
         case .attemptSucceeded(let summary): "attempt \(summary.tryNumber) succeeded"
-        case .retryScheduled(_, let delay): "retry in \(DurationText(delay))"
+        case .retryScheduled(_, let delay): "retry in \(delay.shortText)"
         case .retriesExhausted(let reason): "no further retry: \(reason)"
         case .continued(let offset, let total):
             "continuing after \(ByteText(offset))" + (total.map { " of \(ByteText($0))" } ?? "")
@@ -142,7 +142,7 @@ extension TaskEvent.Kind {
 
     private static func sentence(of result: TaskResult) -> String {
         switch result.outcome {
-        case .success: "done: \(result.volume) in \(DurationText(result.duration))"
+        case .success: "done: \(result.volume) in \(result.duration.shortText)"
         case .failure: "failed: \(result.explanation ?? result.failure?.description ?? "not known")"
         case .cancelled: "cancelled"
         }

@@ -112,13 +112,13 @@ public struct TaskResult: Sendable, CustomStringConvertible {
             underlying: self.explanation ?? "the task failed")
     }
 
-    /// What happened, in one line: `GET https://example.com/: success, status 200, 1256 bytes, 1 attempt, 0.12 s`.
+    /// What happened, in one line: `GET https://example.com/: success, status 200, 1256 bytes, 1 attempt, 120 ms`.
     public var description: String {
         var parts = [self.outcome.rawValue]
         if let status = self.status { parts.append("status \(status)") }
         parts.append("\(self.bytes) bytes")
         parts.append(self.attempts == 1 ? "1 attempt" : "\(self.attempts) attempts")
-        parts.append("\((self.duration.inSeconds * 100).rounded() / 100) s")
+        parts.append(self.duration.shortText)
         if let explanation = self.explanation { parts.append(explanation) }
         return "\(self.method) \(self.url): " + parts.joined(separator: ", ")
     }

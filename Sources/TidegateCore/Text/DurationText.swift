@@ -61,7 +61,10 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
         // Division first, so that the longest duration does not overflow.
         let (whole, rest) = duration.wholeNanoseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let milliseconds = whole + (rest + 500_000) / 1_000_000
-        guard milliseconds >= 1000 else { return milliseconds == 0 ? "0s" : "\(milliseconds)ms" }
+        guard milliseconds >= 1000 else {
+            return duration == .zero
+                ? "0s" : duration < .milliseconds(1) ? duration.digits(of: 1_000_000) + "ms" : "\(milliseconds)ms"
+        }
         guard milliseconds >= 60_000 else {
             let tenths = (milliseconds + 50) / 100
             return tenths % 10 == 0 ? "\(tenths / 10)s" : "\(tenths / 10).\(tenths % 10)s"
@@ -70,5 +73,33 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
         let (minutes, hours) = (seconds / 60, seconds / 3600)
         let parts = [(hours / 24, "d"), (hours % 24, "h"), (minutes % 60, "m"), (seconds % 60, "s")]
         return parts.filter { $0.0 > 0 }.map { "\($0.0)\($0.1)" }.joined()
+    }
+}
+
+extension Duration {
+    /// The duration as people read it: `0.42 ms`, `24 ms`, `1.5 s`, and from a minute on in two units: `2 min 10 s`.
+    package var shortText: String {
+        let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")] as [(Int64, String)]
+        let seconds = self.components.seconds
+        guard self > .zero, let first = units.firstIndex(where: { seconds >= $0.0 }), first < 3 else {
+            if self <= .zero { return "0 s" }
+            return seconds > 0 || self.wholeNanoseconds >= 999_500_000
+                ? self.digits(of: 1_000_000_000) + " s" : self.digits(of: 1_000_000) + " ms"
+        }
+        let (size, name) = units[first]
+        let (smaller, smallName) = units[first + 1]
+        let rest = seconds % size / smaller
+        return "\(seconds / size) \(name)" + (rest > 0 ? " \(rest) \(smallName)" : "")
+    }
+
+    // In a unit of so many nanoseconds, a power of ten: two significant digits below ten of them, whole ones above.
+    fileprivate func digits(of unit: Int64) -> String {
+        let nanoseconds = self.wholeNanoseconds
+        var step: Int64 = 1
+        while step < unit, nanoseconds / step >= 100 { step *= 10 }
+        let rounded = (nanoseconds + step / 2) / step * step
+        var fraction = String(String(unit + rounded % unit).dropFirst())
+        while fraction.last == "0" { fraction.removeLast() }
+        return "\(rounded / unit)" + (fraction.isEmpty ? "" : ".\(fraction)")
     }
 }

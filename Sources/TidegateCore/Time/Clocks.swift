@@ -52,7 +52,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     }
 
     /// The time from this moment to `now`; zero if the moment is later.
-    package func ago(at now: WallTime) -> Duration { .microseconds(max(0, now.microseconds - self.microseconds)) }
+    package func elapsed(until now: WallTime) -> Duration { .microseconds(max(0, now.microseconds - self.microseconds)) }
 
     /// RFC 3339 in UTC with milliseconds: `2026-11-20T23:14:22.123Z`.
     public var description: String {

@@ -111,7 +111,7 @@ struct ReachedFindings {
     private var slowness: [String] {
         let longest = self.answers.compactMap(\.phases.processing).max() ?? .zero
         return longest < Thresholds.slowFirstByte
-            ? [] : ["the first byte came after \(LadderDescriptions.time(longest))"]
+            ? [] : ["the first byte came after \(longest.shortText)"]
     }
 
     private var certificates: [String] {

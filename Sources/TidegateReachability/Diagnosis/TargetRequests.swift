@@ -93,7 +93,7 @@ final class TargetRequests: Sendable {
         guard answer.failure == .cancelled || isLate else { return answer }
         // If it was cancelled, the others have told why nothing comes.
         answer.failure = .timedOut
-        let time = LadderDescriptions.time(self.duration)
+        let time = self.duration.shortText
         answer.text =
             answer.hasReached(.connect)
             ? "\(address) accepted the connection, then nothing came for \(time)"

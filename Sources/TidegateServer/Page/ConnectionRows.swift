@@ -77,9 +77,9 @@ struct ConnectionRows {
 
     private func roundTrip(of report: RemoteReport) -> Cell {
         guard report.retransmittedSegments > 0, let share = report.retransmissionText else {
-            return .text(report.shortestRoundTrip?.roundTripText)
+            return .text(report.shortestRoundTrip?.shortText)
         }
-        return .html((report.shortestRoundTrip?.roundTripText ?? "") + "<div class=\"note\">\(share) sent again</div>")
+        return .html((report.shortestRoundTrip?.shortText ?? "") + "<div class=\"note\">\(share) sent again</div>")
     }
 
     private func outcomes(of report: RemoteReport) -> Cell {

@@ -25,17 +25,17 @@ enum ClockRules {
         let url = record.request.address.textWithoutQuery
         switch clock {
         case .deadline:
-            let limit = record.request.options.deadline?.inSeconds ?? 0
+            let limit = record.request.options.deadline?.shortText ?? ""
             EndRules.fail(
-                record, .deadlineExceeded, FailureSentence("not done within \(limit) s", of: url), in: &session)
+                record, .deadlineExceeded, FailureSentence("not done within \(limit)", of: url), in: &session)
         case .patience: self.patienceOver(record, in: &session)
         case .idle:
             let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
             AttemptRules.giveUpAttempt(
-                record, failure, "nothing moved for \(record.request.options.idleTimeout.inSeconds) s", in: &session)
+                record, failure, "nothing moved for \(record.request.options.idleTimeout.shortText)", in: &session)
         case .attempt:
-            let limit = record.request.options.attemptTimeout?.inSeconds ?? 0
-            AttemptRules.giveUpAttempt(record, .timedOut, "the attempt took longer than \(limit) s", in: &session)
+            let limit = record.request.options.attemptTimeout?.shortText ?? ""
+            AttemptRules.giveUpAttempt(record, .timedOut, "the attempt took longer than \(limit)", in: &session)
         case .pause: AttemptRules.releaseConnection(record, in: &session)
         case .backoff: session.tasks.feed(.release(.backoff), to: record)
         case .schedule: session.tasks.feed(.release(.schedule), to: record)

@@ -32,8 +32,8 @@ extension Situations {
             "S1: fetch, whose failure says whose it is, also where only its time was over",
             arguments: [
                 ("http://203.0.113.10/", "--connect-timeout", "went unanswered"),
-                ("http://203.0.113.10/", "--max-time", "not done within 4.0 s; "),
-                (page, "--max-time", "not done within 4.0 s; the gateway"),
+                ("http://203.0.113.10/", "--max-time", "not done within 4 s; "),
+                (page, "--max-time", "not done within 4 s; the gateway"),
             ])
         func s1Fetch(_ url: String, _ limit: String, _ phrase: String) async throws {
             let end = try await lab().during(Self.forwardsNothing) {

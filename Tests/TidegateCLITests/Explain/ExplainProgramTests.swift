@@ -53,7 +53,7 @@ struct ExplainProgramTests {
         let waited = try await office.run("wait", "--for", "route", "--timeout", "2")
         #expect(waited.status == 75 && waited.output.isEmpty, "\(waited)")
         let last = waited.errors.split(separator: "\n").last ?? ""
-        #expect(last == "tidegate: gave up after 2s: carrier: v0 has no carrier", "\(waited.errors)")
+        #expect(last == "tidegate: gave up after 2 s: carrier: v0 has no carrier", "\(waited.errors)")
         let tested = try await office.run("wait", "--for", "route", "--timeout", "0")
         #expect(tested.status == 1 && tested.errors == "tidegate: carrier: v0 has no carrier\n", "\(tested)")
         let flag = try await office.run("wait", "--for", "route", "--tiemout", "2")

@@ -16,7 +16,7 @@ import TidegateCore
     func reached() {
         #expect(
             self.text(ExplanationSamples.reached) == """
-                https://api.example.com/health works: 204 after 12ms over IPv4, 204 after 12ms over IPv6
+                https://api.example.com/health works: 204 after 12 ms over IPv4, 204 after 12 ms over IPv6
                 way out    198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2; 2001:db8::2 via fe80::1 dev eth0 src
                            2001:db8::9
                 """)
@@ -59,7 +59,7 @@ import TidegateCore
 
     @Test("A failure that the daemon sees, too, says since when; another one does not")
     func since() {
-        #expect(self.lines(ExplanationSamples.cableOut, Self.report).contains("since      21:54:27 UTC (8s)"))
+        #expect(self.lines(ExplanationSamples.cableOut, Self.report).contains("since      21:54:27 UTC (8 s)"))
         let other = self.lines(ExplanationSamples.noSuchName, Self.report)
         #expect(!other.contains { $0.hasPrefix("since") }, "\(other)")
     }
@@ -68,7 +68,7 @@ import TidegateCore
     func findings() {
         #expect(
             self.text(ExplanationSamples.reachedBut) == """
-                https://api.example.com/health works: 204 after 12ms over IPv4
+                https://api.example.com/health works: 204 after 12 ms over IPv4
                 way out    198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2
                 but        IPv6 does not work: no address
                 """)

@@ -91,7 +91,7 @@ struct RunScenarioTests {
         try pair.pull()
         let output = try await pair.run(["run", "-q", "--timeout", "200ms", "--", "echo", "hello"])
         #expect(output.status == 75 && output.output.isEmpty)
-        #expect(output.errors == "tidegate: gave up after 200ms: carrier: v0 has no carrier\n")
+        #expect(output.errors == "tidegate: gave up after 200 ms: carrier: v0 has no carrier\n")
     }
 
     @Test("What cannot run has the codes of shells; a script without its first line can")
@@ -164,7 +164,7 @@ struct RunScenarioTests {
         try pair.host.ip("route del default")
         let waited = try await pair.run(["wait", "-4", "--for", "route", "--timeout", "2s", "-q"])
         #expect(waited.status == 75)
-        #expect(waited.errors == "tidegate: gave up after 2s: route: default route missing (v4)\n", "\(waited)")
+        #expect(waited.errors == "tidegate: gave up after 2 s: route: default route missing (v4)\n", "\(waited)")
         let any = try await pair.run(["wait", "--any", "--for", "route", "--for", "carrier:v0", "--timeout", "0"])
         #expect(any.status == 0, "\(any)")
     }

@@ -20,7 +20,7 @@ struct WaitProgramTests {
         #expect(missing.status == 1 && missing.errors == "tidegate: dns: nope.test: the name does not exist\n")
         let late = try await office.run("wait", "-q", "--for", "dns:nope.test", "--timeout", "1s")
         #expect(late.status == 75, "\(late)")
-        #expect(late.errors == "tidegate: gave up after 1s: dns: nope.test: the name does not exist\n")
+        #expect(late.errors == "tidegate: gave up after 1 s: dns: nope.test: the name does not exist\n")
     }
 
     @Test("A URL is met by its answer, with one's own authorities", .enabled(if: TestAuthority.isAvailable))
@@ -58,8 +58,8 @@ struct WaitProgramTests {
             try await office.start(["script", "-qec", "\(BuiltProduct.path(of: "tidegate")) \(command)", "/dev/null"])
                 .finish()
         }
-        let line = "waiting 1s of 2s for route: v0 has no carrier\u{1B}[K"
-        let last = "tidegate: gave up after 2s: carrier: v0 has no carrier\r\n"
+        let line = "waiting 1 s of 2 s for route: v0 has no carrier\u{1B}[K"
+        let last = "tidegate: gave up after 2 s: carrier: v0 has no carrier\r\n"
         for command in ["wait --timeout 2s", "run --timeout 2s -- true"] {
             let output = try await typed(command)
             #expect(output.status == 75 && output.output.contains("\r\(line)"), "\(output)")

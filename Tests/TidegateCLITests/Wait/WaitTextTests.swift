@@ -20,7 +20,7 @@ import Tidegate
     func progress() {
         #expect(
             self.progress(3, "no resolver has answered yet", of: WaitConfiguration([.dns], timeout: .seconds(120)))
-                == "waiting 3s of 2m for dns: no resolver has answered yet")
+                == "waiting 3 s of 2 min for dns: no resolver has answered yet")
         #expect(
             self.progress(75, "v0 has no carrier", of: WaitConfiguration([.route(family: .ipv4)]))
                 == "waiting 1m15s for route:v4: v0 has no carrier")
@@ -29,9 +29,11 @@ import Tidegate
     @Test("Conditions that hold, but not for long enough, are named with the time")
     func stable() {
         let both = WaitConfiguration([.dns, .gateway], stable: .seconds(5), timeout: .seconds(60))
-        #expect(self.progress(4, held: 2, of: both) == "waiting 4s of 1m for dns and gateway, which hold for 2s of 5s")
+        #expect(
+            self.progress(4, held: 2, of: both) == "waiting 4 s of 1 min for dns and gateway, which hold for 2 s of 5 s"
+        )
         let one = WaitConfiguration([.dns, .gateway], isAnyEnough: true, stable: .seconds(5))
-        #expect(self.progress(4, held: 2, of: one) == "waiting 4s for dns or gateway, which holds for 2s of 5s")
+        #expect(self.progress(4, held: 2, of: one) == "waiting 4 s for dns or gateway, which holds for 2 s of 5 s")
         #expect(WaitText.start(both) == "waiting for dns and gateway")
     }
 

@@ -62,7 +62,7 @@ enum GatewayRung {
             evidence.append("no neighbour entry for \(gateway) on \(path.interface)")
         }
         if case .answered(let duration?)? = findings.answer, findings.udpProbe != .answered {
-            evidence.append("it answered a packet with hop limit 1 in \(LadderDescriptions.time(duration))")
+            evidence.append("it answered a packet with hop limit 1 in \(duration.shortText)")
         }
         switch findings.udpProbe {
         case .answered: evidence.append("it answered a UDP packet to port 9")
@@ -70,17 +70,17 @@ enum GatewayRung {
         case .refused(let refusal):
             evidence.append(LadderDescriptions.refusal(refusal, own: path.source, gateway: gateway))
         case .silent where findings.isUnanswered:
-            let time = findings.probedAgo.map { " for \(LadderDescriptions.time($0))" } ?? ""
+            let time = findings.probedAgo.map { " for \($0.shortText)" } ?? ""
             evidence.append("its link-layer address is not found: nobody has answered this host\(time)")
         case .silent:
             let age = findings.isSilentNow ? findings.neighbour?.confirmedAge : nil
-            let confirmed = age.map { ", and it was last confirmed \(LadderDescriptions.time($0)) ago" } ?? ""
+            let confirmed = age.map { ", and it was last confirmed \($0.shortText) ago" } ?? ""
             evidence.append("a UDP packet to port 9 was not answered\(confirmed)")
         case .failed(let code): evidence.append("a UDP packet to port 9 could not be sent (errno \(code))")
         case nil: break
         }
         if let age = findings.answeredAgo, !findings.hasAnswered {
-            evidence.append("it answered \(LadderDescriptions.time(age)) ago, and may limit how often it does")
+            evidence.append("it answered \(age.shortText) ago, and may limit how often it does")
         }
         if findings.isStuck { evidence.append("it was FAILED before and has not been REACHABLE since") }
         return evidence

@@ -2,19 +2,9 @@ internal import TidegateCore
 
 /// Sentences that several rungs share.
 enum LadderDescriptions {
-    /// `4 s`, `120 ms`, `0.4 ms`: rounded for reading.
-    static func time(_ duration: Duration) -> String {
-        let seconds = duration.inSeconds
-        if seconds >= 120 { return "\(Int(seconds / 60)) min" }
-        if seconds >= 1 { return "\(Int(seconds.rounded())) s" }
-        if seconds >= 0.01 { return "\(Int((seconds * 1000).rounded())) ms" }
-        let tenths = Int((seconds * 10_000).rounded())
-        return "\(tenths / 10).\(tenths % 10) ms"
-    }
-
     /// What a successful request shows.
     static func passive(_ findings: PassiveFindings, ago: Duration) -> String {
-        "a request to \(findings.remote) succeeded \(self.time(ago)) ago"
+        "a request to \(findings.remote) succeeded \(ago.shortText) ago"
     }
 
     /// What connections of other programs show of a gateway.
@@ -28,8 +18,8 @@ enum LadderDescriptions {
         var lines: [String] = []
         let count = report.stalledCount
         if count > 0 {
-            let silence = report.answered.map { ", silent for \(self.time($0))" } ?? ""
-            let next = report.nextTry.map { "; the kernel tries again in \(self.time($0))" } ?? ""
+            let silence = report.answered.map { ", silent for \($0.shortText)" } ?? ""
+            let next = report.nextTry.map { "; the kernel tries again in \($0.shortText)" } ?? ""
             lines.append(
                 "\(count) connection\(count == 1 ? "" : "s") of other programs to \(report.remote) "
                     + "hang\(count == 1 ? "s" : "")\(silence)\(next)")
@@ -37,7 +27,7 @@ enum LadderDescriptions {
             let others = report.established
             lines.append(
                 "other programs have \(others) connection\(others == 1 ? "" : "s") to \(report.remote), "
-                    + "which answered \(self.time(answered)) ago")
+                    + "which answered \(answered.shortText) ago")
         }
         let failures = ConnectionOutcome.allCases.filter { $0.isFailure && report.outcomes[$0] ?? 0 > 0 }
         if !failures.isEmpty {
@@ -82,14 +72,14 @@ extension HopWalkResult {
     func evidence(to place: String) -> String {
         if let arrival = self.arrival {
             let hops = "\(arrival.hop) hop\(arrival.hop == 1 ? "" : "s")"
-            return "\(self.destination) answers, \(hops) away, \(LadderDescriptions.time(arrival.duration))"
+            return "\(self.destination) answers, \(hops) away, \(arrival.duration.shortText)"
         }
         if !self.loop.isEmpty {
             let routers = self.loop.map(\.description).joined(separator: ", ")
             return "packets to \(place) go in circles between \(routers)"
         }
         guard let last = self.lastAnswer else { return "no router answers on the way to \(place)" }
-        let time = LadderDescriptions.time(last.duration)
+        let time = last.duration.shortText
         return "the last router that answers on the way to \(place) is \(last.address) (hop \(last.hop), \(time))"
     }
 }

@@ -81,7 +81,7 @@ private struct HTTPCheckReport {
     var tcp: RungReport {
         let place = self.target.target.port.map { "\(self.host):\($0)" } ?? self.host
         guard !self.answer.hasReached(.connect) else {
-            let time = self.answer.phases.connect.map { " in \(LadderDescriptions.time($0))" } ?? ""
+            let time = self.answer.phases.connect.map { " in \($0.shortText)" } ?? ""
             let local = self.answer.local.map { " from \($0)" } ?? ""
             return self.report(.tcp, ["connected to \(place)\(time)\(local)"], self.answer.phases.connect)
         }
@@ -115,7 +115,7 @@ private struct HTTPCheckReport {
         guard self.answer.hasReached(.connect) else { return .unknown(.tls) }
         let certificate = self.certificate
         guard !self.answer.hasReached(.tls) else {
-            let time = self.answer.phases.tls.map { ["handshake in \(LadderDescriptions.time($0))"] } ?? []
+            let time = self.answer.phases.tls.map { ["handshake in \($0.shortText)"] } ?? []
             var report = self.report(.tls, time + certificate, self.answer.phases.tls)
             report.values.certificate = self.answer.certificate
             return report
@@ -135,7 +135,7 @@ private struct HTTPCheckReport {
             return RungReport(
                 rung: .http, status: .bad, reason: reason, evidence: [self.text("the server gave no answer")])
         }
-        let time = self.answer.phases.processing.map { " after \(LadderDescriptions.time($0))" } ?? ""
+        let time = self.answer.phases.processing.map { " after \($0.shortText)" } ?? ""
         let location = self.answer.location.map { ["Location: \($0)"] } ?? []
         var report = RungReport(
             rung: .http, status: status >= 400 ? .bad : .ok, reason: status >= 400 ? .httpError : nil,
