@@ -9,12 +9,12 @@ import TidegateAttribution
     private static let icmp = ICMPError(offender: gateway, type: 3, code: 13)
 
     private static func kernel(
-        _ reason: UnreachableReason, alternative: String? = nil, switchedOff: String? = nil
+        _ reason: UnreachableReason, link: String = "uplink", alternative: String? = nil, switchedOff: String? = nil
     ) -> Cause {
         .thisHost(
             .kernel(
                 .init(
-                    reason: reason, link: "uplink", family: .ipv4, liveAlternative: alternative,
+                    reason: reason, link: link, family: .ipv4, liveAlternative: alternative,
                     linkSwitchedOff: switchedOff)))
     }
 
@@ -24,33 +24,119 @@ import TidegateAttribution
         .noSuchInterface, .notAHost, .resolverNoRoute,
     ]
 
-    static let all: [Cause] =
-        reasons.map { kernel($0) } + [
+    private static func causes(
+        _ gateway: IPAddress, _ target: IPAddress, link: String, name: String, _ certificate: CertificateSummary? = nil
+    ) -> [Cause] {
+        let icmp = ICMPError(offender: gateway, type: 3, code: 13)
+        return reasons.map { kernel($0, link: link) } + [
             .thisHost(.filter(icmp)), .thisHost(.nothingListens(target, port: 80)),
-            .thisHost(.nameNotFound("nope.test", resolver: gateway)), .thisHost(.missingRecord("v6.test", of: .ipv4)),
-            .thisHost(.hostsFile("www.test", address: gateway, dns: [target])), .thisHost(.noNameserver),
+            .thisHost(.nameNotFound(name, resolver: gateway)), .thisHost(.missingRecord(name, of: .ipv4)),
+            .thisHost(.hostsFile(name, address: gateway, dns: [target])), .thisHost(.noNameserver),
             .thisHost(.request(status: 404)), .thisHost(.request(status: 401)), .thisHost(.request(status: 407)),
-            .thisHost(.request(status: 418)), .router(.absent(gateway, link: "uplink")),
-            .router(.silent(gateway, link: "uplink", lastConfirmed: .seconds(25))), .router(.prohibits(icmp)),
+            .thisHost(.request(status: 418)), .router(.absent(gateway, link: link)),
+            .router(.silent(gateway, link: link, lastConfirmed: .seconds(25))), .router(.prohibits(icmp)),
             .provider(.nothingBeyond(gateway: gateway)), .provider(.noRoute(icmp)), .provider(.checksFail),
             .provider(.ends(after: gateway)),
-            .provider(.portal(location: "http://portal.test/")), .resolver(.silent([gateway])),
+            .provider(.portal(location: "http://\(name)/")), .resolver(.silent([gateway])),
             .resolver(.silent([gateway, target])), .resolver(.refused(gateway)),
             .resolver(.refused(IPAddress(ipv4: 0x7F00_0035))), .resolver(.fails(gateway, code: "SERVFAIL")),
-            .resolver(.denies(gateway, name: "www.test")),
-            .resolver(.blocks(gateway, name: "www.test", answer: IPAddress(ipv4: 0))),
+            .resolver(.denies(gateway, name: name)),
+            .resolver(.blocks(gateway, name: name, answer: IPAddress(ipv4: 0))),
             .onTheWay(.loop(at: target)), .onTheWay(.prohibits(icmp)), .onTheWay(.noRoute(icmp)),
             .onTheWay(.ends(after: gateway)), .onTheWay(.largePackets), .server(.refused), .server(.gone(icmp)),
-            .server(.absent(target, link: "uplink")), .server(.portSilent),
+            .server(.absent(target, link: link)), .server(.portSilent),
             .server(.prohibits(icmp)), .server(.handshakeSilent), .server(.handshakeReset), .server(.notTLS),
-            .server(.handshakeRefused("tlsv1 alert protocol version")), .server(.certificate(.expired, nil)),
-            .server(.certificate(.notYetValid, nil)), .server(.certificate(.selfSigned, nil)),
-            .server(.certificate(.unknownIssuer, nil)), .server(.certificate(.wrongName, nil)),
-            .server(.certificate(.revoked, nil)), .server(.certificate(.other("unsupported key"), nil)),
+            .server(.handshakeRefused("tlsv1 alert protocol version")), .server(.certificate(.expired, certificate)),
+            .server(.certificate(.notYetValid, certificate)), .server(.certificate(.selfSigned, certificate)),
+            .server(.certificate(.unknownIssuer, certificate)), .server(.certificate(.wrongName, certificate)),
+            .server(.certificate(.revoked, certificate)), .server(.certificate(.other("unsupported key"), certificate)),
             .server(.responseSilent), .server(.responseReset), .server(.bodyStopped), .server(.notHTTP),
             .server(.status(500)), .server(.status(503)), .server(.status(429)),
             .unknown(.routerOrProvider(gateway: gateway)), .unknown(.silence), .unknown(.notEnoughTime),
         ]
+    }
+
+    static let all = causes(gateway, target, link: "uplink", name: "www.test")
+
+    // The longest addresses, link names and host names that there are.
+    private static let longName = Array(repeating: String(repeating: "n", count: 50), count: 5).joined(separator: ".")
+    private static let longest: [Cause] = {
+        let gateway = IPAddress("fe80:1111:2222:3333:4444:5555:6666:7777%4294967295") ?? Self.gateway
+        let target = IPAddress("2001:1111:2222:3333:4444:5555:6666:7777") ?? Self.target
+        let certificate = CertificateSummary(
+            subject: "CN=\(longName)", issuer: "CN=Authority of \(longName)", notBefore: "Nov 20 12:00:00 2026 GMT",
+            notAfter: "Nov 21 12:00:00 2026 GMT", names: Array(repeating: longName, count: 4))
+        let link = String(repeating: "l", count: 15)
+        return causes(gateway, target, link: link, name: longName, certificate) + [
+            kernel(.noRoute, link: link, switchedOff: link), .provider(.portal(location: nil)),
+            .provider(.nothingBeyond(gateway: nil)), .resolver(.silent(Array(repeating: target, count: 9))),
+            .onTheWay(.ends(after: nil)),
+        ]
+    }()
+
+    @Test("A sentence has at most 90 characters, begins with a capital, ends with one full stop and names the party")
+    func sentences() throws {
+        #expect(Self.longest.allSatisfy { $0.description != "" } && Self.longest.count > Self.all.count)
+        let camel = /\b[a-z]+[A-Z][a-zA-Z]*\b/
+        for (causes, name) in [(Self.all, "www.test"), (Self.longest, Self.longName)] {
+            for target in [nil, try Target("\(name):443")] {
+                for cause in causes {
+                    let text = cause.sentence(about: target)
+                    #expect(text.count <= 90, "\(text)")
+                    #expect(text.first?.isUppercase == true && text.hasSuffix(".") && !text.hasSuffix(".."), "\(text)")
+                    #expect(text.firstMatch(of: camel) == nil && !text.contains(cause.code), "\(text)")
+                    let party = cause.party == .path ? "the way" : cause.party.description
+                    #expect(text.lowercased().contains(party), "\(text)")
+                }
+            }
+        }
+    }
+
+    @Test("A sentence says who does not do what")
+    func sentence() throws {
+        let rows: [(Cause, String)] = [
+            (
+                .provider(.nothingBeyond(gateway: Self.gateway)),
+                "Your provider is down: 10.77.0.1 answers, nothing beyond it does."
+            ),
+            (
+                .router(.silent(Self.gateway, link: "uplink", lastConfirmed: .seconds(25))),
+                "Your router 10.77.0.1 does not answer on uplink."
+            ),
+            (.resolver(.silent([Self.target])), "The resolver 203.0.113.10 does not answer."),
+            (
+                .resolver(.silent([Self.gateway, Self.target, Self.target])),
+                "The resolvers do not answer: 10.77.0.1, 203.0.113.10 and 1 more."
+            ),
+            (Self.kernel(.noCarrier), "This host: uplink has no carrier."),
+            (.server(.refused), "The server 203.0.113.10 refuses connections on port 80."),
+            (.server(.status(500)), "The server 203.0.113.10 answered 500."),
+            (.server(.certificate(.expired, nil)), "The server 203.0.113.10: the certificate expired."),
+            (
+                .server(.certificate(.unknownIssuer, nil)),
+                "The server: the certificate is not signed by an authority that this host trusts."
+            ),
+            (.onTheWay(.ends(after: Self.gateway)), "The way ends after 10.77.0.1."),
+            (.provider(.checksFail), "Internet checks fail: probably your provider."),
+            (.unknown(.silence), "Not known: no answer, and nothing says why."),
+        ]
+        for (cause, text) in rows { #expect(cause.sentence(about: try Target("203.0.113.10:80")) == text) }
+    }
+
+    @Test("What is too long loses parentheses first, then the middle of its longest word, then what follows a comma")
+    func fitting() {
+        let long = String(repeating: "a", count: 60) + String(repeating: "b", count: 60)
+        #expect(Sentence.fitting("no way out; \(long)") == "No way out.")
+        #expect(Sentence.fitting("no way out (\(long))") == "No way out.")
+        let short =
+            "No way to " + String(repeating: "a", count: 31) + "…" + String(repeating: "b", count: 30)
+            + " at present, sorry."
+        #expect(Sentence.fitting("no way to \(long) at present, sorry") == short)
+        #expect(short.count == 90)
+        #expect(
+            Sentence.fitting("all \(String(repeating: "is well ", count: 9))so far, and more of it")
+                == "All \(String(repeating: "is well ", count: 9))so far.")
+    }
 
     @Test("Every cause has a clause and an advice of one sentence, in words", arguments: all)
     func text(_ cause: Cause) throws {

@@ -44,14 +44,17 @@ enum ExplanationText {
     ) -> [String] {
         switch explanation.conclusion {
         case .works, .worksBut:
-            var lines = page.headline("\(explanation.target) works\(self.result(explanation))", .good)
+            var lines = page.headline("\(explanation.target) works\(explanation.result.map { ": \($0)" } ?? "")", .good)
             if let way = self.wayOut(explanation) { lines += page.row("way out", way) }
             for finding in explanation.findings { lines += page.row("but", finding, .doubtful) }
             return lines
         case .broken, .notChecked:
-            let verb = explanation.conclusion == .broken ? "does not work" : "was not checked"
-            let what = explanation.cause.map { ": \($0)" } ?? ""
-            var lines = page.headline("\(explanation.target) \(verb)\(what)", .bad)
+            let isInternet = explanation.target == Explanation.internet
+            let start =
+                explanation.conclusion == .notChecked
+                ? "\(explanation.target) was not checked"
+                : isInternet ? "No internet" : "\(explanation.target) does not work"
+            var lines = page.headline(start + (explanation.cause.map { ": \($0)" } ?? ""), .bad)
             if let failure = explanation.firstFailure {
                 lines += page.row("fails at", self.place(failure, explanation))
             }
@@ -71,18 +74,6 @@ enum ExplanationText {
         let failing = explanation.ladders.filter { $0.firstFailure?.rung == failure.rung }.map(\.family)
         guard failing.count == 1, explanation.ladders.count > 1 else { return failure.rung.rawValue }
         return "\(failure.rung.rawValue) over \(failing[0].name)"
-    }
-
-    // `: 200 after 12 ms over IPv4, connected in 3 ms over IPv6`.
-    private static func result(_ explanation: Explanation) -> String {
-        let results = explanation.ladders.compactMap { ladder -> String? in
-            guard ladder.firstFailure == nil,
-                let top = ladder.rungs.last(where: { $0.status == .ok && $0.rung.isOfTarget }),
-                let text = top.result
-            else { return nil }
-            return "\(text) over \(ladder.family.name)"
-        }
-        return results.isEmpty ? "" : ": \(results.joined(separator: ", "))"
     }
 
     private static func wayOut(_ explanation: Explanation) -> String? {
@@ -124,29 +115,6 @@ enum ExplanationText {
         if clauses.isEmpty, report.status == .notApplicable { clauses = ["not applicable"] }
         let name = family.map { "\(report.rung.rawValue) \($0.name)" } ?? report.rung.rawValue
         return page.rung(mark: report.status.mark, color: report.status.color, name: name, clauses: clauses)
-    }
-}
-
-extension Rung {
-    /// True for the rungs that are about the target itself.
-    fileprivate var isOfTarget: Bool {
-        switch self {
-        case .tcp, .tls, .http: true
-        case .monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet: false
-        }
-    }
-}
-
-extension RungReport {
-    /// What a rung of a target that works came to: `200 after 12 ms`.
-    fileprivate var result: String? {
-        let time = self.values.duration.map(\.shortText)
-        switch self.rung {
-        case .http: return self.values.status.map { "\($0)" + (time.map { " after \($0)" } ?? "") }
-        case .tls: return time.map { "TLS in \($0)" } ?? "TLS"
-        case .tcp: return time.map { "connected in \($0)" } ?? "connected"
-        case .monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet: return nil
-        }
     }
 }
 

@@ -37,9 +37,77 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
         case .provider(let cause): cause.texts
         case .resolver(let cause): cause.texts
         case .onTheWay(let cause): cause.texts
-        case .server(let cause): cause.texts
+        case .server(let cause): cause.texts()
         case .unknown(let cause): cause.texts
         }
+    }
+
+    /// Party and cause in one sentence of at most 90 characters: `The server 203.0.113.10 refuses connections on port 80.`
+    ///
+    /// `target` names the server, unless the name is too long for one line.
+    package func sentence(about target: Target?) -> String {
+        let server = target.map { "the server \($0.shownHost)" } ?? "the server"
+        let clause =
+            switch self {
+            case .router(.silent(let address, let link, lastConfirmed: _)):
+                "your router \(address) does not answer on \(link)"
+            case .provider(.nothingBeyond(let gateway)):
+                "your provider is down: \(gateway?.description ?? "your router") answers, nothing beyond it does"
+            case .provider(.checksFail): "internet checks fail: probably your provider"
+            case .resolver(.silent(let servers)) where servers.count > 1:
+                "the resolvers do not answer: \(Sentence.list(servers.map(\.description)))"
+            case .onTheWay(.ends(let router?)): "the way ends after \(router)"
+            case .server(.refused): "\(server) refuses connections\(target?.port.map { " on port \($0)" } ?? "")"
+            case .server(let cause): Sentence.led(by: server, cause.texts(of: server).clause)
+            case .onTheWay: Sentence.led(by: "on the way", self.description)
+            case .thisHost, .router, .provider, .resolver, .unknown:
+                Sentence.led(by: self.party.description, self.description)
+            }
+        let text = Sentence.fitting(clause)
+        return target != nil && text.contains("…") ? self.sentence(about: nil) : text
+    }
+}
+
+/// Sentences that stand alone on one line.
+package enum Sentence {
+    /// In characters, with the full stop.
+    package static let maxLength = 90
+
+    /// A clause as a sentence that fits.
+    ///
+    /// What is too long loses first what stands in parentheses or behind a semicolon, then the middle of its longest
+    /// words (addresses, names, URLs), and last what stands behind a comma.
+    package static func fitting(_ clause: String) -> String {
+        var text: String = clause.prefix(1).uppercased() + clause.dropFirst()
+        func drop(from separator: String) {
+            while text.count >= self.maxLength, let end = text.ranges(of: separator).last {
+                text = String(text[..<end.lowerBound])
+            }
+        }
+        drop(from: "; ")
+        drop(from: " (")
+        for shortest in [20, 12] {
+            while text.count >= self.maxLength {
+                let words: [Substring] = text.split(separator: " ")
+                guard let word = words.max(by: { $0.count < $1.count }), word.count > shortest else { break }
+                let kept = max(shortest, word.count - (text.count + 1 - self.maxLength)) - 1
+                let short = "\(word.prefix(kept - kept / 2))…\(word.suffix(kept / 2))"
+                text.replaceSubrange(word.startIndex..<word.endIndex, with: short)
+            }
+            drop(from: ", ")
+        }
+        if text.count >= self.maxLength { text = text.prefix(self.maxLength - 2) + "…" }
+        return text.hasSuffix(".") ? text : text + "."
+    }
+
+    // Two of them, and how many more there are.
+    fileprivate static func list(_ names: [String]) -> String {
+        names.prefix(2).joined(separator: ", ") + (names.count > 2 ? " and \(names.count - 2) more" : "")
+    }
+
+    // The party goes first, unless the clause names it.
+    fileprivate static func led(by party: String, _ clause: String) -> String {
+        clause.contains(party) ? clause : "\(party): \(clause)"
     }
 }
 

@@ -31,7 +31,8 @@ package enum ServerCause: Sendable, Hashable {
     /// It answers with an error.
     case status(Int)
 
-    var texts: CauseTexts {
+    /// The texts; `server` is how the clause names it.
+    func texts(of server: String = "the server") -> CauseTexts {
         switch self {
         case .refused: ("refused", "the connection was refused")
         case .gone(let error):
@@ -42,16 +43,16 @@ package enum ServerCause: Sendable, Hashable {
         case .absent(let address, let link): ("hostAbsent", "no host on \(link) has the address \(address)")
         case .portSilent: ("portSilent", "the host is there, and this port does not answer")
         case .prohibits(let error): ("hostProhibits", "the host itself says: \(error.kind) (\(error.number))")
-        case .handshakeSilent: ("handshakeSilent", "the server does not answer the TLS handshake")
+        case .handshakeSilent: ("handshakeSilent", "\(server) does not answer the TLS handshake")
         case .handshakeReset: ("handshakeReset", HandshakeFailure.brokenOff.description)
         case .notTLS: ("notTLS", HandshakeFailure.notTLS.description)
         case .handshakeRefused(let text): ("handshakeRefused", text)
         case .certificate(let error, let certificate): (error.code, error.description(of: certificate))
-        case .responseSilent: ("responseSilent", "the server took the request and does not answer")
-        case .responseReset: ("responseReset", "the server broke the connection instead of answering")
-        case .bodyStopped: ("bodyStopped", "the server sent no more of its answer")
+        case .responseSilent: ("responseSilent", "\(server) took the request and does not answer")
+        case .responseReset: ("responseReset", "\(server) broke the connection instead of answering")
+        case .bodyStopped: ("bodyStopped", "\(server) sent no more of its answer")
         case .notHTTP: ("notHTTP", "what answers there does not speak HTTP")
-        case .status(let status): ("httpStatus", "the server answered \(status)")
+        case .status(let status): ("httpStatus", "\(server) answered \(status)")
         }
     }
 }

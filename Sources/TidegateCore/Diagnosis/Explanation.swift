@@ -35,6 +35,21 @@ public struct Explanation: Sendable, Hashable {
             self.rungs.first { $0.status == .bad && (self.failing == nil || $0.rung == self.failing) }
         }
 
+        // The highest rung of the target that holds.
+        fileprivate var top: RungReport? {
+            self.rungs.last { $0.status == .ok && [.tcp, .tls, .http].contains($0.rung) }
+        }
+
+        fileprivate var result: String? {
+            let time = self.top?.values.duration.map { " in \($0.shortText)" } ?? ""
+            switch self.top?.rung {
+            case .http: return self.top?.values.status.map { "\($0)\(time)" }
+            case .tls: return "TLS\(time)"
+            case .tcp: return "connected\(time)"
+            default: return nil
+            }
+        }
+
         var json: JSONValue {
             [
                 "rungs": .array(self.rungs.map(\.json)), "firstFailure": .optional(self.firstFailure?.rung.rawValue),
@@ -61,6 +76,43 @@ public struct Explanation: Sendable, Hashable {
     public var party: FaultParty?
     /// What to do about it, in one plain sentence; empty if there is nothing to do.
     public var advice: String = ""
+
+    /// The target of a diagnosis of every way out.
+    package static let internet = "the internet"
+
+    /// The conclusion in one sentence of at most 90 characters, without the target's name if it works.
+    package var sentence: String {
+        let isInternet = self.target == Self.internet
+        let works = isInternet ? "online" : "works"
+        switch self.conclusion {
+        case .works: return Sentence.fitting(isInternet ? works : "\(works)\(self.result.map { ": \($0)" } ?? "")")
+        case .worksBut:
+            let failing = self.ladders.filter { ladder in
+                ladder.firstFailure != nil && (isInternet || self.addresses.contains { $0.family == ladder.family })
+            }
+            guard let family = failing.first?.family.name else {
+                return Sentence.fitting("\(works), but \(self.findings.first ?? "not as it should")")
+            }
+            return Sentence.fitting("\(works), but \(family) does not" + (isInternet ? " work" : ""))
+        case .broken, .notChecked:
+            let target = (try? HTTPURL(self.target).target) ?? (try? Target(self.target))
+            let rung = self.firstFailure
+            return self.cause?.sentence(about: target)
+                ?? Sentence.fitting(rung?.evidence.first ?? rung?.reason?.description ?? "not checked")
+        }
+    }
+
+    /// How each family reaches the target, and the times of what comes first: `200 in 0.4 ms (IPv4); connect 0.2 ms`.
+    package var result: String? {
+        let ladders = self.ladders.filter { $0.firstFailure == nil }
+        let results = ladders.compactMap { ladder in ladder.result.map { "\($0) (\(ladder.family.name))" } }
+        guard !results.isEmpty else { return nil }
+        let steps = [(Rung.dns, "name"), (.tcp, "connect"), (.tls, "TLS")].compactMap { rung, name in
+            ladders[0].rungs.first { $0.rung == rung && $0.status == .ok && rung != ladders[0].top?.rung }?
+                .values.duration.map { "\(name) \($0.shortText)" }
+        }
+        return results.joined(separator: ", ") + (steps.isEmpty ? "" : "; \(steps.joined(separator: ", "))")
+    }
 
     /// The object that `explain --json` gives.
     package var json: JSONValue {

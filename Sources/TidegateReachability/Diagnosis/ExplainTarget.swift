@@ -26,7 +26,7 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
 
     /// The internet as a whole.
     package static let internet = ExplainTarget(
-        target: Target(address: IPAddress(ipv4: 0)), description: "the internet", location: nil, isInternet: true)
+        target: Target(address: IPAddress(ipv4: 0)), description: Explanation.internet, location: nil, isInternet: true)
 
     /// How far the target can be checked; nil without a port.
     var lastStage: Stage? {

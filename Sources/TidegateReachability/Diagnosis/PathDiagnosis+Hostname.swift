@@ -26,8 +26,9 @@ extension PathDiagnosis {
         var findings = NameFindings(
             name: target.shownHost, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
         findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []
-        let system = Promise<Result<[IPAddress], ResolveFailure>>()
-        self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
+        let system = Promise<(Result<[IPAddress], ResolveFailure>, end: MonotonicTime)>()
+        let start = self.now
+        self.diagnostics.resolver.resolve(name) { system.fulfil(($0, self.now)) }
         let routed = await self.routes(to: settings.nameservers)
         let first = settings.candidates(for: name).first ?? name
         findings = await self.asked(findings, routed, families) { servers in
@@ -36,9 +37,10 @@ extension PathDiagnosis {
         // The system asks the same servers, in order: once they have spoken, or have not, it hardly knows more.
         let hasAnswer = findings.servers.contains { $0.outcomes.contains(where: \.isAnswer) }
         let patience: Duration = hasAnswer || settings.nameservers.isEmpty ? .milliseconds(500) : .milliseconds(200)
-        findings.system = await system.value { resume in
+        let answer = await system.value { resume in
             _ = self.diagnostics.monitor.call(after: min(patience, self.rest), resume)
         }
+        (findings.system, findings.duration) = (answer?.0, answer.map { $0.end - start })
         let deniesName = findings.servers.contains { $0.answers.values.contains { $0 == .nameNotFound } }
         if findings.addresses.isEmpty, deniesName {
             findings.servers = await self.queryControlName(findings.servers, within: self.shareForNames)

@@ -16,10 +16,37 @@ import TidegateCore
     func reached() {
         #expect(
             self.text(ExplanationSamples.reached) == """
-                https://api.example.com/health works: 204 after 12 ms over IPv4, 204 after 12 ms over IPv6
+                https://api.example.com/health works: 204 in 12 ms (IPv4), 204 in 12 ms (IPv6); connect 24 ms, TLS
+                31 ms
                 way out    198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2; 2001:db8::2 via fe80::1 dev eth0 src
                            2001:db8::9
                 """)
+    }
+
+    @Test("Every conclusion is one sentence")
+    func sentences() {
+        #expect(
+            ExplanationSamples.reached.sentence
+                == "Works: 204 in 12 ms (IPv4), 204 in 12 ms (IPv6); connect 24 ms, TLS 31 ms.")
+        #expect(ExplanationSamples.reachedBut.sentence == "Works, but IPv6 does not.")
+        #expect(ExplanationSamples.cableOut.sentence == "This host: eth0 has no carrier.")
+        #expect(ExplanationSamples.expired.sentence == "The server api.example.com: the certificate expired.")
+        #expect(ExplanationSamples.noSuchName.sentence == "This host: nosuch.example does not exist.")
+        var internet = ExplanationSamples.reachedBut
+        (internet.target, internet.addresses) = (Explanation.internet, [])
+        #expect(internet.sentence == "Online, but IPv6 does not work.")
+        internet.conclusion = .works
+        #expect(internet.sentence == "Online.")
+        var slow = ExplanationSamples.reached
+        (slow.conclusion, slow.findings) = (.worksBut, ["the first byte came after 8 s"])
+        #expect(slow.sentence == "Works, but the first byte came after 8 s.")
+    }
+
+    @Test("Without an internet the first line says so")
+    func internet() {
+        var explanation = ExplanationSamples.cableOut
+        explanation.target = Explanation.internet
+        #expect(self.text(explanation).hasPrefix("No internet: eth0 has no carrier\nfails at   carrier\n"))
     }
 
     private static let report = DaemonReport(
@@ -68,7 +95,7 @@ import TidegateCore
     func findings() {
         #expect(
             self.text(ExplanationSamples.reachedBut) == """
-                https://api.example.com/health works: 204 after 12 ms over IPv4
+                https://api.example.com/health works: 204 in 12 ms (IPv4); connect 24 ms, TLS 31 ms
                 way out    198.51.100.2 via 10.0.0.1 dev eth0 src 10.0.0.2
                 but        IPv6 does not work: no address
                 """)

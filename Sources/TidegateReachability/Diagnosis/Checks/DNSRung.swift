@@ -41,7 +41,9 @@ enum DNSRung {
         }
         let list = own.prefix(4).map(\.description).joined(separator: ", ")
         let more = own.count > 4 ? " and \(own.count - 4) more" : ""
-        return RungReport(rung: .dns, status: .ok, evidence: ["\(findings.name) is \(list)\(more)"] + evidence)
+        var report = RungReport(rung: .dns, status: .ok, evidence: ["\(findings.name) is \(list)\(more)"] + evidence)
+        report.values.duration = findings.duration
+        return report
     }
 
     private static func failure(_ findings: NameFindings) -> (UnreachableReason?, [String]) {
