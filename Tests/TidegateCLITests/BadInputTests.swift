@@ -41,6 +41,9 @@ import Tidegate
         (["connections", "--json", "--by", "owner"], "--by is for text: it does not go with --json"),
         (["connections", "--owner", "--by", "gateway"], "--owner and --by gateway are mutually exclusive"),
         (["explain", "-4", "-6", "a.example"], "-4 and -6 are mutually exclusive"),
+        (["explain", "--brief", "--json"], "--brief cannot be combined with --json or --verbose"),
+        (["explain", "--brief", "-v"], "--brief cannot be combined with --json or --verbose"),
+        (["explain", "--brief", "-q"], "--quiet and --brief are mutually exclusive"),
         (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" is not a finite duration greater than 0"),
         (
             ["explain", "a.example", "--timeout", "soon"],
@@ -147,7 +150,8 @@ import Tidegate
         "A zone may be a name or a number, and unusual but valid arguments are accepted",
         arguments: [
             ["explain", "fe80::1%lo"], ["explain", "fe80::1%1"], ["explain", "http://[fe80::1%lo]:8080/x?y#z"],
-            ["explain", "HTTPS://User:secret@A.Example"], ["explain", "xn--bcher-kva.example"],
+            ["explain", "HTTPS://User:secret@A.Example"], ["explain", "--brief", "a.example", "b.example"],
+            ["explain", "xn--bcher-kva.example"],
             ["wait", "--for", "host:[fe80::1%lo]:22"], ["wait", "--for", "carrier:nosuch0"],
             ["run", "--timeout", "inf", "--retry", "0", "--", "ls", "--for"], ["wait"],
             ["wait", "--for", "dns:db.example", "--for", "https://[::1]:8443/health", "--cacert", "ca.pem"],

@@ -53,6 +53,7 @@ import TidegateDaemon
                   tidegate explain
                   tidegate explain https://example.com/
                   tidegate explain -v db.example.com:5432 10.0.0.7:22
+                  tidegate explain --brief
 
                 Exit status: 0 if every target works, 1 if one does not, 3 if nothing could be
                 checked.
@@ -84,6 +85,7 @@ import TidegateDaemon
                                           yourself.
                   -v, --verbose           Print the ladder of a target that works, too, over
                                           both versions of IP.
+                  --brief                 Print one sentence for each target.
                   --json                  Print one JSON object for each target.
                   -q, --quiet             Print nothing; only set the exit status.
                   --version               Show the version.

@@ -22,6 +22,7 @@ struct ExplainCommand: AsyncParsableCommand {
               tidegate explain
               tidegate explain https://example.com/
               tidegate explain -v db.example.com:5432 10.0.0.7:22
+              tidegate explain --brief
 
             Exit status: 0 if every target works, 1 if one does not, 3 if nothing could be checked.
             """)
@@ -45,6 +46,9 @@ struct ExplainCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Print the ladder of a target that works, too, over both versions of IP.")
     var verbose = false
 
+    @Flag(help: "Print one sentence for each target.")
+    var brief = false
+
     @Flag(help: "Print one JSON object for each target.")
     var json = false
 
@@ -56,8 +60,17 @@ struct ExplainCommand: AsyncParsableCommand {
         if self.verbose, self.json || self.quiet {
             throw ValidationError("--verbose cannot be combined with --json or --quiet")
         }
+        if self.brief, self.json || self.verbose {
+            throw ValidationError("--brief cannot be combined with --json or --verbose")
+        }
+        if self.brief, self.quiet { throw ValidationError("--quiet and --brief are mutually exclusive") }
         for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
+    }
+
+    private var output: ExplainRun.Output {
+        if self.brief { return .brief(isNamed: self.subjects.count > 1) }
+        return self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text
     }
 
     func run() async throws {
@@ -74,7 +87,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let (client, time) = (self.socket.client(timeout: DaemonKnowledge.limit), monitor.time)
         let run = ExplainRun(
             diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,
-            output: self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text,
+            output: self.output,
             daemon: { await DaemonKnowledge.ask(client, time: time) })
         if let error = try await run.run(subjects.isEmpty ? [.internet] : subjects) { throw error }
     }

@@ -6,8 +6,10 @@ internal import TidegateServer
 /// Explains targets one after another; on a terminal the rungs appear as they are decided.
 struct ExplainRun: Sendable {
     /// What is printed.
-    enum Output: Sendable {
+    enum Output: Sendable, Equatable {
         case none, json, text, verboseText
+        /// One sentence, behind the target's name if `isNamed`.
+        case brief(isNamed: Bool)
     }
 
     let diagnostics: PathDiagnostics
@@ -22,9 +24,9 @@ struct ExplainRun: Sendable {
     func run(_ targets: [ExplainTarget]) async throws -> CommandError? {
         let terminal = Terminal()
         var worst: CommandError?
-        async let asked = self.output == .none ? nil : self.daemon()
+        async let asked = self.isText || self.output == .json ? self.daemon() : nil
         for (position, target) in targets.enumerated() {
-            if position > 0, self.output == .text || self.output == .verboseText { terminal.print("") }
+            if position > 0, self.isText { terminal.print("") }
             let live = LiveExplanation(isShown: self.isText && terminal.isErrorTerminal, terminal: terminal)
             let (explanation, signal) = await self.explain(target, live)
             live.end()
@@ -73,6 +75,9 @@ struct ExplainRun: Sendable {
     ) {
         switch self.output {
         case .none: break
+        case .brief(let isNamed):
+            let sentence = isNamed ? "\(explanation.target): \(explanation.sentence)" : explanation.sentence
+            terminal.print(LineWrapper.printable(sentence))
         case .json:
             let since = daemon?.since(explanation)?.description
             let json = explanation.json.adding(.init("since", .optional(since)))

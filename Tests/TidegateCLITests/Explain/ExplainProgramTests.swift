@@ -27,6 +27,15 @@ struct ExplainProgramTests {
         #expect(
             text.output.contains("nosuch.test does not exist\nfails at   dns\nwhose      this host\n"), "\(text.output)"
         )
+        let brief = try await office.run("explain", "--brief", "-4", "nosuch.test:80")
+        #expect(brief.status == 1 && brief.output == "This host: nosuch.test does not exist.\n", "\(brief)")
+        let both = try await office.run("explain", "--brief", "-4", "nosuch.test:80", "10.0.0.1:1")
+        #expect(
+            both.output == """
+                nosuch.test:80: This host: nosuch.test does not exist.
+                10.0.0.1:1: The server 10.0.0.1 refuses connections on port 1.
+
+                """, "\(both)")
         let document = try Self.document(try await office.run("explain", "nosuch.test", "--json"))
         #expect(document["firstFailure"] as? String == "dns" && document["party"] as? String == "mine")
         let wait = try await office.run("wait", "--for", "host:nosuch.test", "--timeout", "0")
