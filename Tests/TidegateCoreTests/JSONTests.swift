@@ -85,9 +85,9 @@ import TidegateTestKit
     static let contract = """
         {"schema":1,"level":"routed","reason":null,"since":null,"mode":"once",\
         "families":{"ipv4":{"level":"routed","reason":null,"interface":"eth0","gateway":"10.0.0.1",\
-        "source":"10.0.0.2","table":254,"metered":"guessNo","notes":[]},\
+        "source":"10.0.0.2","table":254,"metered":"no","meteredGuessed":true,"notes":[]},\
         "ipv6":{"level":"none","reason":"noAddress","interface":null,"gateway":null,"source":null,"table":null,\
-        "metered":"unknown","notes":[]}},\
+        "metered":"unknown","meteredGuessed":false,"notes":[]}},\
         "links":[{"name":"eth0","index":2,"type":"ethernet","admin":"up","carrier":true,"operstate":"up",\
         "usable":true,"reason":null,"master":null,"addresses":["10.0.0.2/24"]}],\
         "targets":[{"target":"198.51.100.2:443","level":"routed","reason":null,"interface":"eth0",\

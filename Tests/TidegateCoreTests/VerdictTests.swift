@@ -1,5 +1,6 @@
 import Testing
-import TidegateCore
+
+@testable import TidegateCore
 
 @Suite struct VerdictTests {
     @Test(
@@ -38,6 +39,23 @@ import TidegateCore
         #expect(PathWarning.degradedMultipath(live: 1, total: 2).description == "only 1 of 2 nexthops usable")
         #expect(TaskEvent.RetryReason.status(502).label == "http_5xx")
         #expect(TaskEvent.RetryReason.status(429).label == "http_429")
+    }
+
+    @Test(
+        "JSON has a note's code and its detail apart, and whether a path's costs are guessed apart from what they are")
+    func codes() {
+        #expect(
+            "\(PathWarning.degradedMultipath(live: 1, total: 2).json)"
+                == #"{"code":"degradedMultipath","detail":"1/2"}"#)
+        #expect("\(PathWarning.uniqueLocalSource.json)" == #"{"code":"sourceScope","detail":"ula"}"#)
+        #expect("\(PathWarning.tunnel.json)" == #"{"code":"tunnel","detail":null}"#)
+        let members = Metered.allCases.map { "\(JSONValue.object($0.members))" }
+        #expect(
+            members == [
+                #"{"metered":"yes","meteredGuessed":false}"#, #"{"metered":"no","meteredGuessed":false}"#,
+                #"{"metered":"yes","meteredGuessed":true}"#, #"{"metered":"no","meteredGuessed":true}"#,
+                #"{"metered":"unknown","meteredGuessed":false}"#,
+            ])
     }
 
     @Test("Requirements parse what they print; other texts are refused")

@@ -68,4 +68,10 @@ public enum Metered: String, Sendable, CaseIterable, Hashable {
 
     /// True for `yes` and `guessYes`.
     package var isCostly: Bool { self == .yes || self == .guessYes }
+
+    // `no` and, apart from it, whether that is assumed.
+    var members: [JSONValue.Member] {
+        let word = self.isCostly ? "yes" : self == .unknown ? "unknown" : "no"
+        return [.init("metered", .string(word)), .init("meteredGuessed", .bool(self == .guessYes || self == .guessNo))]
+    }
 }

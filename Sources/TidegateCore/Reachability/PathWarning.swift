@@ -20,20 +20,20 @@ public enum PathWarning: Sendable, Hashable, CustomStringConvertible {
     /// The warning as people read it: `only 1 of 2 nexthops usable`.
     public var description: String { self.texts.clause }
 
-    /// The warning as JSON gives it: `degradedMultipath(1/2)`, `sourceScope(ula)`, `thisHost`.
-    package var token: String { self.texts.token }
+    /// The warning as JSON gives it: `{"code":"sourceScope","detail":"ula"}`; most have no detail.
+    var json: JSONValue { ["code": .string(self.texts.code), "detail": .optional(self.texts.detail)] }
 
-    private var texts: (token: String, clause: String) {
+    private var texts: (code: String, detail: String?, clause: String) {
         switch self {
         case .degradedMultipath(let live, let total):
-            ("degradedMultipath(\(live)/\(total))", "only \(live) of \(total) nexthops usable")
-        case .deprecatedOnly: ("deprecatedOnly", "only deprecated source addresses")
-        case .uniqueLocalSource: ("sourceScope(ula)", "unique local source address")
-        case .mixedPaths: ("mixedPaths", "different destinations leave by different paths")
-        case .partial: ("partial", "only part of the internet is routed")
-        case .thisHost: ("thisHost", "this host")
-        case .tunnel: ("tunnel", "through a tunnel")
-        case .deadPreferredDefault: ("deadPreferredDefault", "a dead preferred default route hides a live one")
+            ("degradedMultipath", "\(live)/\(total)", "only \(live) of \(total) nexthops usable")
+        case .deprecatedOnly: ("deprecatedOnly", nil, "only deprecated source addresses")
+        case .uniqueLocalSource: ("sourceScope", "ula", "unique local source address")
+        case .mixedPaths: ("mixedPaths", nil, "different destinations leave by different paths")
+        case .partial: ("partial", nil, "only part of the internet is routed")
+        case .thisHost: ("thisHost", nil, "this host")
+        case .tunnel: ("tunnel", nil, "through a tunnel")
+        case .deadPreferredDefault: ("deadPreferredDefault", nil, "a dead preferred default route hides a live one")
         }
     }
 }

@@ -37,8 +37,7 @@ public struct Verdict: Sendable, Hashable {
     }
 
     var familyMembers: [JSONValue.Member] {
-        let metered = JSONValue.Member("metered", .string((self.path?.metered ?? .unknown).rawValue))
-        return self.levelMembers + self.pathMembers + [metered, self.notesMember]
+        self.levelMembers + self.pathMembers + (self.path?.metered ?? .unknown).members + [self.notesMember]
     }
 
     var levelMembers: [JSONValue.Member] {
@@ -54,7 +53,7 @@ public struct Verdict: Sendable, Hashable {
     }
 
     var notesMember: JSONValue.Member {
-        .init("notes", .array(self.notes.map { .string($0.token) }))
+        .init("notes", .array(self.notes.map(\.json)))
     }
 
     /// The verdict as the two sides of a `path.changed` event give it.
