@@ -6,38 +6,67 @@ import TidegateCore
 
 @Suite struct HeadlineTests {
     @Test(
-        "The first line says what, whose, since when, what to do and what waits",
+        "The first line is one sentence: what and whose; since when, what to do and counts follow",
         arguments: [
-            (.healthy, "Online. 71 requests in 15 min, none failed."),
-            (.unchecked, "There is a route; whether it leads anywhere is not checked."),
+            (.healthy, "Online.", ["71 requests in 15 min, none failed"]),
+            (.unchecked, "There is a route; whether it leads anywhere is not checked.", []),
             (
-                .pulledCable,
-                "uplink has no carrier; this host; since 21:54:27 UTC (8 s); plug in its cable, or let up2 take over: "
-                    + "sysctl -w net.ipv4.conf.uplink.ignore_routes_with_linkdown=1; 3 tasks wait."
+                .pulledCable, "This host: uplink has no carrier.",
+                [
+                    "Since 21:54:27 UTC (8 s). Plug in its cable, or let up2 take over: "
+                        + "sysctl -w net.ipv4.conf.uplink.ignore_routes_with_linkdown=1.",
+                    "2 of 2 targets not reached", "3 tasks wait",
+                ]
             ),
             (
-                .hungRouter,
-                "10.77.0.1 does not answer; it did 41 s ago; your router; since 21:53:48 UTC (47 s); restart the router at "
-                    + "10.77.0.1, or look at its console; 3 tasks wait."
+                .hungRouter, "Your router 10.77.0.1 does not answer on uplink.",
+                [
+                    "Since 21:53:48 UTC (47 s). Restart the router at 10.77.0.1, or look at its console.",
+                    "1 of 2 targets not reached", "3 tasks wait",
+                ]
             ),
             (
-                .deadProvider,
-                "nothing answers beyond 10.77.0.1; your provider; since 21:53:48 UTC (47 s); ask your provider: the router at "
-                    + "10.77.0.1 answers, and nothing behind it does; 3 tasks wait."
+                .deadProvider, "Your provider is down: 10.77.0.1 answers, nothing beyond it does.",
+                [
+                    "Since 21:53:48 UTC (47 s). Ask your provider: the router at 10.77.0.1 answers, and nothing behind it "
+                        + "does.", "1 of 2 targets not reached", "3 tasks wait",
+                ]
             ),
             (
-                .deadResolver,
-                "10.77.0.53 does not answer; the resolver; since 21:53:48 UTC (47 s); name another one in "
-                    + "/etc/resolv.conf, or start the one at 10.77.0.53; 3 tasks wait."
+                .deadResolver, "The resolver 10.77.0.53 does not answer.",
+                [
+                    "Since 21:53:48 UTC (47 s). Name another one in /etc/resolv.conf, or start the one at 10.77.0.53.",
+                    "1 of 2 targets not reached", "3 tasks wait",
+                ]
             ),
             (
-                .deadTarget,
-                "Online. 1 of 2 targets is not reached: mirror (the connection was refused, the server). "
-                    + "10 of 71 requests failed in 15 min, all the server: 500.example."
+                .deadTarget, "mirror is not reached: the connection was refused (the server).",
+                [
+                    "Since 21:54:26 UTC (9 s).", "1 of 2 targets not reached",
+                    "10 of 71 requests failed in 15 min, all the server: 500.example",
+                ]
             ),
-            (.manyTasks, "The internet answers. 71 requests in 15 min, none failed."),
-        ] as [(PageState, String)])
-    func text(_ state: PageState, _ text: String) { #expect(state.view.headline.text == text) }
+            (.manyTasks, "The internet answers.", ["71 requests in 15 min, none failed"]),
+        ] as [(PageState, String, [String])])
+    func text(_ state: PageState, _ sentence: String, _ rest: [String]) {
+        let parts = state.view.headline.html.replacing(/<time.*?>|<\/time>|<span[^>]*>|<\/span>/, with: "")
+            .split(separator: /<[^>]*>/).map(String.init)
+        #expect(parts == [sentence] + rest)
+        #expect(state.view.headline.text == sentence)
+        #expect(sentence.count <= 90)
+    }
+
+    @Test("While a silence is checked, the line says since when, and nobody is blamed")
+    func checking() {
+        var diagnosis = HostDiagnosis(explanation: PageState.sound, time: PageState.ago(60))
+        (diagnosis.state, diagnosis.since) = (.checking, PageState.ago(3))
+        let headline = Headline(
+            status: PageState.healthy.status, diagnosis: diagnosis, tasks: TaskSample([]),
+            record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now)
+        #expect(headline.text == "Checking since 21:54:32 UTC: something does not answer.")
+        #expect(headline.tone == .wait)
+        #expect(headline.since == PageState.ago(3))
+    }
 
     @Test("Colour is for what was measured: a route alone has none")
     func tones() {
@@ -57,22 +86,17 @@ import TidegateCore
         #expect(headline.tone == (isMeasured ? .bad : .wait))
     }
 
-    @Test("A measurement from before the level changed, or an old one, says nothing about now")
-    func stale() throws {
-        let state = PageState.deadResolver
-        let diagnosis = try #require(state.diagnosis)
-        func headline(measured: Int, since: Int) -> String {
-            var status = state.status
-            status.since = PageState.ago(since)
-            return PageView(
-                status: status, diagnosis: .init(explanation: diagnosis.explanation, time: PageState.ago(measured)),
-                tasks: TaskSample([]), record: HistoryRecord(from: PageState.ago(10)), nextRuns: [:], party: nil,
-                now: PageState.now, configuration: EndpointConfiguration()
-            ).headline.text
+    @Test("That something worked a minute ago says nothing about now")
+    func stale() {
+        func headline(measured: Int) -> String {
+            Headline(
+                status: PageState.manyTasks.status,
+                diagnosis: .init(explanation: PageState.sound, time: PageState.ago(measured)), tasks: TaskSample([]),
+                record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now
+            ).text
         }
-        #expect(headline(measured: 2, since: 60).hasPrefix("10.77.0.53 does not answer; the resolver"))
-        #expect(headline(measured: 2, since: 1).hasPrefix("There is a route"))
-        #expect(headline(measured: 61, since: 90).hasPrefix("There is a route"))
+        #expect(headline(measured: 60) == "The internet answers.")
+        #expect(headline(measured: 61).hasPrefix("There is a route"))
     }
 
     @Test("Failures of several parties are told apart, the commonest first, with the hosts")
@@ -87,9 +111,11 @@ import TidegateCore
             status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]), record: record, targets: [],
             now: PageState.now
         )
+        #expect(headline.text == "Online.")
         #expect(
-            headline.text == "Online. 5 of 8 requests failed in 2 min: 4 the server (b.example, a.example and 1 more), "
-                + "1 your provider (d.example).")
+            headline.html.contains(
+                "<li>5 of 8 requests failed in 2 min: 4 the server (b.example, a.example and 1 more), "
+                    + "1 your provider (d.example)</li>"))
     }
 
     @Test("Almost everything failing is bad although the host is online")

@@ -99,7 +99,7 @@ import TidegateTestKit
                 now: self.time.wall()
             ).text
         }
-        let text = "Online. 2 of 2 requests failed in 1 min: 1 your provider (10.0.0.1), 1 not known (10.0.0.1)."
+        let text = "2 of 2 requests failed in 1 min: 1 your provider (10.0.0.1), 1 not known (10.0.0.1)."
         #expect(headline(history.snapshot()) == text)
         #expect(history.snapshot().results["sync"]?.entries.map(\.party) == [.upstream])
         bus.publish(.session(.attributionRevised(task: other, attempt: 2, from: .unknown, to: .path)))

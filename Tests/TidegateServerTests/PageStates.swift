@@ -90,45 +90,52 @@ enum PageState: String, CaseIterable {
     // MARK: Measurements
 
     var diagnosis: HostDiagnosis? {
-        let failure: (rung: Rung, reason: UnreachableReason, evidence: String, party: FaultParty, advice: String)
+        let failure: (rung: Rung, reason: UnreachableReason, cause: Cause?, advice: String)
+        let gateway = IPAddress("10.77.0.1")
         switch self {
         case .unchecked: return nil
         case .healthy, .deadTarget, .manyTasks: return HostDiagnosis(explanation: Self.sound, time: Self.ago(4))
         case .pulledCable:
+            var refusal = HostCause.KernelRefusal(reason: .noCarrier, family: .ipv4)
+            refusal.link = "uplink"
             failure = (
-                .carrier, .noCarrier, "uplink has no carrier", .mine,
+                .carrier, .noCarrier, .thisHost(.kernel(refusal)),
                 "Plug in its cable, or let up2 take over: sysctl -w net.ipv4.conf.uplink.ignore_routes_with_linkdown=1."
             )
         case .hungRouter:
             failure = (
-                .gateway, .gatewaySilent, "10.77.0.1 does not answer; it did 41 s ago", .gateway,
+                .gateway, .gatewaySilent,
+                gateway.map { .router(.silent($0, link: "uplink", lastConfirmed: .seconds(41))) },
                 "Restart the router at 10.77.0.1, or look at its console."
             )
         case .deadProvider:
             failure = (
-                .internet, .limited, "nothing answers beyond 10.77.0.1", .upstream,
+                .internet, .limited, .provider(.nothingBeyond(gateway: gateway)),
                 "Ask your provider: the router at 10.77.0.1 answers, and nothing behind it does."
             )
         case .deadResolver:
             failure = (
-                .dns, .resolverTimeout, "10.77.0.53 does not answer", .resolver,
+                .dns, .resolverTimeout, .resolver(.silent([IPAddress("10.77.0.53")].compactMap(\.self))),
                 "Name another one in /etc/resolv.conf, or start the one at 10.77.0.53."
             )
         }
         let report = RungReport(
             rung: failure.rung, status: .bad, reason: failure.reason,
             link: failure.rung == .carrier ? "uplink" : nil,
-            evidence: [failure.evidence, "\(failure.rung == .carrier ? "operstate down" : "2 tries, 1 s each")"])
+            evidence: [
+                failure.cause?.description ?? "",
+                "\(failure.rung == .carrier ? "operstate down" : "2 tries, 1 s each")",
+            ])
+        var explanation = Explanation(
+            target: Explanation.internet, addresses: [], ladders: Self.ladders(failing: report), conclusion: .broken,
+            firstFailure: report, party: failure.cause?.party, advice: failure.advice)
+        explanation.cause = failure.cause
         return HostDiagnosis(
-            explanation: Explanation(
-                target: "", addresses: [], ladders: Self.ladders(failing: report), conclusion: .broken,
-                firstFailure: report,
-                party: failure.party, advice: failure.advice),
-            time: Self.ago(2), since: Self.ago(self == .pulledCable ? 8 : 47))
+            explanation: explanation, time: Self.ago(2), since: Self.ago(self == .pulledCable ? 8 : 47))
     }
 
     static let sound = Explanation(
-        target: "", addresses: [], ladders: PageState.ladders(failing: nil), conclusion: .works)
+        target: Explanation.internet, addresses: [], ladders: PageState.ladders(failing: nil), conclusion: .works)
 
     static func ladders(failing report: RungReport?) -> [Explanation.Ladder] {
         let values: [(Rung, String)] = [

@@ -13,7 +13,8 @@ package enum EveryEvent {
 
     /// The events in order.
     package static var payloads: [Event.Payload] {
-        self.paths + self.targetChecks + self.probes + self.links + self.netlink + self.sessions + self.daemon
+        self.paths + self.diagnoses + self.targetChecks + self.probes + self.links + self.netlink + self.sessions
+            + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
 
@@ -59,6 +60,20 @@ package enum EveryEvent {
                 scope: scope, from: self.unplugged, to: self.routed, lasted: .seconds(2), detection: .microseconds(120))
             return [.path(first), .path(lost), .path(back)]
         }
+    }
+
+    /// A silence that is checked, the outage that explains it, and its end.
+    private static var diagnoses: [Event.Payload] {
+        let start = WallTime(microseconds: 1_789_999_985_000_000)
+        let sound = Explanation(target: "the internet", addresses: [], ladders: [], conclusion: .works)
+        var broken = Explanation(target: "the internet", addresses: [], ladders: [], conclusion: .broken)
+        broken.cause = .provider(.nothingBeyond(gateway: IPAddress("10.0.0.1")))
+        (broken.party, broken.advice) = (.upstream, "Ask the provider.")
+        return [
+            HostDiagnosis(explanation: sound, time: start, since: start, state: .checking),
+            HostDiagnosis(explanation: broken, time: start + .seconds(3), since: start),
+            HostDiagnosis(explanation: sound, time: start + .seconds(60), since: start + .seconds(60)),
+        ].map { .diagnosis($0) }
     }
 
     /// What is known of the only target.

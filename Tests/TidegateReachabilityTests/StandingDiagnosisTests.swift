@@ -1,0 +1,103 @@
+import Testing
+import TidegateTesting
+
+@testable import TidegateCore
+@testable import TidegateReachability
+
+/// The one diagnosis of a sidecar's host, from the first silence on.
+@Suite struct StandingDiagnosisTests {
+    private var standing = StandingDiagnosis()
+
+    private func at(_ seconds: Int64) -> StandingDiagnosis.Moment {
+        .init(
+            monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000) + .seconds(seconds),
+            wall: WallTime(microseconds: 1_790_000_000_000_000 + seconds * 1_000_000))
+    }
+
+    private static let sound = Explanation(target: "the internet", addresses: [], ladders: [], conclusion: .works)
+
+    private static func broken(_ cause: Cause, at rung: Rung = .internet) -> Explanation {
+        let report = RungReport(rung: rung, status: .bad, reason: .limited)
+        var explanation = Explanation(
+            target: "the internet", addresses: [],
+            ladders: [.init(family: .ipv4, rungs: [report], cause: cause, failing: rung)], conclusion: .broken)
+        (explanation.cause, explanation.party, explanation.firstFailure) = (cause, cause.party, report)
+        return explanation
+    }
+
+    private static let provider = Self.broken(.provider(.nothingBeyond(gateway: nil)))
+    private static let unexplained = Self.broken(.unknown(.silence))
+
+    @Test("From the first silence until it is decided, the answer is that it is being checked")
+    mutating func checking() {
+        self.standing.record(Self.sound, from: self.at(0), to: self.at(1))
+        self.standing.suspect(since: self.at(12))
+        self.standing.suspect(since: self.at(10))
+        self.standing.suspect(since: self.at(13))
+        #expect(self.standing.latest?.state == .checking)
+        #expect(self.standing.latest?.since == self.at(10).wall, "the first silence")
+        #expect(self.standing.latest?.failing == [:])
+    }
+
+    @Test("An outage began with its first silence, however often it is measured and whatever it turns out to be")
+    mutating func since() {
+        self.standing.suspect(since: self.at(10))
+        self.standing.record(Self.unexplained, from: self.at(12), to: self.at(14))
+        self.standing.record(Self.provider, from: self.at(20), to: self.at(22))
+        self.standing.suspect(since: self.at(23))
+        #expect(self.standing.latest?.isBroken == true)
+        #expect(self.standing.latest?.explanation.party == .upstream)
+        #expect(self.standing.latest?.since == self.at(10).wall)
+    }
+
+    @Test("A measurement that could not tell does not contradict the one before it")
+    mutating func kept() {
+        self.standing.record(Self.provider, from: self.at(0), to: self.at(1))
+        self.standing.record(Self.unexplained, from: self.at(5), to: self.at(6))
+        #expect(self.standing.latest?.explanation.party == .upstream)
+        self.standing.record(Self.broken(.resolver(.silent([])), at: .dns), from: self.at(10), to: self.at(11))
+        #expect(self.standing.latest?.explanation.party == .resolver)
+    }
+
+    @Test("A measurement that began before the silence does not explain it; the next one does")
+    mutating func younger() {
+        self.standing.suspect(since: self.at(10))
+        self.standing.record(Self.sound, from: self.at(9), to: self.at(11))
+        #expect(self.standing.latest?.state == .checking)
+        #expect(self.standing.latest?.since == self.at(10).wall)
+        self.standing.record(Self.sound, from: self.at(12), to: self.at(13))
+        #expect(self.standing.latest?.state == .decided)
+        #expect(self.standing.latest?.since == self.at(13).wall)
+    }
+
+    @Test("What was measured on another path says nothing; the kernel knows since when nothing can be sent")
+    mutating func path() {
+        self.standing.record(Self.provider, from: self.at(0), to: self.at(1))
+        self.standing.pathChanged(to: Verdict(level: .routed), at: self.at(5))
+        #expect(self.standing.latest == nil)
+        self.standing.pathChanged(to: Verdict(level: .none, reason: .noCarrier), at: self.at(7))
+        self.standing.record(
+            Self.broken(.thisHost(.kernel(.init(reason: .noCarrier, link: "up", family: .ipv4))), at: .carrier),
+            from: self.at(8), to: self.at(9))
+        #expect(self.standing.latest?.since == self.at(7).wall)
+        #expect(self.standing.latest?.failing == [:], "the verdict says it already")
+    }
+
+    @Test("The published level follows: families that have a route over which nothing works, and why")
+    mutating func failing() {
+        self.standing.record(Self.provider, from: self.at(0), to: self.at(1))
+        #expect(self.standing.latest?.failing == [.ipv4: .limited])
+        self.standing.record(Self.sound, from: self.at(2), to: self.at(3))
+        #expect(self.standing.latest?.failing == [:])
+        self.standing.record(Self.unexplained, from: self.at(4), to: self.at(5))
+        #expect(self.standing.latest?.failing == [.ipv4: .timeout], "no party is blamed by a reason")
+    }
+
+    @Test("A clock that is set during an outage moves no order of events")
+    mutating func clock() {
+        let later = StandingDiagnosis.Moment(monotonic: self.at(12).monotonic, wall: self.at(-31_536_000).wall)
+        self.standing.suspect(since: self.at(10))
+        self.standing.record(Self.sound, from: later, to: later)
+        #expect(self.standing.latest?.state == .decided, "it began after the silence")
+    }
+}
