@@ -62,6 +62,12 @@ package struct DNSMessageBytes: Sendable {
         return Self.pair(UInt16(reply.count)) + reply
     }
 
+    /// The type that a question asks for.
+    package static func type(of question: [UInt8]) -> UInt16 {
+        let end = DNSMessageBytes().endOfQuestion(question)
+        return UInt16(question[end - 4]) << 8 | UInt16(question[end - 3])
+    }
+
     private func endOfQuestion(_ question: [UInt8]) -> Int {
         var position = 12
         while position < question.count, question[position] != 0 { position += Int(question[position]) + 1 }

@@ -1,10 +1,11 @@
 internal import CLinux
 internal import Glibc
 internal import Synchronization
+package import TidegateCore
 internal import TidegateLoop
-internal import TidegateCore
 
-/// A name server on 127.0.0.1, perhaps also on ::1, with scripted answers, valid or not; stopped when it is released.
+/// A name server on 127.0.0.1, perhaps also on ::1, or on an address of a namespace, with scripted answers, valid or not;
+/// stopped when it is released.
 package final class ScriptedNameServer: Sendable {
     /// The datagrams that answer a question by UDP.
     package typealias Datagrams = @Sendable (_ question: [UInt8]) -> [[UInt8]]
@@ -17,19 +18,41 @@ package final class ScriptedNameServer: Sendable {
     private let count: NameServerCount
 
     /// Starts listening on a free port; an impostor answers from another port.
-    package init(
-        isImpostor: Bool = false, hasBothFamilies: Bool = false, stream: Stream? = nil, datagrams: @escaping Datagrams
+    package convenience init(
+        isImpostor: Bool = false, hasBothFamilies: Bool = false, stream: Stream? = nil,
+        datagrams: @escaping Datagrams
     ) throws {
         let sockets = NameServerSocket(hasBothFamilies: hasBothFamilies)
         let (datagram, listener, port) = try sockets.openBoth(withStream: stream != nil)
         let answering = isImpostor ? try sockets.open(SOCK_DGRAM, port: 0).descriptor : datagram
+        try self.init(
+            .init(receiving: datagram, answering: answering, listener: listener), at: port, stream: stream, datagrams)
+    }
+
+    /// Starts listening on port 53 of an IPv4 address in `namespace`; each answer is sent so much later.
+    package convenience init(
+        after delay: Duration, at address: IPAddress, in namespace: NetworkNamespace, datagrams: @escaping Datagrams
+    ) throws {
+        let descriptor = Atomic<Int32>(-1)
+        let sockets = NameServerSocket(hasBothFamilies: false, address: address)
+        try namespace.inside {
+            let opened = try? sockets.open(SOCK_DGRAM, port: 53)
+            descriptor.store(opened?.descriptor ?? -1, ordering: .releasing)
+        }
+        let datagram = descriptor.load(ordering: .acquiring)
+        guard datagram >= 0 else { throw CommandFailure(description: "port 53 of \(address) cannot be opened") }
+        try self.init(
+            .init(receiving: datagram, answering: datagram, listener: nil, delay: delay), at: 53, stream: nil, datagrams
+        )
+    }
+
+    private init(
+        _ sockets: NameServerHandler.Sockets, at port: UInt16, stream: Stream?, _ datagrams: @escaping Datagrams
+    ) throws {
         let count = NameServerCount()
         self.port = port
         self.count = count
-        self.thread = try LoopThread(name: "tg-test-dns") { loop in
-            NameServerHandler(
-                loop, .init(receiving: datagram, answering: answering, listener: listener), datagrams, stream, count)
-        }
+        self.thread = try LoopThread(name: "tg-test-dns") { NameServerHandler($0, sockets, datagrams, stream, count) }
     }
 
     deinit { self.thread.stop() }
@@ -48,6 +71,7 @@ private final class NameServerCount: Sendable {
 
 private struct NameServerSocket {
     let hasBothFamilies: Bool
+    var address = IPAddress(ipv4: 0x7F00_0001)
 
     // A port that is free for datagrams may be in use for streams: then another one is tried.
     func openBoth(withStream: Bool, attempts: Int = 20) throws -> (
@@ -71,7 +95,9 @@ private struct NameServerSocket {
         address.sin6_family = sa_family_t(family)
         address.sin6_port = port.bigEndian
         // Where sockaddr_in has its address; bound to ::, an IPv6 socket takes both.
-        if !self.hasBothFamilies { address.sin6_flowinfo = UInt32(0x7F00_0001).bigEndian }
+        if !self.hasBothFamilies {
+            address.sin6_flowinfo = self.address.octets.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+        }
         var size = socklen_t(
             self.hasBothFamilies ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
         let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
@@ -92,17 +118,29 @@ private final class NameServerHandler: LoopHandler {
         let receiving: Int32
         let answering: Int32
         let listener: Int32?
+        var delay = Duration.zero
     }
 
+    private struct Reply {
+        let bytes: [UInt8]
+        let peer: sockaddr_in6
+        let size: socklen_t
+    }
+
+    private let loop: Loop
     private let sockets: Sockets
     private let datagrams: ScriptedNameServer.Datagrams
     private let stream: ScriptedNameServer.Stream?
     private let count: NameServerCount
+    // By the tokens of their timers.
+    private var replies: [UInt64: Reply] = [:]
+    private var nextToken: UInt64 = 0
 
     init(
         _ loop: Loop, _ sockets: Sockets, _ datagrams: @escaping ScriptedNameServer.Datagrams,
         _ stream: ScriptedNameServer.Stream?, _ count: NameServerCount
     ) {
+        self.loop = loop
         self.sockets = sockets
         self.datagrams = datagrams
         self.stream = stream
@@ -128,14 +166,34 @@ private final class NameServerHandler: LoopHandler {
         var question = [UInt8](repeating: 0, count: 65_536)
         var peer = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-        withUnsafeMutablePointer(to: &peer) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { peer in
-                let length = recvfrom(self.sockets.receiving, &question, question.count, 0, peer, &size)
-                guard length >= 0 else { return }
-                self.count.datagrams.add(1, ordering: .acquiringAndReleasing)
-                for answer in self.datagrams(Array(question[..<length])) {
-                    _ = sendto(self.sockets.answering, answer, answer.count, 0, peer, size)
-                }
+        let length = withUnsafeMutablePointer(to: &peer) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                recvfrom(self.sockets.receiving, &question, question.count, 0, $0, &size)
+            }
+        }
+        guard length >= 0 else { return }
+        self.count.datagrams.add(1, ordering: .acquiringAndReleasing)
+        for answer in self.datagrams(Array(question[..<length])) {
+            let reply = Reply(bytes: answer, peer: peer, size: size)
+            guard self.sockets.delay > .zero else {
+                self.deliver(reply)
+                continue
+            }
+            self.nextToken += 1
+            self.replies[self.nextToken] = reply
+            _ = self.loop.schedule(after: self.sockets.delay, token: self.nextToken)
+        }
+    }
+
+    func timerFired(_ token: UInt64) {
+        if let reply = self.replies.removeValue(forKey: token) { self.deliver(reply) }
+    }
+
+    private func deliver(_ reply: Reply) {
+        var peer = reply.peer
+        withUnsafePointer(to: &peer) { pointer in
+            _ = pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(self.sockets.answering, reply.bytes, reply.bytes.count, 0, $0, reply.size)
             }
         }
     }

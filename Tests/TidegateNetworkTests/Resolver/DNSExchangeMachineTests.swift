@@ -9,14 +9,17 @@ import TidegateCore
 
     private func begun() -> DNSExchangeMachine {
         var machine = DNSExchangeMachine()
-        #expect(machine.handle(.begin) == [.sendDatagram, .resend(after: .seconds(1))])
+        #expect(machine.handle(.begin) == [.sendDatagram, .resend(after: .milliseconds(300))])
         return machine
     }
 
-    @Test("A question is repeated with growing delays, and ends at its limit")
+    @Test("A question is sent eight times in 2.1 s, then with growing delays, and ends at its limit")
     func resending() {
         var machine = self.begun()
-        for pause in [2, 4, 8, 16, 32, 32] {
+        for _ in 0..<6 {
+            #expect(machine.handle(.resendDue) == [.sendDatagram, .resend(after: .milliseconds(300))])
+        }
+        for pause in [1, 2, 4, 8, 16, 32, 32] {
             #expect(machine.handle(.resendDue) == [.sendDatagram, .resend(after: .seconds(pause))])
         }
         #expect(machine.handle(.limitReached) == [.finish(.timedOut)])

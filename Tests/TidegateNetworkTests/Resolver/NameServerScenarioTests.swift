@@ -116,6 +116,33 @@ private final class NameServerFixture: Sendable {
         #expect(await fixture.ask("api.lab.test").isAnswer)
     }
 
+    @Test("A server that packets are lost on the way to is not dead", arguments: ["mod 2 0", "mod 4 < 3"])
+    func lossy(_ lost: String) async throws {
+        let fixture = try NameServerFixture()
+        try await fixture.serve()
+        try fixture.filter(
+            "table inet f { chain i { type filter hook input priority 0; udp dport 53 numgen inc \(lost) drop; }; }")
+        #expect(await fixture.ask("api.lab.test", within: .milliseconds(2_500)).isAnswer)
+    }
+
+    @Test(
+        "An answer after 1.5 s counts within its time; one after it has been given up says nothing about the next question"
+    )
+    func slow() async throws {
+        let fixture = try NameServerFixture()
+        let server = try ScriptedNameServer(after: .milliseconds(1_500), at: fixture.server, in: fixture.there) {
+            let last: UInt8 = DNSMessageBytes.firstLabel(of: $0) == "first" ? 1 : 2
+            return [DNSMessageBytes(answers: [DNSMessageBytes.a(last)]).reply(to: $0)]
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        #expect(await fixture.ask("first.lab.test", within: .milliseconds(300)) == .timedOut)
+        let second = DNSOutcome.answered([IPAddress(ipv4: 0xC000_0202)], timeToLive: .seconds(300))
+        #expect(await fixture.ask("second.lab.test", within: .seconds(60)) == second)
+        #expect(clock.now - start >= .milliseconds(1_800))
+        #expect(server.datagramCount > 2)
+    }
+
     @Test("After a name that does not exist the server is still healthy: another name is answered")
     func nameOnly() async throws {
         let fixture = try NameServerFixture()

@@ -26,6 +26,10 @@ struct DNSExchangeMachine {
         case finish(DNSOutcome)
     }
 
+    // A way that loses 30 % of its packets in each direction answers every other datagram. Of eight within 2.1 s one is
+    // answered in 199 of 200 cases.
+    private static let burst = 8
+
     private(set) var state = State.idle
     // A packet from the server's address was not an answer.
     private var receivedGarbage = false
@@ -34,10 +38,10 @@ struct DNSExchangeMachine {
         switch (self.state, input) {
         case (.idle, .begin):
             self.state = .waiting(sent: 1)
-            return [.sendDatagram, .resend(after: .seconds(1))]
+            return [.sendDatagram, .resend(after: self.pause(sent: 1))]
         case (.waiting(let sent), .resendDue):
             self.state = .waiting(sent: sent + 1)
-            return [.sendDatagram, .resend(after: .seconds(1 << min(sent, 5)))]
+            return [.sendDatagram, .resend(after: self.pause(sent: sent + 1))]
         case (.waiting, .received(.truncated(let partial))):
             self.state = .streaming(fallback: partial)
             return [.openStream]
@@ -62,6 +66,11 @@ struct DNSExchangeMachine {
         case (.idle, .broken(let outcome)): return self.finish(outcome)
         case (.idle, .limitReached): return self.finish(.timedOut)
         }
+    }
+
+    private func pause(sent: Int) -> Duration {
+        let later = sent - DNSExchangeMachine.burst
+        return later < 0 ? .milliseconds(300) : .seconds(1 << min(later, 5))
     }
 
     private mutating func finish(_ outcome: DNSOutcome) -> [Effect] {
