@@ -38,6 +38,12 @@ package enum Thresholds {
     /// How long silence lasts before the others' word is taken: the kernel has repeated a SYN (tcp(7)) and a request for a
     /// link-layer address (arp(7)) by then, so that it is no lost packet.
     package static let certainty = Duration.milliseconds(1_500)
+    /// How long a resolver has for its answer; its question has been sent eight times by then.
+    package static let nameQuery = Duration.milliseconds(2_500)
+    /// How long it has once another one has answered, or once walks show that the way out is dead.
+    ///
+    /// This is longer than ``certainty``, and its question has been sent six times by then.
+    package static let nameQueryBesideOthers = Duration.milliseconds(1_700)
     /// How long a server that accepts connections has for a TLS handshake: three round trips over a satellite, or one
     /// packet that was lost and repeated.
     package static let handshake = Duration.seconds(2)
@@ -46,7 +52,9 @@ package enum Thresholds {
     /// How long a diagnosis of the host may take.
     package static let hostDiagnosis = Duration.seconds(5)
     /// How long a diagnosis of a target may take, by the time-out of its check.
-    package static let targetDiagnosis = Duration.seconds(2)...Duration.seconds(5)
+    ///
+    /// Resolvers need ``nameQuery`` of it.
+    package static let targetDiagnosis = Duration.seconds(3)...Duration.seconds(5)
 
     /// What is left of ``certainty`` for a silence that began at `start`.
     ///
@@ -59,6 +67,8 @@ package enum Thresholds {
 
     /// A first byte that takes longer than people wait without asking why.
     package static let slowFirstByte = Duration.seconds(3)
+    /// A resolver's answer that takes longer is noticed with every new name.
+    package static let slowName = Duration.seconds(1)
     /// So few days before a certificate's end renewal has failed: Let's Encrypt renews 30 days before.
     package static let certificateDays = 14
 }

@@ -44,10 +44,10 @@ import TidegateDaemon
                 a resolver is silent, it sends a dozen packets with limited hops towards it and
                 towards a public address, as traceroute does.
 
-                Ends within 2 s, with two exceptions. A target that is silent behind routers
-                that answer gets 3.4 s, as its last router says only then that it is gone. A
-                server that has taken a request gets all of --timeout for the first byte of its
-                answer.
+                Ends within 2 s, with three exceptions. Resolvers have 2.5 s, if the way out
+                works. A target that is silent behind routers that answer gets 3.4 s, as its
+                last router says only then that it is gone. A server that has taken a request
+                gets all of --timeout for the first byte of its answer.
 
                 Examples:
                   tidegate explain

@@ -56,6 +56,23 @@ struct ExplainComposerTests {
         #expect(explanation.conclusion == .worksBut && explanation.findings == ["IPv6 does not work: no address"])
     }
 
+    @Test("A resolver that is slow is worth knowing about a target that works", arguments: [1, 2])
+    func slowResolver(_ count: Int) throws {
+        let answer = HTTPCheck.Result(reached: .response, status: 200)
+        var name = self.name([Self.server4])
+        name.servers = (1...UInt32(count)).map { number in
+            ResolverFindings(
+                server: IPAddress(ipv4: 0x0A00_0000 + number), verdict: Verdict(level: .routed),
+                answers: [.a: .answered([Self.server4], timeToLive: .seconds(60))],
+                delay: number == 1 ? .milliseconds(1_510) : .milliseconds(20))
+        }
+        let explanation = ExplanationComposer.compose(
+            try self.findings("https://api.test/", [.ipv4: Self.way(Self.server4, nil, answer)], name: name))
+        let place = count == 1 ? "the name server" : "the first name server"
+        #expect(explanation.conclusion == .worksBut && explanation.party == nil)
+        #expect(explanation.findings == ["\(place) 10.0.0.1 answers after 1.5 s, which delays every look-up"])
+    }
+
     @Test("The failure that matters is that of the family that got furthest")
     func furthest() throws {
         let refused = HTTPCheck.Result(reached: nil, failure: .connectFailed, socketError: .refused)

@@ -1,7 +1,8 @@
 internal import Testing
 internal import TidegateCore
-internal import TidegateReachability
 internal import TidegateTestKit
+
+@testable internal import TidegateReachability
 
 /// Names and resolvers on real kernels, with a real name server at the other end.
 @Suite(.enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
@@ -47,6 +48,40 @@ struct LadderNameScenarioTests {
         #expect(explanation.report(.route)?.reason == .noRoute)
         #expect(explanation.report(.route)?.text.contains("resolver 203.0.113.53") ?? false)
         #expect(explanation.firstFailure?.rung == .route)
+    }
+
+    @Test("A resolver that answers after 1.5 s is slow, not dead: by itself, and for a target")
+    func slow() async throws {
+        let hosts = try VethPairFixture()
+        let server = try ScriptedNameServer(
+            after: .milliseconds(1_500), at: try address("10.0.0.1"), in: hosts.there
+        ) {
+            [DNSMessageBytes(answers: [DNSMessageBytes.a(2)]).reply(to: $0)]
+        }
+        let ladder = LadderFixture(hosts, names: ["www.good.test": [try address("198.51.100.2")]])
+        let alone = await ladder.diagnostics.dns(nil)
+        #expect(alone.status == .ok && alone.text.contains("resolver 10.0.0.1: answers after "), "\(alone)")
+        let explanation = try await ladder.explain("http://www.good.test/")
+        #expect(explanation.firstFailure == nil && explanation.party == nil, "\(explanation)")
+        #expect(explanation.findings.contains { $0.hasPrefix("the name server 10.0.0.1 answers after ") })
+        #expect(explanation.report(.dns)?.values.duration.map { $0 >= .milliseconds(1_500) } ?? false)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("A resolver that every second datagram is lost on the way to answers, about a target, too")
+    func lossy() async throws {
+        let hosts = try VethPairFixture()
+        let server = try self.serve(hosts)
+        let ladder = LadderFixture(hosts, names: ["www.good.test": [try address("198.51.100.2")]])
+        #expect(await self.isServing(ladder))
+        try hosts.there.run([
+            "nft",
+            "table inet loss { chain in { type filter hook input priority 0; udp dport 53 numgen inc mod 2 0 drop; }; }",
+        ])
+        #expect(await ladder.diagnostics.dns(nil).status == .ok)
+        let explanation = try await ladder.explain("http://www.good.test/")
+        #expect(explanation.firstFailure == nil && explanation.report(.dns)?.status == .ok, "\(explanation)")
+        withExtendedLifetime(server) {}
     }
 
     @Test("A resolver whose port 53 is dropped times out")

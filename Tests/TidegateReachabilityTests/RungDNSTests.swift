@@ -97,6 +97,58 @@ struct RungDNSTests {
         #expect(DNSRung.report(resolvers: [Self.resolver(nil, Self.noRoute)]).reason == .resolverNoRoute)
     }
 
+    @Test("A resolver that is late is slow, not dead: the rung is ok, and says after how long it answers")
+    func slow() throws {
+        var (slow, fast) = (Self.resolver(Self.good), Self.resolver(Self.good, try address("10.0.0.9")))
+        (slow.delay, fast.delay) = (.milliseconds(1_500), .milliseconds(999))
+        let report = DNSRung.report(NameFindings(name: "api.test", servers: [slow]), family: .ipv4)
+        #expect(report.status == .ok && report.values.duration == .milliseconds(1_500))
+        #expect(report.evidence.dropFirst().first == "resolver 10.0.0.1: answers after 1.5 s")
+        let both = DNSRung.report(resolvers: [slow, fast])
+        #expect(both.status == .ok && both.values.duration == .milliseconds(999))
+        #expect(both.evidence.filter { $0.contains("answers after") } == ["resolver 10.0.0.1: answers after 1.5 s"])
+    }
+
+    @Test("The first answer of a resolver says how slow it is, and no failure does")
+    func delay() {
+        var server = Self.resolver(nil)
+        let start = MonotonicTime(nanoseconds: 0)
+        for (milliseconds, outcome) in [
+            (100, DNSOutcome.failed(code: "SERVFAIL")), (1_500, .noData), (1_600, Self.good),
+        ] {
+            server.record(outcome, sent: start, at: start + .milliseconds(milliseconds))
+        }
+        #expect(server.delay == .milliseconds(1_500))
+    }
+
+    @Test(
+        "The resolvers' silence has another reason once nothing gets past the gateway, or past one router",
+        arguments: [
+            (["10.0.0.1"], ["10.0.0.1"], true), (["10.0.0.1"], [], true),
+            (["10.0.0.1", "192.0.2.1"], ["10.0.0.1"], false),
+            (["10.0.0.1", "192.0.2.1"], ["10.0.0.1", "192.0.2.1"], true), ([], [], false),
+            (["10.0.0.1", "203.0.113.53"], ["10.0.0.1"], false), (["10.0.0.1"], ["10.0.0.1", "198.51.100.1"], false),
+        ] as [([String], [String], Bool)])
+    func explained(_ toServer: [String], _ toSentinel: [String], _ isExplained: Bool) throws {
+        let (server, sentinel) = (try address("203.0.113.53"), try address("198.51.100.1"))
+        func walk(_ destination: IPAddress, _ routers: [String]) throws -> HopWalkResult {
+            HopWalkResult(
+                destination: destination, port: 53,
+                hops: try routers.map { router in
+                    let place = try address(router)
+                    if place == destination { return .reached(.refused, after: .milliseconds(1)) }
+                    return .answered(ICMPError(offender: place, type: 11, code: 0), by: place, after: .milliseconds(1))
+                })
+        }
+        let gateway = Self.server
+        var findings = NameFindings(name: "api.test")
+        let path = NetworkPath(interface: "eth0", index: 77, gateway: gateway)
+        findings.servers = [Self.resolver(nil, control: nil, Verdict(level: .routed, path: path), server)]
+        findings.gateways = [gateway: GatewayFindings()]
+        findings.walks = [server: try walk(server, toServer), sentinel: try walk(sentinel, toSentinel)]
+        #expect(findings.isSilenceExplained == isExplained)
+    }
+
     @Test("A server that denies the name is believed only if it knows other names")
     func belief() throws {
         func cause(_ control: DNSOutcome) throws -> Cause {

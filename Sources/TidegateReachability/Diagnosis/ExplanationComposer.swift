@@ -99,11 +99,14 @@ struct ReachedFindings {
     }
 
     private var servers: [String] {
-        guard let name = self.findings.name, name.servers.count > 1 else { return [] }
-        return name.servers.enumerated().compactMap { position, server in
-            guard !server.outcomes.isEmpty, !server.outcomes.contains(where: \.isAnswer) else { return nil }
-            let place = position == 0 ? "the first name server" : "the name server"
+        guard let servers = self.findings.name?.servers else { return [] }
+        return servers.enumerated().compactMap { position, server in
+            let place = position == 0 && servers.count > 1 ? "the first name server" : "the name server"
             let cost = position == 0 ? ", which delays every look-up" : ""
+            if let lateness = server.lateness {
+                return "\(place) \(server.server) answers after \(lateness.shortText)\(cost)"
+            }
+            guard servers.count > 1, !server.outcomes.isEmpty, !server.hasAnswered else { return nil }
             return "\(place) \(server.server) does not answer\(cost)"
         }
     }

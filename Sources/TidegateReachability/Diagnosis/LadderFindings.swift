@@ -24,7 +24,6 @@ struct NameFindings: Sendable {
     /// The system's answer, hosts file included; nil if none came in time.
     var system: Result<[IPAddress], ResolveFailure>?
     /// How long the system's answer took.
-    var duration: Duration?
     var servers: [ResolverFindings] = []
     /// True if systemd-resolved's stub is configured, which answers for the servers behind it.
     var hasStub = false
@@ -36,6 +35,22 @@ struct NameFindings: Sendable {
     var walks: [IPAddress: HopWalkResult] = [:]
     /// The gateways that were probed while resolvers stayed silent.
     var gateways: [IPAddress: GatewayFindings] = [:]
+
+    /// How long the fastest server took for an answer; nil without one.
+    var delay: Duration? { self.servers.compactMap(\.delay).min() }
+
+    /// True if the servers' silence has another reason: every gateway is gone, or all walks end at the same router.
+    var isSilenceExplained: Bool {
+        let isGone = !self.gateways.isEmpty && self.gateways.values.allSatisfy { $0.answer == .unresolved }
+        // A walk to a server on the link says nothing of what lies beyond it.
+        let onLink = self.servers.filter { $0.verdict.path?.gateway == nil }.map(\.server)
+        let reaches = self.walks.filter { !onLink.contains($0.key) }.map { address, walk in
+            walk.reach(past: self.gateways.keys.first { $0.family == address.family }, asking: address)
+        }
+        let ends = Set(reaches.filter { $0 != .nothing })
+        guard ends.count == 1, let end = ends.first else { return isGone }
+        return isGone || end == .gateway || reaches.count > 1 && !Witness(.hopWalk, end).isEnd
+    }
 
     /// The addresses to continue with: the system's, otherwise those that a server answered.
     var addresses: [IPAddress] {
@@ -58,8 +73,22 @@ struct ResolverFindings: Sendable {
     var answers: [DNSQuestion.RecordType: DNSOutcome] = [:]
     /// Its answer about a name that is known to exist; nil if it was not queried.
     var control: DNSOutcome?
+    /// How long it took for its first answer; nil without one.
+    var delay: Duration?
 
-    fileprivate var addresses: [IPAddress] {
+    /// True if it has answered, whether or not the name exists.
+    var hasAnswered: Bool { self.outcomes.contains(where: \.isAnswer) }
+
+    /// How late it answers; nil if it is not slow, or silent.
+    var lateness: Duration? { self.delay.flatMap { $0 < Thresholds.slowName ? nil : $0 } }
+
+    /// Records an answer to a question that was sent at `start`.
+    mutating func record(_ outcome: DNSOutcome, sent start: MonotonicTime, at now: MonotonicTime) {
+        if outcome.isAnswer { self.delay = min(self.delay ?? now - start, now - start) }
+    }
+
+    /// Its addresses of the name.
+    var addresses: [IPAddress] {
         DNSQuestion.RecordType.allCases.flatMap { type -> [IPAddress] in
             guard case .answered(let addresses, _)? = self.answers[type] else { return [] }
             return addresses

@@ -26,24 +26,28 @@ extension PathDiagnosis {
         var findings = NameFindings(
             name: target.shownHost, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
         findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []
-        let system = Promise<(Result<[IPAddress], ResolveFailure>, end: MonotonicTime)>()
-        let start = self.now
-        self.diagnostics.resolver.resolve(name) { system.fulfil(($0, self.now)) }
+        let system = Promise<Result<[IPAddress], ResolveFailure>>()
+        self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
         let routed = await self.routes(to: settings.nameservers)
         let first = settings.candidates(for: name).first ?? name
-        findings = await self.asked(findings, routed, families) { servers in
-            await self.query(first, servers, families.map { DNSQuestion.RecordType($0) })
-        }
+        let start = self.now
+        let types = families.map { DNSQuestion.RecordType($0) }
+        findings = await self.asked(findings, routed, families) { await self.query(first, $0, types) }
         // The system asks the same servers, in order: once they have spoken, or have not, it hardly knows more.
-        let hasAnswer = findings.servers.contains { $0.outcomes.contains(where: \.isAnswer) }
-        let patience: Duration = hasAnswer || settings.nameservers.isEmpty ? .milliseconds(500) : .milliseconds(200)
-        let answer = await system.value { resume in
+        let hasAnswer = findings.servers.contains(where: \.hasAnswered)
+        let isLate = self.now - start >= Thresholds.slowName
+        let patience: Duration =
+            hasAnswer || settings.nameservers.isEmpty
+            ? .milliseconds(isLate ? 200 : 500) : .milliseconds(isLate ? 50 : 200)
+        findings.system = await system.value { resume in
             _ = self.diagnostics.monitor.call(after: min(patience, self.rest), resume)
         }
-        (findings.system, findings.duration) = (answer?.0, answer.map { $0.end - start })
         let deniesName = findings.servers.contains { $0.answers.values.contains { $0 == .nameNotFound } }
         if findings.addresses.isEmpty, deniesName {
-            findings.servers = await self.queryControlName(findings.servers, within: self.shareForNames)
+            let limit = self.limitForNames
+            findings.servers = await findings.servers.concurrentMap { server in
+                server.hasAnswered ? await self.queryControlName(server, within: limit) : server
+            }
         }
         return findings
     }
@@ -53,38 +57,50 @@ extension PathDiagnosis {
         let settings = self.diagnostics.dependencies.settings()
         let findings = NameFindings(
             name: PathDiagnosis.controlName, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
-        let limit = self.shareForNames
-        return await self.asked(findings, await self.routes(to: settings.nameservers), families) { servers in
-            await self.queryControlName(servers, within: limit)
+        let limit = self.limitForNames
+        return await self.asked(findings, await self.routes(to: settings.nameservers), families) {
+            await self.queryControlName($0, within: limit)
         }
     }
 
-    // Slow resolvers answer within a second; the rest of the time is for what follows the name.
-    private var shareForNames: Duration { min(max(.seconds(1), min(.seconds(3), self.rest / 6)), self.rest) }
+    // Of a short diagnosis, a part is left for what follows the name.
+    private var limitForNames: Duration { min(Thresholds.nameQuery, self.rest * 4 / 5) }
 
-    // What is found out about the servers, about one silent resolver, or about the way out over one family.
-    private typealias Part = (
-        servers: [ResolverFindings]?, walks: [IPAddress: HopWalkResult], gateways: [IPAddress: GatewayFindings]
-    )
+    // What is found out about one server, by its position, about one silent resolver, or about the way out over one
+    // family.
+    private struct Part {
+        var server: (position: Int, findings: ResolverFindings)?
+        var walks: [IPAddress: HopWalkResult] = [:]
+        var gateways: [IPAddress: GatewayFindings] = [:]
+        var isTime = false
+    }
 
     /// Asks servers; while they stay silent, walks to the first and to the internet, and probes the gateways.
+    ///
+    /// Silent ones get less time if another one answers, or if the others have told why nothing comes.
     private func asked(
         _ known: NameFindings, _ servers: [ResolverFindings], _ families: [AddressFamily],
-        _ ask: @escaping @Sendable ([ResolverFindings]) async -> [ResolverFindings]
+        _ ask: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
     ) async -> NameFindings {
         let start = self.now
         return await withTaskGroup(of: Part.self) { group in
-            group.addTask { (await ask(servers), [:], [:]) }
-            group.addTask { (nil, await self.walked(to: servers), [:]) }
-            for family in families { group.addTask { await self.wayOut(family, since: start) } }
             var found = known
             found.servers = servers
+            let usable = servers.enumerated().filter { $1.verdict.isUsable }
+            for (position, server) in usable { group.addTask { Part(server: (position, await ask(server))) } }
+            group.addTask { Part(walks: await self.walked(to: servers)) }
+            for family in families { group.addTask { await self.wayOut(family, since: start) } }
+            group.addTask { Part(isTime: await self.pause(for: Thresholds.nameQueryBesideOthers)) }
+            var (silent, left, isTime) = (usable.count, usable.count + 1 + families.count, false)
             for await part in group {
                 found.walks.merge(part.walks) { $1 }
                 found.gateways.merge(part.gateways) { $1 }
-                guard let answered = part.servers else { continue }
-                found.servers = answered
-                if answered.contains(where: { $0.outcomes.contains(where: \.isAnswer) }) { group.cancelAll() }
+                if let (position, server) = part.server { (found.servers[position], silent) = (server, silent - 1) }
+                isTime = isTime || part.isTime
+                if !part.isTime { left -= 1 }
+                let hasAnswer = found.servers.contains(where: \.hasAnswered)
+                let isEnough = silent == 0 ? hasAnswer : isTime && (hasAnswer || found.isSilenceExplained)
+                if isEnough || left == 0 { group.cancelAll() }
             }
             return found
         }
@@ -102,14 +118,14 @@ extension PathDiagnosis {
         guard await self.pause(for: Thresholds.patience),
             let path = await self.defaultPath(family, watching: false), path.verdict.level >= .routed,
             let gateway = path.verdict.path?.gateway
-        else { return (nil, [:], [:]) }
+        else { return Part() }
         let sentinel = path.subject.address
         async let probed = self.probed(path, since: start)
         async let walk = self.walksToInternet ? self.walk(to: sentinel, nil) : nil
         let (findings, walked) = (await probed, await walk)
         // An end in the middle says nothing.
-        guard !Task.isCancelled else { return (nil, [:], [:]) }
-        return (nil, walked.map { [sentinel: $0] } ?? [:], [gateway: findings])
+        guard !Task.isCancelled else { return Part() }
+        return Part(walks: walked.map { [sentinel: $0] } ?? [:], gateways: [gateway: findings])
     }
 
     /// The resolvers with the kernel's verdicts on the paths to them; no packet is sent.
@@ -121,19 +137,30 @@ extension PathDiagnosis {
     }
 
     private func query(
-        _ name: String, _ servers: [ResolverFindings], _ types: [DNSQuestion.RecordType]
-    ) async -> [ResolverFindings] {
-        let limit = self.shareForNames
-        return await self.each(servers) { server in
-            var server = server
+        _ name: String, _ server: ResolverFindings, _ types: [DNSQuestion.RecordType]
+    ) async -> ResolverFindings {
+        let (start, limit, address) = (self.now, self.limitForNames, server.server)
+        return await withTaskGroup(of: (DNSQuestion.RecordType, DNSOutcome)?.self) { group in
             for type in types {
-                // A resolver that does not answer is not queried again.
-                if let outcome = server.answers.values.first, !outcome.isAnswer {
-                    server.answers[type] = outcome
-                } else {
-                    server.answers[type] = await self.diagnostics.dependencies.query(
-                        name, type, server.server, within: limit)
+                group.addTask {
+                    (type, await self.diagnostics.dependencies.query(name, type, address, within: limit))
                 }
+            }
+            group.addTask {
+                _ = await self.pause(for: Thresholds.nameQueryBesideOthers)
+                return nil
+            }
+            var (server, isTime) = (server, false)
+            for await answer in group where server.answers.count < types.count {
+                if let (type, outcome) = answer {
+                    // A refusal holds for every type, and hosts limit how many ICMP errors they send.
+                    let isOfAll = outcome.isRefusal && !server.hasAnswered
+                    for type in isOfAll ? types : [type] { server.answers[type] = outcome }
+                    server.record(outcome, sent: start, at: self.now)
+                }
+                isTime = isTime || answer == nil
+                // One kind of address is enough to go on with.
+                if server.answers.count == types.count || isTime && !server.addresses.isEmpty { group.cancelAll() }
             }
             return server
         }
@@ -141,17 +168,15 @@ extension PathDiagnosis {
 
     /// Queries the resolvers that have a route for a name that is known to exist.
     func queryControlName(_ servers: [ResolverFindings], within limit: Duration) async -> [ResolverFindings] {
-        await self.each(servers) { server in
-            var server = server
-            server.control = await self.diagnostics.dependencies.query(
-                PathDiagnosis.controlName, .a, server.server, within: limit)
-            return server
-        }
+        await servers.concurrentMap { $0.verdict.isUsable ? await self.queryControlName($0, within: limit) : $0 }
     }
 
-    private func each(
-        _ servers: [ResolverFindings], _ body: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
-    ) async -> [ResolverFindings] {
-        await servers.concurrentMap { $0.verdict.isUsable ? await body($0) : $0 }
+    private func queryControlName(_ server: ResolverFindings, within limit: Duration) async -> ResolverFindings {
+        var (server, start) = (server, self.now)
+        let outcome = await self.diagnostics.dependencies.query(
+            PathDiagnosis.controlName, .a, server.server, within: limit)
+        server.control = outcome
+        server.record(outcome, sent: start, at: self.now)
+        return server
     }
 }

@@ -118,10 +118,11 @@ struct PathDiagnosis: Sendable {
         let probed = path.verdict.path?.gateway.flatMap { name?.gateways[$0] }
         if let probed { path.gateway = probed }
         // Resolvers that have just been silent hardly answer for the names of check URLs.
-        let isSilent = name?.servers.allSatisfy { !$0.outcomes.contains(where: \.isAnswer) } ?? false
+        let isSilent = name?.servers.allSatisfy { !$0.hasAnswered } ?? false
+        let limit = max(Thresholds.nameQueryBesideOthers, (name?.delay ?? .zero) + .milliseconds(500))
         path = await self.asked(
             path, TargetRequests(self, target, at: usable), isProbed: probed != nil,
-            resolvingLimit: isSilent ? .milliseconds(200) : Thresholds.certainty)
+            resolvingLimit: isSilent ? .milliseconds(200) : limit)
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
     }

@@ -160,14 +160,14 @@ extension PathDiagnostics {
             RouteQuestion(server, port: self.dnsPort, ipProtocol: RouteQuestion.udp)
         }
 
-        /// Sends one query to one resolver.
+        /// Sends one query to one resolver; timed out if the Swift task is cancelled, whatever comes later.
         func query(
             _ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration
         ) async -> DNSOutcome {
             let question = DNSQuestion(name: name, type: type, server: server, port: self.dnsPort, limit: limit)
-            return await withCheckedContinuation { waiter in
-                self.client.ask(question) { waiter.resume(returning: $0) }
-            }
+            let promise = Promise<DNSOutcome>()
+            self.client.ask(question) { promise.fulfil($0) }
+            return await promise.value() ?? .timedOut
         }
     }
 }

@@ -68,6 +68,28 @@ extension Situations {
             #expect(answer.says("REFUSED"), "\(answer)")
         }
 
+        @Test("S54: the only resolver answers after 1.5 s", arguments: [page, nil])
+        func s54(_ subject: String?) async throws {
+            let answer = try await lab().during(.resolvers("203.0.113.58")) { try await $0.explain(subject) }
+            answer.expect(rung: nil, party: nil, says: ["203.0.113.58", "answers after"])
+        }
+
+        @Test("S55: packets to the resolver are lost, one of two, three of four", arguments: ["mod 2 0", "mod 4 < 3"])
+        func s55(_ lost: String) async throws {
+            let answer = try await lab().during(
+                .rules(.servers, "chain l { type filter hook input priority 0; udp dport 53 numgen inc \(lost) drop; }")
+            ) { try await $0.explain(page) }
+            answer.expect(rung: nil, party: nil)
+        }
+
+        @Test("S56: the only resolver is slow, and wait takes it for one that answers")
+        func s56() async throws {
+            let end = try await lab().during(.resolvers("203.0.113.58")) {
+                try await $0.run(["wait", "--for", "dns", "--timeout", "10s"])
+            }
+            #expect(end.status == 0, "\(end)")
+        }
+
         @Test("S50: a name without an IPv6 address, asked for over IPv6")
         func s50() async throws {
             let answer = try await lab().explain("http://v4.example/", "-6")

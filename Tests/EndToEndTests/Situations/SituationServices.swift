@@ -1,13 +1,15 @@
 import Foundation
+import Tidegate
 import TidegateTestKit
 
 /// What listens in the servers' namespace.
 ///
 /// 203.0.113.10 is a healthy web server; 11 is nobody; 20 to 23 have wrong certificates, or none on port 443; 24 to 28
 /// accept connections and then misbehave; 30 is what internet checks ask; 53 is the resolver, 54 one that denies and
-/// blocks names, 55 has none, 56 refuses, 57 is silent.
+/// blocks names, 55 has none, 56 refuses, 57 is silent,
+/// 58 answers everything after 1.5 s.
 final class SituationServices: Sendable {
-    private static let numbers = [10, 20, 21, 22, 23, 24, 30, 53, 54, 55, 56, 57]
+    private static let numbers = [10, 20, 21, 22, 23, 24, 30, 53, 54, 55, 56, 57, 58]
 
     static let addresses =
         (["link set s0 up"] + numbers.map(address) + ["addr add 203.0.113.2/24 dev s0"]
@@ -33,6 +35,7 @@ final class SituationServices: Sendable {
 
     private let programs: [RunningCommand]
     private let misbehaving: MisbehavingServer
+    private let slowResolver: ScriptedNameServer
 
     init(_ files: SituationFiles, in namespace: NetworkNamespace) async throws {
         try files.write(Self.names, to: "names")
@@ -50,6 +53,15 @@ final class SituationServices: Sendable {
                 8088: .slow(.seconds(4)), 8089: .slow(.milliseconds(300)),
             ],
             at: "203.0.113.24", in: namespace)
+        self.slowResolver = try ScriptedNameServer(
+            after: .milliseconds(1_500), at: IPAddress(ipv4: 0xCB00_713A), in: namespace
+        ) { question in
+            // 203.0.113.10 and 2001:db8:113::10.
+            let four: [UInt8] = [203, 0, 113, 10]
+            let six: [UInt8] = [0x20, 0x01, 0x0D, 0xB8, 0x01, 0x13] + Array(repeating: 0, count: 9) + [0x10]
+            let type = DNSMessageBytes.type(of: question)
+            return [DNSMessageBytes(answers: [.init(type, type == 28 ? six : four)]).reply(to: question)]
+        }
         func nameServer(_ number: Int, _ options: [String]) throws -> RunningCommand {
             try namespace.start(
                 [

@@ -103,6 +103,9 @@ package enum DNSOutcome: Sendable, Hashable {
         }
     }
 
+    /// True if an error came back instead of a packet of the server's.
+    package var isRefusal: Bool { if case .unreachable = self { true } else { self == .refused } }
+
     /// The outcome of a system call that failed; `error` is the ICMP error behind it.
     init(errorNumber code: Int32, _ error: ICMPError? = nil, server: IPAddress) {
         switch code {

@@ -23,8 +23,10 @@ enum DNSRung {
     /// The rung for resolvers alone, for a condition: one that answers is enough.
     static func report(resolvers: [ResolverFindings]) -> RungReport {
         let evidence = resolvers.flatMap(self.text)
-        if resolvers.contains(where: { $0.outcomes.contains(where: \.isAnswer) }) {
-            return RungReport(rung: .dns, status: .ok, evidence: evidence)
+        if resolvers.contains(where: \.hasAnswered) {
+            var report = RungReport(rung: .dns, status: .ok, evidence: evidence)
+            report.values.duration = resolvers.compactMap(\.delay).min()
+            return report
         }
         let reason = self.reason(resolvers)
         return RungReport(rung: .dns, status: reason == nil ? .unknown : .bad, reason: reason, evidence: evidence)
@@ -42,7 +44,7 @@ enum DNSRung {
         let list = own.prefix(4).map(\.description).joined(separator: ", ")
         let more = own.count > 4 ? " and \(own.count - 4) more" : ""
         var report = RungReport(rung: .dns, status: .ok, evidence: ["\(findings.name) is \(list)\(more)"] + evidence)
-        report.values.duration = findings.duration
+        report.values.duration = findings.delay
         return report
     }
 
@@ -87,6 +89,9 @@ enum DNSRung {
         if lines.count == 2, Set(server.answers.values).count == 1, let outcome = server.answers[.a], !outcome.isAnswer
         {
             lines = ["resolver \(server.server): \(self.text(outcome, server))"]
+        }
+        if let lateness = server.lateness {
+            lines.insert("resolver \(server.server): answers after \(lateness.shortText)", at: 0)
         }
         if let control = server.control {
             let answer = self.text(control, server)
