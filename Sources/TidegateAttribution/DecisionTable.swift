@@ -50,7 +50,8 @@ package enum DecisionTable {
         var diagnosis = diagnosis
         diagnosis.silent = silent
         let found = self.cause(of: diagnosis).party
-        if found == .unknown { return .undecided }
+        let isAcquitted = party == .resolver && Facts(FailureEvidence(diagnosis)).areResolversProven
+        if found == .unknown { return isAcquitted ? .to(.unknown) : .undecided }
         // A server that had answered before stays the one that is silent, unless nothing answers at all.
         return found == party || party == .theirs && found == .path ? .unchanged : .to(found)
     }

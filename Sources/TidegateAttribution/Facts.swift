@@ -56,6 +56,12 @@ struct Facts: Sendable {
     /// True if an end beyond the gateway answered, and not only a router on the way.
     var isEndProven: Bool { self.witnesses.contains(where: \.isEnd) }
 
+    /// True if every resolver that was asked answers by now: it was slow, or packets were lost.
+    var areResolversProven: Bool {
+        let resolvers = self.witnesses.filter { $0.kind == .resolver }
+        return !resolvers.isEmpty && resolvers.allSatisfy(\.isEnd)
+    }
+
     /// True if anyone else was asked.
     var isAnyoneAsked: Bool { !self.witnesses.isEmpty }
 

@@ -297,6 +297,9 @@ extension DecisionTable {
         Rule("resolvers on the own link are silent, and no host beyond the gateway answers", isFinal: false) { facts in
             facts.silent == .target ? nil : facts.forwarderCause
         },
+        Rule("resolvers were silent, and all of them answer by now", isFinal: false) { facts in
+            facts.silent != .target && facts.areResolversProven ? .unknown(.silence) : nil
+        },
         Rule("resolvers are silent, and a host beyond the gateway answers", isFinal: false) { facts in
             let isAlone = facts.gateway == .none && (facts.seen.isOnLink || !facts.isBeyondProven)
             guard case .resolvers(let servers) = facts.silent, facts.isEndProven || isAlone else { return nil }

@@ -54,6 +54,16 @@ import TidegateCore
             silent: .resolvers([resolver]), gateway: .answers(gateway),
             witnesses: [Witness(.internetCheck, .beyond(nil))], cause: .resolver(.silent([resolver]))),
         Row(
+            situation: "resolvers were silent, and answer by now: packets were lost, or they were slow",
+            silent: .resolvers([]), gateway: .answers(gateway),
+            witnesses: [Witness(.resolver, .beyond(resolver)), Witness(.hopWalk, .beyond(router))],
+            cause: .unknown(.silence)),
+        Row(
+            situation: "one of two resolvers is silent",
+            silent: .resolvers([]), gateway: .answers(gateway),
+            witnesses: [Witness(.resolver, .nothing), Witness(.resolver, .beyond(resolver))],
+            cause: .resolver(.silent([]))),
+        Row(
             situation: "resolvers are silent, and a router beyond the gateway proves only the way to itself",
             silent: .resolvers([resolver]), gateway: .unknown, witnesses: [Witness(.hopWalk, .router(router))],
             cause: .onTheWay(.ends(after: router))),
@@ -114,11 +124,25 @@ import TidegateCore
         #expect(DecisionTable.cause(of: evidence) == row.cause)
     }
 
+    @Test("A resolver that answers a later diagnosis is acquitted, and no other silence is")
+    func revision() {
+        let answering = SilenceEvidence(
+            silent: .target, gateway: .answers(Self.gateway),
+            witnesses: [Witness(.resolver, .beyond(Self.resolver))])
+        #expect(DecisionTable.revision(of: .resolver, .resolvers([]), by: answering) == .to(.unknown))
+        #expect(DecisionTable.revision(of: .unknown, .resolvers([]), by: answering) == .undecided)
+        #expect(
+            DecisionTable.revision(
+                of: .resolver, .resolvers([]),
+                by: SilenceEvidence(silent: .target, gateway: .answers(Self.gateway), witnesses: [])) == .undecided)
+    }
+
     @Test("Every kind of witness beyond the gateway acquits it", arguments: Witness.Kind.allCases)
     func anyWitness(_ kind: Witness.Kind) {
         let dead = SilenceEvidence.Gateway.unresolved(Self.gateway, link: "eth0", wasReachable: true)
         let evidence = SilenceEvidence(
             silent: .resolvers([Self.resolver]), gateway: dead, witnesses: [Witness(kind, .beyond(nil))])
-        #expect(DecisionTable.cause(of: evidence).party == .resolver)
+        // A resolver that answers is not the silent one.
+        #expect(DecisionTable.cause(of: evidence).party == (kind == .resolver ? .unknown : .resolver))
     }
 }

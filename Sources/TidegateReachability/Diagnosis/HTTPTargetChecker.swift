@@ -78,6 +78,7 @@ package final class HTTPTargetChecker: TargetChecker {
     private func explained(
         _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request, by host: HostDiagnostics
     ) async -> TargetCheck.Outcome.Failure {
+        var failure = failure
         guard failure.reason != .tlsFailed, failure.reason != .httpError else { return failure }
         let diagnostics = host.diagnostics
         if let finding = self.state.withLock({ $0.findings[request.target] }), finding.failure.reason == failure.reason,
@@ -96,6 +97,8 @@ package final class HTTPTargetChecker: TargetChecker {
                 within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
                 walksToInternet: diagnostics.policy.isEnabled)
             cause = explanation.conclusion == .broken ? explanation.cause : nil
+            // Resolvers that answer the diagnosis were slow, or packets were lost.
+            if failure.reason == .resolverTimeout, explanation.conclusion != .notChecked { failure.party = .unknown }
             if cause?.party == .unknown { cause = nil }
         }
         guard let cause else {
