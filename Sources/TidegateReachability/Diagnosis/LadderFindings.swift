@@ -23,7 +23,6 @@ struct NameFindings: Sendable {
     var name: String
     /// The system's answer, hosts file included; nil if none came in time.
     var system: Result<[IPAddress], ResolveFailure>?
-    /// How long the system's answer took.
     var servers: [ResolverFindings] = []
     /// True if systemd-resolved's stub is configured, which answers for the servers behind it.
     var hasStub = false
