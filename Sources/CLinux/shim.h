@@ -178,6 +178,53 @@ static inline uint64_t tg_socket_cookie(int descriptor) {
     return getsockopt(descriptor, SOL_SOCKET, 57, &cookie, &size) == 0 ? cookie : 0;
 }
 
+/// `struct sockaddr_un`, which belongs to the Glibc module, with an abstract name (unix(7)); the size of it in use.
+struct tg_abstract_address { unsigned short family; char path[108]; };
+static inline socklen_t tg_abstract(struct tg_abstract_address *address, const char *name) {
+    size_t length = 0;
+    *address = (struct tg_abstract_address){.family = AF_UNIX};
+    while (name[length] != 0 && length < sizeof address->path - 1) {
+        address->path[length + 1] = name[length];
+        length++;
+    }
+    return (socklen_t)(sizeof address->family + 1 + length);
+}
+
+/// Binds a Unix socket to an abstract name, and has it know the users of senders from the first message on (SO_PASSCRED);
+/// 0 or the error number.
+static inline int tg_bind_abstract(int descriptor, const char *name) {
+    struct tg_abstract_address address;
+    socklen_t size = tg_abstract(&address, name);
+    int is_on = 1;
+    if (setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &is_on, sizeof is_on) != 0) return errno;
+    return bind(descriptor, (struct sockaddr *)&address, size) == 0 ? 0 : errno;
+}
+
+/// Sends a datagram to the Unix socket of an abstract name without waiting for room; 0 or the error number.
+static inline int tg_send_abstract(int descriptor, const char *name, const void *bytes, size_t count) {
+    struct tg_abstract_address address;
+    socklen_t size = tg_abstract(&address, name);
+    int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    return sendto(descriptor, bytes, count, flags, (struct sockaddr *)&address, size) >= 0 ? 0 : errno;
+}
+
+/// Receives a datagram of a Unix socket and the user of its sender (SCM_CREDENTIALS); the number of its bytes, 0 for one
+/// that is too long or without a user, or -1 if nothing has come.
+static inline long tg_receive_from_user(int descriptor, void *bytes, size_t capacity, uint32_t *user) {
+    // Room for three numbers and no more: the kernel closes descriptors that a sender adds (SCM_RIGHTS).
+    char control[CMSG_SPACE(12)] __attribute__((aligned(8)));
+    struct iovec part = {.iov_base = bytes, .iov_len = capacity};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    long count = recvmsg(descriptor, &message, MSG_DONTWAIT);
+    if (count < 0) return -1;
+    struct cmsghdr *sender = CMSG_FIRSTHDR(&message);
+    int has_user = sender && sender->cmsg_level == SOL_SOCKET && sender->cmsg_type == 2 &&
+                   sender->cmsg_len >= CMSG_LEN(12);
+    if (!has_user || message.msg_flags & MSG_TRUNC) return 0;
+    *user = ((uint32_t *)CMSG_DATA(sender))[1];
+    return count;
+}
+
 /// Reads a file's status (statx(2)); hidden without _GNU_SOURCE.
 int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);
 

@@ -42,6 +42,8 @@ public final class Monitor: Sendable {
     private let hostWatch: Task<Void, Never>?
     /// Observes the connections of other programs; nil if the configuration does not want that.
     package let observer: ConnectionObserver?
+    /// The sockets of this monitor, which its observer and those of other processes leave out.
+    package let own: OwnSockets
     private let hasFirstStatus = Atomic<Bool>(false)
 
     /// Starts watching; the first verdict follows within milliseconds.
@@ -72,7 +74,7 @@ public final class Monitor: Sendable {
             targetNames: configuration.namesOfTargets, settlesParties: configuration.diagnosesHost)
         // Attached first, so that the counters equal the number of events.
         bus.attach(MetricsSink(recorder: recorder))
-        let own = configuration.connections.isEnabled ? OwnSockets() : nil
+        let own = Self.ownSockets()
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time, own: own), time: time))
         // One for both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker(
@@ -89,11 +91,12 @@ public final class Monitor: Sendable {
         self.web = web
         self.resolver = resolver
         self.reachability = reachability
-        let observer = try own.map { own in
-            try ConnectionObserver(
+        self.own = own
+        let observer =
+            configuration.connections.isEnabled
+            ? try ConnectionObserver(
                 configuration, bus: bus, reachability: reachability, own: own, time: time,
-                kernel: NetlinkOptions(onThreadStart: onThreadStart))
-        }
+                kernel: NetlinkOptions(onThreadStart: onThreadStart)) : nil
         self.observer = observer
         self.diagnostics = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,
@@ -201,6 +204,12 @@ public final class Monitor: Sendable {
     /// replaces the system's; its connections are noted in `own`.
     package static func httpChecker(trusting caFile: String? = nil, own: OwnSockets? = nil) -> any HTTPChecker {
         TransferHTTPChecker(caFile: caFile, own: own)
+    }
+
+    /// The sockets of a program, which are announced to the observers of other processes.
+    package static func ownSockets() -> OwnSockets {
+        let announcer = SocketAnnouncer()
+        return OwnSockets { announcer.announce($0, except: $1) }
     }
 
     /// An observer of other programs' connections that knows a reachability monitor's paths, for diagnoses without a

@@ -19,7 +19,7 @@ extension ProbeRunner {
                 if let outage = await host.outage(at: doubt.address, through: gateway) { return outage }
                 // How long is looked for the cause after a scheduled run.
                 return await diagnostics.cause(of: doubt.subject, within: .seconds(3))
-            }, time: monitor.time, own: monitor.observer?.own)
+            }, time: monitor.time, own: monitor.own)
     }
 
     /// A runner of probes that know the paths of `paths`.

@@ -6,6 +6,7 @@ struct OneShotMonitor: Sendable {
     let reachability: ReachabilityMonitor
     let resolver: any NameResolver
     let time: any TimeSource = SystemClock()
+    let own = Monitor.ownSockets()
 
     /// How long name resolution may delay the first status.
     static let resolveTimeout: Duration = .seconds(5)
@@ -41,14 +42,14 @@ struct OneShotMonitor: Sendable {
     /// The internet rung requests the URLs of `internetCheck`; certificates are verified against `caFile`, or against
     /// the system's authorities if it is nil.
     func diagnostics(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> PathDiagnostics {
-        let own = OwnSockets()
-        return PathDiagnostics(
-            monitor: self.reachability, resolver: self.resolver, web: Monitor.httpChecker(trusting: caFile, own: own),
+        PathDiagnostics(
+            monitor: self.reachability, resolver: self.resolver,
+            web: Monitor.httpChecker(trusting: caFile, own: self.own),
             internetCheck: internetCheck, time: self.time,
             dependencies: PathDiagnostics.Dependencies(
                 time: self.time,
                 connections: Monitor.connectionObservation(
-                    of: self.reachability, bus: self.bus, own: own, time: self.time), own: own))
+                    of: self.reachability, bus: self.bus, own: self.own, time: self.time), own: self.own))
     }
 }
 

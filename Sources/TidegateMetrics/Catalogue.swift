@@ -344,6 +344,9 @@ enum Catalogue {
     static let observationUnexplained = counter(
         "tidegate_observation_unexplained_total", by: ["kind"],
         "Connects and resets that the kernel counted and that were not observed.")
+    static let observationExcluded = counter(
+        "tidegate_observation_excluded_total", by: ["kind"],
+        "Connects that were left out: of this program, of other processes of Tidegate, or by the configuration.")
     static let observationDumpDuration = histogram(
         "tidegate_observation_dump_duration_seconds", in: .seconds, by: ["kind"],
         bounds: ConnectionStatistics.dumpBounds, "Time of lists of sockets.")

@@ -110,6 +110,7 @@ import TidegateCore
         tidegate_observation_messages_total counter group
         tidegate_observation_dropped_total counter
         tidegate_observation_unexplained_total counter kind
+        tidegate_observation_excluded_total counter kind
         tidegate_observation_dump_duration_seconds histogram kind
         tidegate_observation_tracked_connections gauge
         tidegate_observation_receive_buffer_bytes gauge

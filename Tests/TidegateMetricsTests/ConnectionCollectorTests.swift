@@ -54,6 +54,8 @@ import TidegateTestKit
             "tidegate_observation_messages_total{group=\"tcp6\"}": 3, "tidegate_observation_dropped_total": 1,
             "tidegate_observation_unexplained_total{kind=\"connects\"}": 1,
             "tidegate_observation_unexplained_total{kind=\"resets\"}": 0,
+            "tidegate_observation_excluded_total{kind=\"announced\"}": 4,
+            "tidegate_observation_excluded_total{kind=\"configuration\"}": 0,
             "tidegate_observation_tracked_connections": 18, "tidegate_observation_receive_buffer_bytes": 425_984,
         ]
         for (name, value) in expected { #expect(series[name] == value, "\(name)") }

@@ -61,7 +61,7 @@ package enum ConnectionSamples {
         statistics.targets["api"] = target
         (statistics.messages, statistics.dropped) = ([.ipv4: 50, .ipv6: 3], 1)
         (statistics.unexplained, statistics.tracked) = ([.connects: 1], 18)
-        statistics.receiveBufferBytes = 425_984
+        (statistics.excluded, statistics.receiveBufferBytes) = ([.own: 9, .announced: 4], 425_984)
         for kind in ConnectionStatistics.Dump.allCases {
             var dumps = ConnectionStatistics.Distribution(bounds: ConnectionStatistics.dumpBounds)
             dumps.add(.microseconds(200))
@@ -125,6 +125,7 @@ extension ConnectionStatistics {
         grown.messages = self.messages.mapValues { $0 * factor }
         grown.dropped *= factor
         grown.unexplained = self.unexplained.mapValues { $0 * factor }
+        grown.excluded = self.excluded.mapValues { $0 * factor }
         for _ in 1..<factor {
             for kind in self.dumps.keys { grown.dumps[kind]?.add(.microseconds(200)) }
             for scope in self.roundTrips.keys { grown.roundTrips[scope]?.add(.milliseconds(18)) }

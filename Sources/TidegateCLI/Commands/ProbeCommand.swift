@@ -49,7 +49,8 @@ struct ProbeCommand: AsyncParsableCommand {
         let diagnostics = monitor.diagnostics()
         let runner = ProbeRunner(
             probes, paths: monitor.reachability, resolver: monitor.resolver,
-            cause: { await diagnostics.cause(of: $0.subject, within: .seconds(3)) }, time: monitor.time)
+            cause: { await diagnostics.cause(of: $0.subject, within: .seconds(3)) }, time: monitor.time,
+            own: monitor.own)
         _ = await monitor.reachability.firstStatus(within: OneShotMonitor.resolveTimeout)
         let report: ProbeReport
         do throws(ProbeRefusal) {

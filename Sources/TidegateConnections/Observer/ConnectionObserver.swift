@@ -32,17 +32,14 @@ package final class ConnectionObserver: ConnectionObservation {
 
     private let thread: LoopThread<ObservationThread>
     private let link = ObserverLink()
-    /// The sockets of this program, which are left out.
-    package let own: OwnSockets
 
-    /// Starts observing.
+    /// Starts observing; the sockets in `own` are left out.
     ///
     /// - Throws: If the system gives no thread.
     package init(
         _ configuration: ConnectionsConfiguration, own: OwnSockets = OwnSockets(),
         options: NetlinkOptions = NetlinkOptions(), _ environment: Environment
     ) throws(TextError) {
-        self.own = own
         do {
             self.thread = try LoopThread(name: "tg-observe") { [link] loop in
                 ObservationThread(loop, configuration, own: own, options, environment, link)

@@ -9,6 +9,8 @@ struct ObservationModeMachine: Sendable {
         case lists(refusal: String?)
         /// The kernel has the part that knows sockets, which makes both, or lacks it until it is loaded: why.
         case kernelPart(refusal: String?)
+        /// Other processes of Tidegate can announce their sockets, or that is refused: why.
+        case announcements(refusal: String?)
         /// A second has passed, in which so many messages came and so many were dropped, and so many connections were
         /// opened as the kernel counts them.
         case second(messages: Int, drops: Int, opened: Int)
@@ -40,6 +42,7 @@ struct ObservationModeMachine: Sendable {
     private var endingsRefusal: String?
     private var listsRefusal: String?
     private var partRefusal: String?
+    private var nameRefusal: String?
     private var hasCounters = true
     private var storm = Storm.calm(loud: 0, lossy: 0)
     /// The mode of the last event.
@@ -57,6 +60,7 @@ struct ObservationModeMachine: Sendable {
         case .endings(let refusal): self.endingsRefusal = refusal
         case .lists(let refusal): self.listsRefusal = refusal
         case .kernelPart(let refusal): self.partRefusal = refusal
+        case .announcements(let refusal): self.nameRefusal = refusal
         case .counters(let isReadable): self.hasCounters = isReadable
         case .second(let messages, let drops, let opened): return self.second(messages, drops, opened)
         }
@@ -104,7 +108,7 @@ struct ObservationModeMachine: Sendable {
             return "too many connections end to read a message about each; until it is calm for \(Self.calmSeconds) s, "
                 + "only live ones are listed"
         }
-        let refusals = [self.endingsRefusal, self.partRefusal, self.listsRefusal].compactMap(\.self)
+        let refusals = [self.endingsRefusal, self.partRefusal, self.listsRefusal, self.nameRefusal].compactMap(\.self)
         return refusals.isEmpty ? nil : Set(refusals).sorted().joined(separator: "; ")
     }
 }

@@ -11,6 +11,7 @@ struct ObservationState {
 
     let configuration: ConnectionsConfiguration
     let own: OwnSockets
+    var announced = AnnouncedSockets()
     var table: ConnectionTable
     var remotes = RemoteTable()
     var listeners = ListenerTable()
@@ -29,15 +30,15 @@ struct ObservationState {
         self.table = ConnectionTable(limit: configuration.maxTracked)
     }
 
-    /// Whether a connection counts: not this program's own, nor one that the configuration leaves out.
-    func counts(_ report: SocketReport) -> Bool {
+    /// Why a connection is left out; nil if it counts.
+    func exclusion(of report: SocketReport) -> ConnectionStatistics.Exclusion? {
         let remote = report.remote.address
-        guard !self.own.contains(report.cookie), !self.listeners.ownPorts.contains(report.local.port),
-            self.configuration.includesLoopback || !(remote.isLoopback || report.local.address.isLoopback)
-        else { return false }
-        let ports = self.configuration.excludedPorts
-        return !ports.contains(report.local.port) && !ports.contains(report.remote.port)
-            && !self.configuration.excludedRemotes.contains { $0.contains(remote) }
+        if self.own.contains(report.cookie) || self.listeners.ownPorts.contains(report.local.port) { return .own }
+        if self.announced.contains(report.cookie, of: report.user) { return .announced }
+        let isLocal = (remote.isLoopback || report.local.address.isLoopback) && !self.configuration.includesLoopback
+        let (ports, remotes) = (self.configuration.excludedPorts, self.configuration.excludedRemotes)
+        return isLocal || ports.contains(report.local.port) || ports.contains(report.remote.port)
+            || remotes.contains { $0.contains(remote) } ? .configuration : nil
     }
 
     /// The direction of a live connection: by its sequence numbers where they say it, else by who listens.
@@ -95,8 +96,10 @@ struct ObservationState {
         // It has ended, and the message about it has come; while the peer does not close, too, the kernel remembers it, and
         // lists it in the state FIN-WAIT-2 (tcp_fin_timeout in ip-sysctl).
         guard report.timer != .timeWait else { return }
-        let known = self.table.update(report.cookie) { $0.direction }
-        let direction = known ?? self.direction(of: report, at: now.monotonic)
+        let known = self.table.update(report.cookie) { ($0.direction, $0.user) }
+        var report = report
+        report.user = report.user ?? known?.1
+        let direction = known?.0 ?? self.direction(of: report, at: now.monotonic)
         if known == nil {
             var connection = TrackedConnection(report, direction, listNumber: self.table.listNumber)
             if isFirst { connection.flags.insert(.old) }
@@ -104,12 +107,13 @@ struct ObservationState {
             let isKept = self.table.insert(connection)
             if isKept, direction == .outgoing, !isFirst { self.observed.connects += 1 }
         }
-        guard self.counts(report) else { return self.table.markSeen(report.cookie) }
         let stall = StallDetector.stall(of: report)
         let step = self.advance(report, direction, stall, isFirst: isFirst)
+        let exclusion = self.exclusion(of: report)
         let remote = step.remote
         let target = self.targets.name(of: remote)
-        if step.isNewlyEstablished, !isFirst { self.countOpening(direction, target) }
+        if step.isNewlyEstablished, !isFirst { self.countOpening(direction, target, exclusion) }
+        guard exclusion == nil else { return }
         self.recorder.traffic(step.delta, direction)
         // What a remote sends to which nothing comes through is no answer.
         let answered = report.tcp?.silence.map { max($0, stall?.silence ?? .zero) }
@@ -156,7 +160,8 @@ struct ObservationState {
         }
         return step
             ?? Step(
-                remote: TrackedConnection(report, direction, listNumber: list).remote, owner: .init(user: report.user))
+                remote: TrackedConnection(report, direction, listNumber: list).remote,
+                owner: .init(user: report.user ?? 0))
     }
 
     /// A list has ended, which took so long.
@@ -215,6 +220,9 @@ struct ObservationState {
         self.recorder.statistics.messages[report.local.address.family, default: 0] += 1
         guard report.protocolNumber == 6 else { return [] }
         let known = self.table.remove(report.cookie)
+        // The message does not say who created the socket; a list may have.
+        var report = report
+        report.user = known?.user
         let count = SegmentCount(report)
         if count.hasNoRemote {
             if report.local.port != 0 {
@@ -234,7 +242,6 @@ struct ObservationState {
             return []
         }
         // The kernel forgets the remote's port when it gives up a connect; a list may have shown it.
-        var report = report
         if report.remote.port == 0, let port = known?.remote.port { report.remote.port = port }
         self.ambiguousConnects.add(report, isTorn: count.isTorn)
         return []
@@ -261,11 +268,14 @@ struct ObservationState {
         case .reset, .aborted, .lost: self.observed.resets += 1
         case .established, .refused, .unreachable, .noAnswer, .notSent, .abandoned, .closed: break
         }
-        guard self.counts(report) else { return [] }
+        let exclusion = self.exclusion(of: report)
         let remote = self.remote(of: report, ending.direction, known)
         let target = self.targets.name(of: remote)
+        if !(known?.flags.contains(.established) ?? false), ending.wasEstablished || exclusion != nil {
+            self.countOpening(ending.direction, target, exclusion)
+        }
+        guard exclusion == nil else { return [] }
         if ending.wasEstablished {
-            if !(known?.flags.contains(.established) ?? false) { self.countOpening(ending.direction, target) }
             self.recorder.end(ending.outcome, ending.direction, target: target)
             self.countTraffic(report, ending, known)
         } else {
@@ -280,10 +290,14 @@ struct ObservationState {
         return ending.outcome.isFailure ? self.fail(remote, ending.outcome, at: now.monotonic) : []
     }
 
-    private mutating func countOpening(_ direction: ConnectionDirection, _ target: String?) {
-        switch direction {
-        case .outgoing: self.recorder.connect(.established, target: target)
-        case .incoming: self.recorder.statistics.accepts += 1
+    private mutating func countOpening(
+        _ direction: ConnectionDirection, _ target: String?, _ exclusion: ConnectionStatistics.Exclusion?
+    ) {
+        switch (direction, exclusion) {
+        case (.outgoing, nil): self.recorder.connect(.established, target: target)
+        case (.outgoing, let exclusion?): self.recorder.statistics.excluded[exclusion, default: 0] += 1
+        case (.incoming, nil): self.recorder.statistics.accepts += 1
+        case (.incoming, _?): break
         }
     }
 
@@ -379,6 +393,7 @@ struct ObservationState {
         for (end, ending) in self.unreadEnds.assess(by: counters) {
             effects += self.conclude(end.report, ending, end.known, at: now)
         }
+        self.announced.expire(at: now.monotonic, live: self.table)
         return effects
     }
 }

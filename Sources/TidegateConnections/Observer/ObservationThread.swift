@@ -2,7 +2,7 @@ internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateNetwork
 
-/// What the thread `tg-observe` runs: the two sockets, their timers, and what follows from what they show.
+/// What the thread `tg-observe` runs: its sockets, their timers, and what follows from what they show.
 final class ObservationThread: LoopHandler {
     enum Command: Sendable {
         /// The route to an address was looked up.
@@ -28,6 +28,7 @@ final class ObservationThread: LoopHandler {
     private let environment: ConnectionObserver.Environment
     private let link: ObserverLink
     private var sockets: ObservationSockets
+    private var announcements: SocketAnnouncementChannel?
     private var state: ObservationState
     private var mode = ObservationModeMachine()
     private var reconciliation: Reconciliation?
@@ -44,6 +45,7 @@ final class ObservationThread: LoopHandler {
         self.link = link
         self.state = ObservationState(configuration, own: own)
         self.sockets = ObservationSockets(configuration, options)
+        self.openAnnouncements(options)
         self.start()
     }
 
@@ -65,6 +67,17 @@ final class ObservationThread: LoopHandler {
         self.start(.established, after: self.state.configuration.establishedInterval)
         self.start(.listeners, after: Self.listenerInterval)
         self.start(.second, after: .seconds(1))
+    }
+
+    private func openAnnouncements(_ options: NetlinkOptions) {
+        do throws(NetlinkError) {
+            let announcements = try SocketAnnouncementChannel(options)
+            self.announcements = announcements
+            self.state.own.observe(as: announcements.name)
+            try? self.loop.watch(announcements.descriptor, for: .read)
+        } catch {
+            _ = self.mode.handle(.announcements(refusal: error.description))
+        }
     }
 
     private func open() {
@@ -108,6 +121,7 @@ final class ObservationThread: LoopHandler {
     }
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
+        if descriptor == self.announcements?.descriptor { return self.readAnnouncements() }
         guard descriptor == self.sockets.endingsDescriptor else { return }
         // More will follow: they are read together, which costs half as much for each.
         guard self.rate.isBusy else { return self.readEndings() }
@@ -159,10 +173,20 @@ final class ObservationThread: LoopHandler {
     private func readEndings() {
         let now = self.now
         var effects: [ObservationEffect] = []
-        let count = self.sockets.readEndings { report in effects += self.state.ended(report, at: now) }
+        let count = self.sockets.readEndings { report in
+            // Its process announced it before it connected it, perhaps since the last look.
+            if !self.state.table.contains(report.cookie) { self.readAnnouncements() }
+            effects += self.state.ended(report, at: now)
+        }
         self.rate.add(count)
         self.execute(effects)
         if let failure = self.sockets.endingsFailure { _ = self.mode.handle(.endings(refusal: failure)) }
+    }
+
+    private func readAnnouncements() {
+        self.announcements?.receive { cookie, user in
+            self.state.announced.insert(cookie, of: user, at: self.now.monotonic)
+        }
     }
 
     // The socket for messages has failed: a new one is as good. What ended meanwhile, a list shows as gone.
@@ -185,8 +209,9 @@ final class ObservationThread: LoopHandler {
         self.state.begin(kind)
         let refusal = self.sockets.list(kind == .connecting ? .connecting : .live) { report in
             count += 1
+            if !self.state.table.contains(report.cookie) { self.readAnnouncements() }
             self.state.add(report, isFirst: isFirst, at: now)
-            hasSuspects = hasSuspects || StallDetector.isSuspect(report) && self.state.counts(report)
+            hasSuspects = hasSuspects || StallDetector.isSuspect(report) && self.state.exclusion(of: report) == nil
         }
         let end = self.loop.clock.monotonic()
         let duration = end - start

@@ -33,11 +33,8 @@ struct ConnectionTable {
         return body(&self.blocks[place / Self.blockSize][place % Self.blockSize])
     }
 
-    /// The present list showed a connection.
-    mutating func markSeen(_ cookie: UInt64) {
-        let list = self.listNumber
-        _ = self.update(cookie) { $0.listNumber = list }
-    }
+    /// Whether a connection is known.
+    func contains(_ cookie: UInt64) -> Bool { self.places[cookie] != nil }
 
     /// Takes in a connection that is not known yet; false if there are too many.
     mutating func insert(_ connection: TrackedConnection) -> Bool {
@@ -101,6 +98,8 @@ struct TrackedConnection {
         static let ipv6 = Flags(rawValue: 1 << 3)
         /// It was there when observing began, so that its counters say nothing of what came since.
         static let old = Flags(rawValue: 1 << 4)
+        /// The kernel said who created its socket.
+        static let owned = Flags(rawValue: 1 << 5)
     }
 
     /// The number that no other socket has.
@@ -109,7 +108,7 @@ struct TrackedConnection {
     private let high: UInt64
     private let low: UInt64
     private let zone: UInt32
-    private let user: UInt32
+    private let knownUser: UInt32
     private let controlGroup: UInt64
     // What was counted of it already.
     private var sentBytes: UInt64 = 0
@@ -130,11 +129,12 @@ struct TrackedConnection {
         (self.high, self.low) = address.bits
         self.zone = address.zone
         self.controlGroup = report.controlGroup ?? 0
-        self.user = report.user
+        self.knownUser = report.user ?? 0
         self.listNumber = listNumber
         self.port = direction == .outgoing ? report.remote.port : report.local.port
         self.flags = direction == .incoming ? .incoming : []
         if address.family == .ipv6 { self.flags.insert(.ipv6) }
+        if report.user != nil { self.flags.insert(.owned) }
     }
 
     /// The remote's address.
@@ -149,9 +149,12 @@ struct TrackedConnection {
     /// The remote, as people are told of it.
     var remote: Remote { Remote(self.address, port: self.port, self.direction) }
 
+    /// The user of the program that created its socket; nil if the kernel did not say.
+    var user: UInt32? { self.flags.contains(.owned) ? self.knownUser : nil }
+
     /// Who created its socket.
     var owner: RemoteReport.Owner {
-        RemoteReport.Owner(user: self.user, controlGroup: self.controlGroup == 0 ? nil : self.controlGroup)
+        RemoteReport.Owner(user: self.knownUser, controlGroup: self.controlGroup == 0 ? nil : self.controlGroup)
     }
 
     /// What was sent and received since the last report; counters that went back say nothing.

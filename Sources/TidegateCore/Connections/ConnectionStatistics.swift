@@ -15,6 +15,12 @@ package struct ConnectionStatistics: Sendable, Hashable {
         case connects, resets
     }
 
+    /// Why connections are left out: they are this program's, another process of Tidegate announced them, or the
+    /// configuration says so.
+    package enum Exclusion: String, Sendable, MetricLabel {
+        case own, announced, configuration
+    }
+
     /// Observations in buckets, as a histogram has them.
     package struct Distribution: Sendable, Hashable {
         /// The upper bounds of the buckets in seconds, without the last one, which has none.
@@ -98,6 +104,8 @@ package struct ConnectionStatistics: Sendable, Hashable {
     package var traffic: [ConnectionDirection: Traffic] = [:]
     /// What became of outgoing connects.
     package var connects: [ConnectionOutcome: UInt64] = [:]
+    /// Outgoing connects that are left out, whatever became of them.
+    package var excluded: [Exclusion: UInt64] = [:]
     /// Connections that peers opened.
     package var accepts: UInt64 = 0
     /// Failures.

@@ -1,26 +1,43 @@
 internal import Synchronization
 
-/// The sockets that this program has opened, so that its own connections are not taken for those of others.
+/// The sockets that this program has opened, so that its own connections are not taken for those of others: neither by
+/// its own observer nor by those of other programs, which are told.
 package final class OwnSockets: Sendable {
+    /// Tells observers of sockets, except the one of a name.
+    package typealias Announce = @Sendable (_ cookies: [UInt64], _ except: String?) -> Void
+
     private struct Cookies {
         var recent: Set<UInt64> = []
         var older: Set<UInt64> = []
+        var observer: String?
     }
 
     // Twice as many connections of one program do not end between two lists of the kernel.
     private static let limit = 32_768
 
     private let cookies = Mutex(Cookies())
+    private let announce: Announce
 
-    package init() {}
+    /// No sockets yet; `announce` is called with all that follow, on the threads that open them.
+    package init(announcingBy announce: @escaping Announce = { _, _ in }) { self.announce = announce }
 
-    /// Remembers a socket by the number that no other one has (SO_COOKIE in socket(7)); 0 is none.
-    package func insert(_ cookie: UInt64) {
-        guard cookie != 0 else { return }
-        self.cookies.withLock { cookies in
+    /// This program's own observer has a name among observers, and need not be told.
+    package func observe(as name: String) { self.cookies.withLock { $0.observer = name } }
+
+    /// Remembers a socket that is not connected yet by the number that no other one has (SO_COOKIE in socket(7)); 0 is
+    /// none.
+    package func insert(_ cookie: UInt64) { self.insert([cookie]) }
+
+    /// Remembers sockets that are not connected yet.
+    package func insert(_ new: [UInt64]) {
+        let new = new.filter { $0 != 0 }
+        guard !new.isEmpty else { return }
+        let observer = self.cookies.withLock { cookies in
             if cookies.recent.count >= Self.limit { (cookies.older, cookies.recent) = (cookies.recent, []) }
-            cookies.recent.insert(cookie)
+            cookies.recent.formUnion(new)
+            return cookies.observer
         }
+        self.announce(new, observer)
     }
 
     /// Whether this program opened the socket.

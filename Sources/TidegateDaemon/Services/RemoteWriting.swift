@@ -14,7 +14,7 @@ extension RemoteWriter {
         let bus = monitor.bus
         try self.init(
             configuration, paths: monitor.reachability, resolver: Monitor.systemResolver(time: time), time: time,
-            collect: { endpoint.samples() }, onEvent: { bus.publish(.daemon(.remoteWrite($0))) })
+            own: monitor.own, collect: { endpoint.samples() }, onEvent: { bus.publish(.daemon(.remoteWrite($0))) })
     }
 }
 

@@ -130,6 +130,9 @@ enum ConnectionCollector {
         registry.collect(Catalogue.observationUnexplained, by: Statistics.Unexplained.allCases) { inputs, kind in
             inputs.observed.map { $0.unexplained[kind] ?? 0 }
         }
+        registry.collect(Catalogue.observationExcluded, by: Statistics.Exclusion.allCases) { inputs, kind in
+            inputs.observed.map { $0.excluded[kind] ?? 0 }
+        }
         registry.collect(Catalogue.observationDumpDuration) { inputs, samples in
             for kind in Statistics.Dump.allCases {
                 samples.add(kind.label, distribution: inputs.observed?.dumps[kind])

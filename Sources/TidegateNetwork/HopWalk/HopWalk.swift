@@ -81,22 +81,29 @@ private final class HopWalkLoop: LoopHandler {
             to: request.destination.address, port: request.destination.port, maximumHops: request.maximumHops,
             start: start, within: request.destination.limit)
         var sockets: [HopWalkMachine.Probe: HopSocket] = [:]
+        // Those of TCP are noted together: an observer has no room for many announcements.
+        var opened = machine.probes.filter { $0.transport == .tcp }.reduce(into: [:]) {
+            $0[$1] = SocketAddress.socket(request.destination.address.family, SOCK_STREAM)
+        }.filter { $0.value >= 0 }
+        self.own?.insert(opened.values.map(tg_socket_cookie))
         for probe in machine.probes where machine.isWanted(probe) {
             do throws(SocketFailure) {
-                sockets[probe] = try self.open(probe, to: request.destination, owner: id)
+                sockets[probe] = try self.open(
+                    probe, opened.removeValue(forKey: probe), to: request.destination, owner: id)
             } catch {
                 machine.record(.failed(error.code), for: probe, at: start)
             }
         }
+        for descriptor in opened.values { _ = Glibc.close(descriptor) }
         let timer = self.loop.schedule(at: machine.deadline, token: id)
         self.walks[id] = Walk(machine: machine, timer: timer, sockets: sockets, completion: request.completion)
         self.update(id)
     }
 
     private func open(
-        _ probe: HopWalkMachine.Probe, to destination: SocketRequest, owner: UInt64
+        _ probe: HopWalkMachine.Probe, _ opened: Int32?, to destination: SocketRequest, owner: UInt64
     ) throws(SocketFailure) -> HopSocket {
-        let socket = try HopSocket(probe, to: destination, at: self.loop.clock.monotonic(), noting: self.own)
+        let socket = try HopSocket(probe, opened, to: destination, at: self.loop.clock.monotonic())
         do throws(LoopError) {
             try self.loop.watch(socket.descriptor, for: probe.transport == .tcp ? .write : .read)
         } catch {
@@ -154,12 +161,12 @@ struct HopSocket {
     private let transport: HopWalkMachine.Transport
     private let destination: IPAddress
 
-    /// Sends the packet; a socket of TCP is noted in `own`.
+    /// Sends the packet, by a socket that is `opened` already if it is one of TCP.
     init(
-        _ probe: HopWalkMachine.Probe, to request: SocketRequest, at now: MonotonicTime, noting own: OwnSockets?
+        _ probe: HopWalkMachine.Probe, _ opened: Int32?, to request: SocketRequest, at now: MonotonicTime
     ) throws(SocketFailure) {
         let isTCP = probe.transport == .tcp
-        self.descriptor = try request.open(isTCP ? SOCK_STREAM : SOCK_DGRAM, sending: isTCP ? [] : [0], noting: own) {
+        self.descriptor = try request.open(isTCP ? SOCK_STREAM : SOCK_DGRAM, opened, sending: isTCP ? [] : [0]) {
             descriptor throws(SocketFailure) in
             let domain = request.address.family.domain
             try SocketFailure.check("ttl", tg_set_hop_limit(descriptor, domain, Int32(probe.limit)))

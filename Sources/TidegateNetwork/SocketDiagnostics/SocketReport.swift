@@ -48,8 +48,9 @@ package struct SocketReport: Sendable, Hashable {
     package var receiveQueue: UInt32 = 0
     /// Bytes that the peer has not acknowledged, with those that are not sent, and the FIN.
     package var sendQueue: UInt32 = 0
-    /// The user of the program that created the socket; 0 in a report of a socket that ended.
-    package var user: UInt32 = 0
+    /// The user of the program that created the socket; nil for one that ended, that nobody has accepted, or that its
+    /// program has closed.
+    package var user: UInt32?
     /// The socket's inode; 0 for one that nobody has accepted, or that ended.
     package var inode: UInt32 = 0
     /// The number of the control group in which it was created (cgroups(7)); nil if the kernel does not say.
@@ -200,8 +201,8 @@ package enum SocketMessageDecoder {
         report.timeLeft = .milliseconds(word(52))
         report.receiveQueue = word(56)
         report.sendQueue = word(60)
-        report.user = word(64)
         report.inode = word(68)
+        report.user = word(64) == 0 && report.inode == 0 ? nil : word(64)
         let isWhole = Attributes(UnsafeRawBufferPointer(rebasing: bytes[self.reportSize...])).each { type, value in
             self.read(type, value, into: &report)
         }

@@ -24,12 +24,12 @@ package struct SocketRequest: Sendable, Hashable {
 
     /// Opens a socket that never blocks, connects it and sends `payload`, if there is one.
     ///
-    /// A connection of TCP is noted in `own`, and has only begun.
+    /// A connection of TCP is noted in `own`, and has only begun. A socket may be `given` that is opened already.
     func open(
-        _ type: __socket_type, sending payload: [UInt8] = [], noting own: OwnSockets? = nil,
+        _ type: __socket_type, _ given: Int32? = nil, sending payload: [UInt8] = [], noting own: OwnSockets? = nil,
         configure: (Int32) throws(SocketFailure) -> Void = { _ in }
     ) throws(SocketFailure) -> Int32 {
-        let descriptor = SocketAddress.socket(self.address.family, type)
+        let descriptor = given ?? SocketAddress.socket(self.address.family, type)
         guard descriptor >= 0 else { throw SocketFailure(operation: "socket", code: errno) }
         if type == SOCK_STREAM { own?.insert(tg_socket_cookie(descriptor)) }
         try self.connect(descriptor, configure)

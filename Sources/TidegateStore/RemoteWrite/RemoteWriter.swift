@@ -17,11 +17,11 @@ package final class RemoteWriter: Sendable {
     /// Starts to collect samples and to send them.
     ///
     /// `paths` opens and shuts the gate; `collect` returns the samples of a moment, and `onEvent` is called with what
-    /// becomes of them, both on the writer's thread.
+    /// becomes of them, both on the writer's thread. The writer's sockets are noted in `own`.
     /// - Throws: ``TaskError`` if the configuration is invalid, or no thread can be started.
     package init(
         _ configuration: RemoteWriteConfiguration, paths: any PathSource, resolver: any NameResolver,
-        time: any TimeSource, collect: @escaping @Sendable () -> [MetricSample],
+        time: any TimeSource, own: OwnSockets? = nil, collect: @escaping @Sendable () -> [MetricSample],
         onEvent: @escaping @Sendable (RemoteWriteEvent) -> Void = { _ in }
     ) throws(TaskError) {
         // An invalid URL is refused now, and not with the first samples.
@@ -30,7 +30,8 @@ package final class RemoteWriter: Sendable {
         do {
             let session = try Session(
                 configuration.session(), bus: bus, paths: paths, resolver: resolver, time: time,
-                generator: SystemRandomNumberGenerator())
+                generator: SystemRandomNumberGenerator(), journal: nil, hooks: nil, observer: nil, own: own,
+                diagnosis: { _ in nil })
             self.session = session
             self.thread = try LoopThread(name: "tg-remote") {
                 RemoteWriteWorker(

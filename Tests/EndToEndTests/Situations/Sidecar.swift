@@ -7,20 +7,11 @@ struct Sidecar {
     let lab: SituationLab
     private let program: Program
 
-    fileprivate init(_ lab: SituationLab, checkingInternet: Bool) throws {
+    fileprivate init(_ lab: SituationLab, _ configuration: String) throws {
         self.lab = lab
         let folder = try lab.files.makeFolder()
-        let (name, check) = ("tidegate.yml", "http://203.0.113.24:8089/")
-        try lab.files.write(
-            """
-            reachability:
-              targets:
-                - \(SidecarTarget.all.map(\.configuration).joined(separator: "\n    - "))
-              internet_check: {enabled: \(checkingInternet), urls: ["\(check)"], interval: 10s}
-            tasks:
-              - {name: byName, url: "\(Situations.page)", \(Self.schedule)}
-              - {name: byAddress, url: "http://203.0.113.10/", \(Self.schedule)}
-            """, to: name)
+        let name = "tidegate.yml"
+        try lab.files.write(configuration, to: name)
         self.program = try Program(
             lab.files.onClient(
                 lab.namespace(.client),
@@ -28,6 +19,19 @@ struct Sidecar {
                     BuiltProduct.path(of: "tidegate"), "serve", "--config.file", lab.files.path(name), "--state.dir",
                     folder, "--control.socket", "\(folder)/c.sock",
                 ]))
+    }
+
+    /// Targets and tasks of every kind.
+    fileprivate static func configuration(checkingInternet: Bool) -> String {
+        """
+        reachability:
+          targets:
+            - \(SidecarTarget.all.map(\.configuration).joined(separator: "\n    - "))
+          internet_check: {enabled: \(checkingInternet), urls: ["http://203.0.113.24:8089/"], interval: 10s}
+        tasks:
+          - {name: byName, url: "\(Situations.page)", \(Self.schedule)}
+          - {name: byAddress, url: "http://203.0.113.10/", \(Self.schedule)}
+        """
     }
 
     private static let schedule = "every: 1s, jitter: 0%, timeout: 2s, retry: {attempts: 1}"
@@ -65,7 +69,7 @@ struct Sidecar {
 
     /// A target of `/api/v1/targets`.
     struct Target: Decodable {
-        struct Failure: Decodable { var reason, party, text: String }
+        struct Failure: Decodable { var reason, party, text, since: String }
 
         var name: String
         var reached: Bool?
@@ -101,7 +105,16 @@ struct Sidecar {
 extension SituationLab {
     /// Runs a sidecar on the client for as long as `body` runs.
     func withSidecar(checkingInternet: Bool, _ body: (Sidecar) async throws -> Void) async throws {
-        let sidecar = try Sidecar(self, checkingInternet: checkingInternet)
+        try await self.withSidecar(Sidecar.configuration(checkingInternet: checkingInternet), body)
+    }
+
+    /// Runs a sidecar with the default configuration and at most one target.
+    func withSidecar(observing target: String?, _ body: (Sidecar) async throws -> Void) async throws {
+        try await self.withSidecar("reachability: {targets: [\(target ?? "")]}\n", body)
+    }
+
+    private func withSidecar(_ configuration: String, _ body: (Sidecar) async throws -> Void) async throws {
+        let sidecar = try Sidecar(self, configuration)
         do {
             try await sidecar.waitUntilReady()
             try await body(sidecar)

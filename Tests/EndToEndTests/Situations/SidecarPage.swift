@@ -4,6 +4,8 @@ import Foundation
 struct SidecarPage {
     /// The first line.
     let headline: String
+    /// Since when, and what to do.
+    let detail: String
     /// How the first line looks: `good`, `bad`, `wait` or `plain`.
     let tone: String
     /// The rungs with a check mark.
@@ -15,6 +17,7 @@ struct SidecarPage {
 
     init(_ html: String) {
         self.headline = Self.text(Self.part(of: html, from: "<h1>", to: "</h1>"))
+        self.detail = Self.text(Self.part(of: Self.part(of: html, from: "</h1>", to: "<dl>"), from: "<p>", to: "</p>"))
         self.tone = Self.part(of: html, from: "<header class=\"hero ", to: "\"")
         let ladder = Self.part(of: html, from: "<ol class=\"ladder\">", to: "</ol>").components(separatedBy: "<li>")
         self.greenRungs = Set(

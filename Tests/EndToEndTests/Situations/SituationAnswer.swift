@@ -15,11 +15,13 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
         var evidence: [String]
     }
 
-    private enum CodingKeys: String, CodingKey { case firstFailure, party, cause, advice, findings, families, time }
+    private enum CodingKeys: String, CodingKey { case firstFailure, party, cause, sentence, advice, findings, families, time }
 
     var firstFailure: String?
     var party: String?
     var cause: String?
+    /// The conclusion in one sentence.
+    var sentence: String
     var advice: String
     var findings: [String]
     var families: [String: Family]

@@ -261,4 +261,100 @@ struct ObservationStateTests {
         _ = state.routed(address, AddressRoute(verdict: Verdict(level: .local), link: nil), at: later.monotonic)
         #expect(state.recorder.statistics.failures == [.init(.refused, .theirs): 1, .init(.refused, .mine): 1])
     }
+
+    // A live connection of the user 1000.
+    private static func owned(_ cookie: UInt64) -> SocketReport {
+        var report = Self.live
+        (report.cookie, report.user) = (cookie, 1000)
+        return report
+    }
+
+    private static func list(_ reports: [SocketReport], in state: inout ObservationState) {
+        state.begin(.established)
+        for report in reports { state.add(report, isFirst: false, at: Self.start) }
+        _ = state.end(.established, took: .zero, at: Self.start)
+    }
+
+    // Its kernel's message has no user.
+    private static func end(_ report: SocketReport, in state: inout ObservationState) {
+        var report = report
+        (report.state, report.user) = (.close, nil)
+        _ = state.ended(report, at: Self.start)
+    }
+
+    private static func live(in state: ObservationState) -> Int {
+        (state.recorder.statistics.traffic[.outgoing]?.connections ?? [:]).values.reduce(0, +)
+    }
+
+    private static func count(_ outcomes: some Sequence<UInt64>) -> UInt64 { outcomes.reduce(0, +) }
+
+    @Test("A connection that another process announced is left out, listed or not, and its connect is counted as that")
+    func announced() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        for cookie in [20, 21] as [UInt64] { state.announced.insert(cookie, of: 1000, at: Self.start.monotonic) }
+        Self.list([Self.owned(20)], in: &state)
+        #expect(Self.live(in: state) == 0)
+        for cookie in [20, 21] as [UInt64] { Self.end(Self.owned(cookie), in: &state) }
+        #expect(Self.ends(state).isEmpty && state.remotes.entries.isEmpty)
+        #expect(Self.count(state.recorder.statistics.connects.values) == 0)
+        #expect(state.recorder.statistics.excluded == [.announced: 2])
+    }
+
+    @Test("An announcement by another user than the listed one changes nothing, also at the connection's end")
+    func forged() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        state.announced.insert(20, of: 1001, at: Self.start.monotonic)
+        Self.list([Self.owned(20)], in: &state)
+        #expect(Self.live(in: state) == 1)
+        // Its program has closed it, and the kernel has forgotten who that was.
+        var closing = Self.owned(20)
+        (closing.state, closing.user) = (.finWait1, nil)
+        Self.list([closing], in: &state)
+        #expect(Self.live(in: state) == 1)
+        Self.end(closing, in: &state)
+        #expect(Self.count(Self.ends(state).values) == 1)
+        #expect(state.recorder.statistics.excluded.isEmpty)
+    }
+
+    @Test("An announcement after the first list takes the connection out, and its connect is counted once")
+    func announcedLate() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        Self.list([Self.owned(20)], in: &state)
+        #expect(Self.live(in: state) == 1)
+        state.announced.insert(20, of: 1000, at: Self.start.monotonic)
+        Self.list([Self.owned(20)], in: &state)
+        #expect(Self.live(in: state) == 0)
+        Self.end(Self.owned(20), in: &state)
+        #expect(Self.ends(state).isEmpty)
+        #expect(state.recorder.statistics.connects[.established] == 1)
+        #expect(state.recorder.statistics.excluded.isEmpty)
+    }
+
+    @Test("Connects that count and those that are left out, for whatever reason, are all that were observed")
+    func identity() {
+        var configuration = ConnectionsConfiguration()
+        configuration.excludedPorts = [444]
+        let own = OwnSockets()
+        own.insert(30)
+        var state = ObservationState(configuration, own: own)
+        state.announced.insert(31, of: 1000, at: Self.start.monotonic)
+        var (configured, loopback, refused) = (Self.owned(32), Self.owned(33), Self.refused(by: IPAddress(ipv4: 9)))
+        configured.remote.port = 444
+        loopback.remote.address = IPAddress(ipv4: 0x7F00_0001)
+        let live = [Self.owned(30), Self.owned(31), configured, loopback, Self.owned(34)]
+        for _ in 0..<2 { Self.list(live, in: &state) }
+        // Each once more, too short for a list, and connects that fail, of which one is this program's.
+        for report in live { Self.end(report, in: &state) }
+        state.announced.insert(41, of: 1000, at: Self.start.monotonic)
+        for cookie in [41, 44] as [UInt64] { Self.end(Self.owned(cookie), in: &state) }
+        for cookie in [30, 45] as [UInt64] {
+            refused.cookie = cookie
+            _ = state.ended(refused, at: Self.start)
+        }
+        let statistics = state.recorder.statistics
+        #expect(statistics.excluded == [.own: 2, .announced: 2, .configuration: 2])
+        #expect(statistics.connects.filter { $0.value > 0 } == [.established: 2, .refused: 1])
+        #expect(Self.count(statistics.excluded.values) + Self.count(statistics.connects.values) == 9)
+        #expect(state.observed.connects == 9)
+    }
 }

@@ -34,6 +34,7 @@ struct ObserverCountingTests {
         #expect(isRead, "\(fixture.statistics)")
         #expect(fixture.statistics.traffic[.outgoing]?.ends == [.closed: 1])
         #expect(fixture.statistics.connects.filter { $0.value > 0 } == [.established: 1])
+        #expect(fixture.statistics.excluded == [.own: 20])
         #expect(await fixture.observer.report().remotes.map(\.outcomes) == [[.closed: 1]])
     }
 

@@ -31,6 +31,7 @@ struct ObserverRefusalTests {
             ([.socketEndings: denied], .poll, "opening a netlink socket: Permission denied"),
             ([.socketDumps: denied], .eventsOnly, "opening a netlink socket: Permission denied"),
             ([.socketDumps: missing], .counters, "listing sockets: No such file or directory"),
+            ([.announcements: denied], .event, "opening a netlink socket: Permission denied"),
             (
                 [.socketEndings: denied, .socketDumps: denied], .counters,
                 "opening a netlink socket: Permission denied"

@@ -200,6 +200,8 @@ package struct NetlinkOptions: Sendable {
         case socketEndings
         /// Lists sockets of programs.
         case socketDumps
+        /// Receives what other processes of Tidegate announce.
+        case announcements
     }
 
     /// Replaces a datagram between the kernel and the decoder.

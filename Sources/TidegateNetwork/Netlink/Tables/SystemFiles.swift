@@ -26,15 +26,15 @@ package enum SystemFiles {
 
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// The start of a file, 64 KiB at most; nil if it cannot be read.
-    static func text(_ path: String) -> String? {
+    /// The start of a file, about `limit` bytes at most; nil if it cannot be read.
+    static func text(_ path: String, limit: Int = 65_536) -> String? {
         // O_NONBLOCK, in case the path is a pipe.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var content: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
-        while content.count < 65_536 {
+        while content.count < limit {
             let count = read(descriptor, &buffer, buffer.count)
             guard count > 0 else { break }
             content.append(contentsOf: buffer[..<count])
