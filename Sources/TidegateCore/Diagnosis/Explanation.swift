@@ -115,13 +115,15 @@ public struct Explanation: Sendable, Hashable {
     }
 
     /// The object that `explain --json` gives.
-    package var json: JSONValue {
+    package var json: JSONValue { self.json(saying: self.sentence) }
+
+    fileprivate func json(saying sentence: String) -> JSONValue {
         [
             "schema": 1, "target": .string(self.target), "addresses": .texts(self.addresses.map(\.description)),
             "families": .object(self.ladders.map { .init($0.family.rawValue, $0.json) }),
             "firstFailure": .optional(self.firstFailure?.rung.rawValue), "party": .optional(self.party?.rawValue),
             "advice": .string(self.advice), "conclusion": .string(self.conclusion.rawValue),
-            "cause": .optional(self.cause?.code), "findings": .texts(self.findings),
+            "cause": .optional(self.cause?.code), "sentence": .string(sentence), "findings": .texts(self.findings),
         ]
     }
 }
@@ -168,7 +170,7 @@ public struct HostDiagnosis: Sendable, Hashable {
 
     /// The object that `/api/v1/status` has as `diagnosis`: that of `explain --json`, and when it was made.
     package var json: JSONValue {
-        self.explanation.json.adding(.init("state", .string(self.state.rawValue)))
+        self.explanation.json(saying: self.sentence).adding(.init("state", .string(self.state.rawValue)))
             .adding(.init("time", .string(self.time.description)))
             .adding(.init("since", .optional(self.since?.description)))
     }
@@ -180,14 +182,14 @@ public struct HostDiagnosis: Sendable, Hashable {
             "path.diagnosed", level, self.state == .checking ? "checking a silence" : "network diagnosed",
             [
                 .both("state", self.state.rawValue), .both("party", .word(explanation?.party)),
-                .both("cause", explanation?.cause?.code), .both("text", explanation?.cause?.description),
+                .both("cause", explanation?.cause?.code), .both("text", self.sentence),
                 .both("advice", explanation?.advice), .both("since", self.since?.description),
             ])
     }
 
-    var sentence: String {
-        guard self.state == .decided else { return "a packet was not answered: checking why" }
-        guard self.isBroken, let party = self.explanation.party else { return "the way out works" }
-        return "\(self.explanation.cause?.description ?? "something fails") (\(party))"
+    /// The diagnosis in one sentence of at most 90 characters.
+    package var sentence: String {
+        if self.state == .decided { return self.explanation.sentence }
+        return "Checking since \((self.since ?? self.time).clockTime) UTC: something does not answer."
     }
 }

@@ -51,8 +51,13 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         WallTime(microseconds: time.microseconds &+ duration.wholeNanoseconds / 1000)
     }
 
+    /// The time of day in UTC: `12:03:11`.
+    package var clockTime: String { String(self.description.dropFirst(11).prefix(8)) }
+
     /// The time from this moment to `now`; zero if the moment is later.
-    package func elapsed(until now: WallTime) -> Duration { .microseconds(max(0, now.microseconds - self.microseconds)) }
+    package func elapsed(until now: WallTime) -> Duration {
+        .microseconds(max(0, now.microseconds - self.microseconds))
+    }
 
     /// RFC 3339 in UTC with milliseconds: `2026-11-20T23:14:22.123Z`.
     public var description: String {

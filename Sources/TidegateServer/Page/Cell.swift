@@ -66,9 +66,6 @@ enum HTML {
 }
 
 extension WallTime {
-    /// The time of day in UTC: `12:03:11`.
-    var clockTime: String { String(self.description.dropFirst(11).prefix(8)) }
-
     /// The moment with its date, to the second: `2026-11-21 12:03:11 UTC`.
     var dateAndTime: String { "\(self.description.prefix(10)) \(self.clockTime) UTC" }
 

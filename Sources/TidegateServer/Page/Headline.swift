@@ -47,10 +47,7 @@ struct Headline {
     // An outage of this host comes first, then its targets, then its requests.
     private var state: State {
         if let diagnosis = self.diagnosis, diagnosis.state == .checking, self.status.level >= .routed {
-            let since = diagnosis.since ?? diagnosis.time
-            return State(
-                sentence: "Checking since \(since.clockTime) UTC: something does not answer.", tone: .wait, since: since
-            )
+            return State(sentence: diagnosis.sentence, tone: .wait, since: diagnosis.since)
         }
         return self.outage ?? self.failingTargets ?? self.failingRequests ?? self.sound
     }
@@ -59,7 +56,7 @@ struct Headline {
         if let diagnosis = self.diagnosis, diagnosis.isBroken {
             let explanation = diagnosis.explanation
             return State(
-                sentence: explanation.sentence, tone: .bad, since: diagnosis.since ?? self.status.since,
+                sentence: diagnosis.sentence, tone: .bad, since: diagnosis.since ?? self.status.since,
                 advice: explanation.advice.isEmpty ? nil : explanation.advice)
         }
         let verdict = self.status.global

@@ -40,7 +40,8 @@ extension Sidecar {
             return
         }
         #expect(page.headline == said.sentence)
-        #expect(page.detail.contains("Since ") && page.detail.hasSuffix(said.advice), "“\(said.advice)” in: \(page.detail)")
+        #expect(
+            page.detail.contains("Since ") && page.detail.hasSuffix(said.advice), "“\(said.advice)” in: \(page.detail)")
         #expect(page.tone == "bad", "\(page.headline)")
     }
 

@@ -15,7 +15,9 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
         var evidence: [String]
     }
 
-    private enum CodingKeys: String, CodingKey { case firstFailure, party, cause, sentence, advice, findings, families, time }
+    private enum CodingKeys: String, CodingKey {
+        case firstFailure, party, cause, sentence, advice, findings, families, time
+    }
 
     var firstFailure: String?
     var party: String?
