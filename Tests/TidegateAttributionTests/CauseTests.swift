@@ -166,6 +166,18 @@ import TidegateAttribution
         }
     }
 
+    @Test("Only a gateway that the kernel does not take for reachable any more is to be restarted")
+    func restart() throws {
+        let target = try Target("www.test:443")
+        func advice(_ age: Duration?) -> String {
+            Cause.router(.silent(Self.gateway, link: "uplink", lastConfirmed: age)).advice(for: target)
+        }
+        #expect(advice(nil).contains("Restart") && advice(.seconds(46)).contains("Restart"))
+        #expect(!advice(.seconds(45)).contains("Restart"))
+        let undecided = Cause.unknown(.routerOrProvider(gateway: Self.gateway))
+        #expect(!undecided.advice(for: target).lowercased().contains("restart"))
+    }
+
     @Test("The case says whose failure it is")
     func party() {
         #expect(Cause.thisHost(.noNameserver).party == .mine)

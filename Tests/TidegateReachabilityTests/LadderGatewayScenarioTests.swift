@@ -63,6 +63,24 @@ struct LadderGatewayScenarioTests {
         #expect(report.status == .ok && report.text.contains("was not answered"), "\(report)")
     }
 
+    @Test(
+        "A gateway that sends no ICMP errors answers a SYN or an echo request",
+        arguments: ["tcp dport 53", "icmp type echo-request"])
+    func quiet(_ dropped: String) async throws {
+        let hosts = try VethPairFixture()
+        try hosts.there.run([
+            "nft",
+            """
+            table inet quiet { chain in { type filter hook input priority 0; \(dropped) drop; };
+            chain out { type filter hook output priority 0; icmp type { destination-unreachable, time-exceeded } drop; }; }
+            """,
+        ])
+        let ladder = LadderFixture(hosts)
+        let report = await ladder.diagnostics.gateway(.ipv4)
+        #expect(report.status == .ok && report.values.duration != nil, "\(report)")
+        #expect(report.text.contains("was not answered"), "\(report)")
+    }
+
     @Test("A neighbour that is no gateway may fail without a word")
     func otherNeighbour() async throws {
         let hosts = try VethPairFixture()

@@ -12,10 +12,13 @@ struct RungGatewayTests {
     private static let passive = PassiveFindings(answered: .seconds(3), remote: IPAddress(ipv4: 0x0808_0808))
 
     private static func findings(
-        _ state: KernelNeighbour.State?, _ udpProbe: UDPProbe.Result? = nil, stuck: Bool = false, known: Bool = false
+        _ state: KernelNeighbour.State?, _ udpProbe: UDPProbe.Result? = nil, stuck: Bool = false, known: Bool = false,
+        confirmed age: Duration? = nil
     ) -> GatewayFindings {
         var findings = GatewayFindings()
-        findings.neighbour = state.map { KernelNeighbour(address: gateway, link: 77, state: $0) }
+        findings.neighbour = state.map {
+            KernelNeighbour(address: gateway, link: 77, state: $0, confirmedAge: age)
+        }
         findings.udpProbe = udpProbe
         findings.isStuck = stuck
         findings.wasReachable = known
@@ -42,7 +45,8 @@ struct RungGatewayTests {
             (findings(.stale, stuck: true, known: true), .bad, .gatewaySilent),
             (findings(nil, .answered), .ok, nil),
             (findings(.failed, .answered, stuck: true), .ok, nil),
-            (findings(.reachable, .unresolved(nil)), .bad, .gatewayUnresolved),
+            (findings(.reachable, .unresolved(nil)), .ok, nil),
+            (findings(.stale, .unresolved(nil)), .bad, .gatewayUnresolved),
             (findings(nil, .unresolved(nil), known: true), .bad, .gatewaySilent),
             (findings(.reachable, .silent), .ok, nil),
             (findings(.incomplete, .silent), .unknown, nil),
@@ -103,6 +107,33 @@ struct RungGatewayTests {
         #expect(report.evidence.last == "its link-layer address is not found: nobody has answered this host for 1.5 s")
         #expect(
             findings.evidence(Self.gateway, on: "eth0") == .unresolved(Self.gateway, link: "eth0", wasReachable: false))
+    }
+
+    @Test("A gateway is silent once a SYN and an echo request were not answered either, and answers if one was")
+    func questions() {
+        var findings = Self.findings(.reachable, .silent, confirmed: .seconds(20))
+        findings.probedAgo = .seconds(1)
+        #expect(
+            findings.evidence(Self.gateway, on: "eth0")
+                == .unconfirmed(Self.gateway, link: "eth0", age: .seconds(20)))
+        #expect(
+            GatewayRung.report(Self.path, findings).evidence.last
+                == "a UDP packet to port 9 was not answered, nor were a SYN and an echo request, and it was last "
+                + "confirmed 20 s ago")
+        findings.firstHop = .milliseconds(1)
+        #expect(findings.evidence(Self.gateway, on: "eth0") == .answers(Self.gateway))
+        #expect(GatewayRung.report(Self.path, findings).status == .ok)
+    }
+
+    @Test("A gateway that the kernel takes for reachable longer than kernels usually do is not convicted")
+    func longReachable() {
+        var findings = Self.findings(.reachable, .silent, confirmed: .seconds(46))
+        findings.probedAgo = .seconds(1)
+        #expect(findings.evidence(Self.gateway, on: "eth0") == .confirmed(Self.gateway))
+        findings.neighbour = Self.findings(.stale, confirmed: .seconds(46)).neighbour
+        #expect(
+            findings.evidence(Self.gateway, on: "eth0")
+                == .unconfirmed(Self.gateway, link: "eth0", age: .seconds(46)))
     }
 
     @Test("FAILED stays until REACHABLE, whatever the kernel tries in between")

@@ -165,7 +165,9 @@ struct PathFindings: Sendable {
         let address = self.subject.address
         if self.neighbourRefusal != nil { return .unresolved(address, link: path.interface, wasReachable: false) }
         let hasAnswered = self.walk?.isDestinationReached ?? false || self.sentinelWalk?.firstHop != nil
-        return hasAnswered ? .answers(address) : .unconfirmed(address, link: path.interface, age: nil)
+        if hasAnswered { return .answers(address) }
+        return self.gateway.probedAgo == nil
+            ? .unconfirmed(address, link: path.interface, age: nil) : self.gateway.evidence(address, on: path.interface)
     }
 
     /// True if who was asked on the way tells why the target is silent, so that nobody need wait for it.

@@ -59,7 +59,7 @@ extension PathDiagnosis {
             }
             return path
         }
-        path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop
+        path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop ?? path.gateway.firstHop
         path.internet = await internet
         // Last, so that they answered after the target did not.
         path.connections = await self.diagnostics.connections(path, since: start)
@@ -126,23 +126,36 @@ extension PathDiagnosis {
         }
     }
 
-    /// What is known about a path's gateway after a UDP probe; the first packet over this path was sent at `start`.
+    /// What is known about a path's gateway once it was asked; the first packet over this path was sent at `start`.
+    ///
+    /// Sends one byte over UDP. A gateway that is found on its link and stays silent gets three more packets: a SYN, a
+    /// second byte and an echo request. A gateway that is not found gets a second byte.
     func probed(_ path: PathFindings, since start: MonotonicTime) async -> GatewayFindings {
         guard let networkPath = path.verdict.path, let gateway = networkPath.gateway, path.gateway.resolvesNeighbours
         else {
             return path.gateway
         }
         let place = gateway.onLink(networkPath.index)
-        let probe = await self.diagnostics.dependencies.udpProbe(place, within: min(self.rest, .seconds(1)))
+        let dependencies = self.diagnostics.dependencies
+        let probe = await dependencies.udpProbe(place, within: min(self.rest, Thresholds.patience))
         // The kernel resolves the neighbour meanwhile: it asks every second, and gives up after three.
         var later = await self.gateway(path, probe, since: start)
-        guard probe == .silent, !later.isResolved, !Task.isCancelled else { return later }
+        guard probe == .silent, !Task.isCancelled else { return later }
+        if later.isResolved {
+            let (answer, limit) = (Promise<Duration>(), min(self.rest, .seconds(1) - Thresholds.patience))
+            dependencies.ask(place, within: limit) { answer.fulfil($0) }
+            let time = await answer.value { _ = self.diagnostics.monitor.call(after: limit, $0) }
+            // It may have been confirmed since.
+            later = await self.gateway(path, probe, since: start)
+            later.firstHop = time
+            return later
+        }
         if path.gateway.neighbour?.state == .failed {
             later.udpProbe = .unresolved(nil)  // the kernel had given it up before
             return later
         }
         let rest = min(self.rest, Thresholds.untilCertain(since: start, at: self.now))
-        let second = await self.diagnostics.dependencies.udpProbe(place, within: rest)
+        let second = await dependencies.udpProbe(place, within: rest)
         return await self.gateway(path, second ?? probe, since: start)
     }
 

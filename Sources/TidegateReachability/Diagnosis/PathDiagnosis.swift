@@ -115,7 +115,7 @@ struct PathDiagnosis: Sendable {
         if case .resolver = path.subject { path.port = self.diagnostics.dependencies.dnsPort }
         path.walk = name?.walks[path.subject.address]
         path.sentinelWalk = path.sentinel.flatMap { name?.walks[$0] }
-        let probed = path.verdict.path?.gateway.flatMap { name?.gateways[$0] }
+        let probed = path.provenGateway.flatMap { name?.gateways[$0] }
         if let probed { path.gateway = probed }
         // Resolvers that have just been silent hardly answer for the names of check URLs.
         let isSilent = name?.servers.allSatisfy { !$0.hasAnswered } ?? false

@@ -4,7 +4,7 @@ package import TidegateNetwork
 
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
-/// It reads the kernel through its monitor and sends a few packets: a byte to the gateway, a query to each resolver,
+/// It reads the kernel through its monitor and sends a few packets: one to four to the gateway, a query to each resolver,
 /// one request to the target. It changes nothing, and keeps only which gateways answered in an outage.
 package final class PathDiagnostics: Sendable {
     let monitor: ReachabilityMonitor
@@ -113,6 +113,7 @@ extension PathDiagnostics {
     package struct Dependencies: Sendable {
         private let probe: LazyThread<UDPProbe>
         private let hopWalk: LazyThread<HopWalk>
+        private let echo: EchoClient
         private let client: DNSClient
         /// The port of all resolvers.
         let dnsPort: UInt16
@@ -132,6 +133,7 @@ extension PathDiagnostics {
         ) {
             self.probe = LazyThread { try? UDPProbe(onThreadStart: onThreadStart) }
             self.hopWalk = LazyThread { try? HopWalk(own: own, onThreadStart: onThreadStart) }
+            self.echo = EchoClient(onThreadStart: onThreadStart)
             self.client = DNSClient(time: time, own: own, onThreadStart: onThreadStart)
             self.dnsPort = dnsPort
             self.settings = settings
@@ -145,6 +147,21 @@ extension PathDiagnostics {
             let promise = Promise<UDPProbe.Result>()
             probe.probe(address, within: limit) { promise.fulfil($0) }
             return await promise.value()
+        }
+
+        /// Asks a gateway what routers do not limit, as they do ICMP errors: a SYN to the port of name servers, closed or not,
+        /// and an echo request where this process may send one; `answered` is called with how soon each was answered.
+        func ask(
+            _ gateway: IPAddress, within limit: Duration, answered: @escaping @Sendable (Duration) -> Void
+        ) {
+            self.hopWalk.thread?.walk(to: gateway, port: 53, maximumHops: 1, within: limit) { walk in
+                walk.arrival.map { answered($0.duration) }
+            }
+            var request = EchoClient.Request(SocketRequest(to: gateway, within: limit), payload: [])
+            request.hopLimit = 1
+            Task {
+                if case .answered(_, let duration) = await self.echo.send(request).result { answered(duration) }
+            }
         }
 
         /// Walks to an address; nil if there is no thread to do it, or if the Swift task is cancelled.

@@ -35,6 +35,8 @@ struct GatewayFindings: Sendable {
         if let firstHop = self.firstHop { return .answered(firstHop) }
         switch self.udpProbe {
         case .answered?: return .answered(nil)
+        // Found on its link since the kernel gave it up, and REACHABLE now.
+        case .unresolved? where self.neighbour?.state == .reachable: return nil
         case .unresolved?: return .unresolved
         case .refused?, .silent?, .failed?, nil:
             if self.isUnanswered { return .unresolved }
@@ -61,10 +63,13 @@ struct GatewayFindings: Sendable {
     }
 
     /// True if it did not answer, and was last confirmed before it was asked.
+    ///
+    /// A kernel that takes it for reachable longer than usual (neigh/default/base_reachable_time_ms) may know better.
     var isSilentNow: Bool {
         guard self.answer == nil, let probedAgo = self.probedAgo, self.udpProbe == .silent else { return false }
-        guard let age = self.neighbour?.confirmedAge else { return self.neighbour?.state != .reachable }
-        return age > probedAgo
+        let isReachable = self.neighbour?.state == .reachable
+        guard let age = self.neighbour?.confirmedAge else { return !isReachable }
+        return age > probedAgo && !(isReachable && age > Thresholds.reachableTime)
     }
 
     /// The gateway as evidence about silence.

@@ -51,8 +51,37 @@ extension Situations {
                 .ip(.router, "-4 route del default", undo: "-4 route add default via 100.64.0.1"),
                 .ip(.router, "-6 route del default", undo: "-6 route add default via 2001:db8:100::1")
             ) { try await $0.explain(page) }
-            answer.expect(rung: "internet", party: "upstream", says: ["10.77.0.1", "no route"], not: ["resolver that"])
-            #expect(answer.says("10.77.0.1", "no route"), "\(answer)")
+            answer.expect(
+                rung: "internet", party: "upstream", says: ["10.77.0.1 has no route there", "ask the provider"],
+                not: ["resolver that", "resolv.conf"])
+        }
+
+        @Test("A router whose ICMP allowance is spent, asked ten times while the provider is dead")
+        func spentAllowance() async throws {
+            try await lab().during(.limitedICMP(.router), Self.isDead) { lab in
+                for _ in 0..<10 {
+                    try await lab.explain(nil, "-4").expect(
+                        rung: "internet", party: "upstream", says: ["10.77.0.1"], not: ["restart", "console"])
+                }
+            }
+        }
+
+        @Test("A router that answers nothing itself, and forwards")
+        func muteRouter() async throws {
+            try await lab().during(
+                .rules(
+                    .router,
+                    """
+                    chain i { type filter hook input priority 0; ip daddr 10.77.0.1 drop; };
+                    chain o { type filter hook output priority 0;
+                    icmp type { destination-unreachable, time-exceeded } drop; }
+                    """)
+            ) { lab in
+                for subject in [nil, page] { try await lab.explain(subject, "-4").expect(rung: nil, party: nil) }
+                // Only one port of a server is silent.
+                let dropped = try await lab.explain("203.0.113.10:9999")
+                dropped.expect(rung: "tcp", party: "theirs", not: ["restart"])
+            }
         }
 
         @Test("S3: the gateway has no route to the target")

@@ -75,7 +75,8 @@ enum GatewayRung {
         case .silent:
             let age = findings.isSilentNow ? findings.neighbour?.confirmedAge : nil
             let confirmed = age.map { ", and it was last confirmed \($0.shortText) ago" } ?? ""
-            evidence.append("a UDP packet to port 9 was not answered\(confirmed)")
+            let more = findings.isSilentNow && findings.isResolved ? ", nor were a SYN and an echo request" : ""
+            evidence.append("a UDP packet to port 9 was not answered\(more)\(confirmed)")
         case .failed(let code): evidence.append("a UDP packet to port 9 could not be sent (errno \(code))")
         case nil: break
         }
