@@ -268,6 +268,7 @@ extension DecisionTable {
             facts.commonEnd.map { .provider(.ends(after: $0)) }
         },
         Rule("internet checks fail") { $0.seen.internet == .failing ? .provider(.checksFail) : nil },
+        Rule("the internet checks of one server fail") { $0.seen.internet == .oneServer ? .unknown(.oneCheck) : nil },
     ]
 
     // How far the attempt came.

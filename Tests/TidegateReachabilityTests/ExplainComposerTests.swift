@@ -184,6 +184,55 @@ struct ExplainComposerTests {
         #expect(explanation.party == (isThisHost ? .mine : .theirs))
     }
 
+    private static let timedOut = HTTPCheck.Result(reached: nil, failure: .timedOut)
+
+    private static func checks(_ findings: InternetObservation.Finding...) throws -> [InternetObservation] {
+        try findings.enumerated().map { number, finding in
+            InternetObservation(
+                url: try InternetCheckURL("http://check\(number).test/"), finding: finding, evidence: "as it answers")
+        }
+    }
+
+    @Test(
+        "The check of one server convicts no network; those of two do, or that of one and a silent target",
+        arguments: [(1, false, FaultParty.unknown), (2, false, .upstream), (1, true, .upstream)])
+    func oneCheck(_ count: Int, _ isTargetSilent: Bool, _ party: FaultParty) throws {
+        var way = Self.way(Self.server4, nil, isTargetSilent ? Self.timedOut : nil)
+        (way.gateway.udpProbe, way.gateway.probedAgo) = (.answered, .seconds(1))
+        way.internet = Array(try Self.checks(.silent, .silent).prefix(count))
+        let explanation = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
+        #expect(explanation.party == party && explanation.firstFailure?.rung == .internet, "\(explanation)")
+    }
+
+    @Test("A check URL that answers something else is a finding, and no outage")
+    func wrongCheck() throws {
+        var name = NameFindings(name: "a.root-servers.net")
+        let answer = DNSOutcome.answered([Self.server4], timeToLive: .seconds(5))
+        name.servers = [
+            ResolverFindings(server: Self.server4, verdict: Self.way(Self.server4).verdict, control: answer)
+        ]
+        var way = Self.way(Self.server4)
+        (way.subject, way.internet) = (.sentinel(Self.server4), try Self.checks(.unexpected))
+        var findings = LadderFindings(target: .internet, families: [.ipv4])
+        (findings.links, findings.paths, findings.name) = ([Self.eth0], [.ipv4: way], name)
+        let explanation = ExplanationComposer.compose(findings)
+        #expect(explanation.conclusion == .worksBut && explanation.party == nil, "\(explanation)")
+        #expect(explanation.findings.first?.hasSuffix("as it answers") == true, "\(explanation.findings)")
+    }
+
+    @Test("A check URL without an address of the family says nothing of it")
+    func absentCheck() throws {
+        var way = Self.way(Self.server4)
+        (way.subject, way.internet) = (.sentinel(Self.server4), try Self.checks(.absent))
+        way.walk = HopWalkResult(
+            destination: Self.server4, port: 53, hops: [.silent, .reached(.refused, after: .milliseconds(1))])
+        var findings = LadderFindings(target: .internet, families: [.ipv4])
+        (findings.links, findings.paths, findings.name) = ([Self.eth0], [.ipv4: way], NameFindings(name: "a.test"))
+        let ladder = LadderComposer(findings: findings, family: .ipv4).ladder
+        let report = try #require(ladder.rungs.first { $0.rung == .internet })
+        #expect(report.status == .ok && !report.text.contains("could be requested"), "\(report)")
+    }
+
     @Test("Behind a portal an answer over http proves nothing")
     func portal() throws {
         var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .response, status: 200))

@@ -134,6 +134,8 @@ package enum InternetFailure: Sendable, Hashable {
     case portal(location: String?)
     /// They get no answer, or a wrong one.
     case failing
+    /// Those of one server get no answer, or one that is neither the expected one nor a portal's.
+    case oneServer
 }
 
 /// What the other remotes behind the same next hop show about a connection that hangs or failed.

@@ -237,6 +237,8 @@ package enum PathCause: Sendable, Hashable {
 package enum UnknownCause: Sendable, Hashable {
     /// The gateway is on the link, and no router answers, itself included.
     case routerOrProvider(gateway: IPAddress)
+    /// Internet checks of one server fail, which says nothing of the others.
+    case oneCheck
     /// Nobody answers, and nobody else was asked.
     case silence
     /// The time ran out before anything failed.
@@ -246,6 +248,7 @@ package enum UnknownCause: Sendable, Hashable {
         switch self {
         case .routerOrProvider(let gateway):
             ("routerOrProvider", "neither the gateway \(gateway) nor anything beyond it answers")
+        case .oneCheck: ("oneCheck", "only the internet check of one server fails")
         case .silence: ("silence", "no answer, and nothing says why")
         case .notEnoughTime: ("notEnoughTime", "the time ran out before anything failed")
         }

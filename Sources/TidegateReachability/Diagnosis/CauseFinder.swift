@@ -55,11 +55,7 @@ struct CauseFinder {
             evidence.failure = .resolveFailed
             evidence.isForwarded = self.findings.name?.isForwarded == true && self.path?.neighbourRefusal == nil
             evidence.lookup = report.reason.flatMap { self.findings.name?.failure($0, self.wantedFamily) }
-        case .portal, .limited:
-            evidence.internet = report.reason == .portal ? .portal(location: nil) : .failing
-            if case .portal(let location)? = self.path?.internet.map(ConnectivityEvaluator.connectivity) {
-                evidence.internet = .portal(location: location)
-            }
+        case .portal, .limited: self.addChecks(report, to: &evidence)
         case .refused, .hostUnreachable, .timeout, .tlsFailed, .httpError: self.addAnswer(report, to: &evidence)
         }
         return evidence
@@ -73,6 +69,25 @@ struct CauseFinder {
     }
 
     private var wantedFamily: AddressFamily? { self.findings.families.count == 1 ? self.findings.families.first : nil }
+
+    // How the internet checks fail. A check of one server is no witness; the target's silence is.
+    private func addChecks(_ report: RungReport, to evidence: inout FailureEvidence) {
+        evidence.internet = report.reason == .portal ? .portal(location: nil) : .failing
+        guard let path = self.path, let observations = path.internet else { return }
+        if case .portal(let location) = ConnectivityEvaluator.connectivity(observations) {
+            return evidence.internet = .portal(location: location)
+        }
+        guard Set(observations.filter { $0.finding == .silent }.map(\.url.location.target.host)).count < 2 else {
+            return
+        }
+        evidence.internet = .oneServer
+        evidence.witnesses.removeAll { $0.kind == .internetCheck }
+        if let answer = path.web[path.subject.address], !answer.hasReached(.connect),
+            WebRungs.connectFailure(answer) == .timeout
+        {
+            evidence.witnesses.append(Witness(.target, .nothing))
+        }
+    }
 
     // A router's error about a name server, or this host's.
     private func addRefusedQuestion(to evidence: inout FailureEvidence) {
@@ -151,13 +166,19 @@ struct CauseFinder {
         if let passive = path.passive { witnesses.append(Witness(.attempt, .beyond(passive.remote))) }
         if let witness = path.connections?.witness { witnesses.append(witness) }
         if let observations = path.internet {
-            let reach: Witness.Reach =
-                ConnectivityEvaluator.connectivity(observations) == .full ? .beyond(nil) : .nothing
-            witnesses.append(Witness(.internetCheck, reach))
+            switch ConnectivityEvaluator.connectivity(observations) {
+            // A wrong answer has come from there, too.
+            case .full, .limited: witnesses.append(Witness(.internetCheck, .beyond(nil)))
+            case .portal, .none: witnesses.append(Witness(.internetCheck, .nothing))
+            case .unknown: break
+            }
         }
         witnesses += self.resolverWitnesses(path)
-        witnesses += path.web.filter { $0.key != path.subject.address }.map { _, answer in
-            Witness(.target, answer.hasReached(.connect) ? .beyond(nil) : .nothing, refusal: answer.refusal)
+        witnesses += path.web.compactMap { address, answer in
+            let isReached = answer.hasReached(.connect)
+            // The silent party is no witness; one that accepted a connection is, unless it is on this side of the gateway.
+            guard address != path.subject.address || isReached && gateway != nil else { return nil }
+            return Witness(.target, isReached ? .beyond(nil) : .nothing, refusal: answer.refusal)
         }
         return witnesses
     }

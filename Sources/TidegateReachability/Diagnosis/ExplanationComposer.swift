@@ -49,7 +49,7 @@ enum ExplanationComposer {
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {
         guard !target.isInternet else {
             // Where the daemon may not walk to the internet, a resolver that answers is all there is to go by.
-            return ladder.firstFailure == nil
+            return (ladder.firstFailure == nil || ladder.cause == .unknown(.oneCheck))
                 && ladder.rungs.contains { [.dns, .internet].contains($0.rung) && $0.status == .ok }
         }
         guard let stage = target.lastStage else {
@@ -74,11 +74,14 @@ struct ReachedFindings {
 
     private var otherFamily: [String] {
         self.ladders.compactMap { ladder in
+            let isOneCheck = ladder.cause == .unknown(.oneCheck)
             guard let failure = ladder.firstFailure,
-                self.findings.name?.addresses.contains(where: { $0.family == ladder.family }) ?? true
+                isOneCheck || self.findings.name?.addresses.contains(where: { $0.family == ladder.family }) ?? true
             else { return nil }
             // The target was reached over this family all the same.
-            if ladder.rungs.contains(where: { $0.rung == .tcp && $0.status == .ok }), failure.rung == .internet {
+            if isOneCheck || ladder.rungs.contains(where: { $0.rung == .tcp && $0.status == .ok }),
+                failure.rung == .internet
+            {
                 return
                     "the internet check over \(ladder.family.name) fails: \(failure.evidence.joined(separator: "; "))"
             }

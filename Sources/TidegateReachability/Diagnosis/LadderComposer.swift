@@ -20,7 +20,11 @@ struct LadderComposer {
         }
         let wrong = self.answered(rungs) ?? rungs.first { $0.status == .bad }
         guard let wrong else { return self.internetLadder(rungs, path) }
-        let (cause, rung) = CauseFinder(findings: self.findings, path: path).cause(of: wrong)
+        let finder = CauseFinder(findings: self.findings, path: path)
+        var (cause, rung) = finder.cause(of: wrong)
+        if cause == .unknown(.oneCheck), let next = rungs.first(where: { $0.status == .bad && $0.rung != .internet }) {
+            (cause, rung) = finder.cause(of: next)
+        }
         return self.ladder(rungs, cause, rung)
     }
 
@@ -43,7 +47,7 @@ struct LadderComposer {
                 var report = report
                 (report.status, report.basis) = (.ok, path.walk == nil ? .implied : .measured)
                 if path.walk == nil { report.evidence.append(self.proof(finder.witnesses)) }
-                report.evidence.removeAll { $0 == InternetRung.notConfigured }
+                report.evidence.removeAll { InternetRung.gaps.contains($0) }
                 return report
             }
             return Explanation.Ladder(family: self.family, rungs: proven)

@@ -9,7 +9,24 @@ extension Situations {
             let answer = try await lab().explain(page, "--internet-check", "http://check.example/body")
             let internet = answer.families["ipv4"]?.rungs.first { $0.rung == "internet" }
             #expect(internet?.reason != "portal", "\(answer)")
-            #expect(answer.text.contains("204"), "it says what a check must answer: \(answer)")
+            answer.expect(rung: nil, party: nil, says: ["http://check.example/body", "has to answer 204"])
+        }
+
+        @Test("S17: without a target, and with a check whose name has no IPv6 address")
+        func s17Host() async throws {
+            let answer = try await lab().explain(
+                nil, "--internet", "--internet-check", "http://check.example/body")
+            answer.expect(
+                rung: nil, party: nil, says: ["over IPv4", "has to answer 204"], not: ["IPv6", "does not work"])
+            let internet = try #require(answer.families["ipv6"]?.rungs.first { $0.rung == "internet" })
+            #expect(internet.status == "ok", "\(answer)")
+            #expect(!internet.evidence.contains { $0.contains("could be requested") }, "\(internet)")
+        }
+
+        @Test("S17: without a target, and with a check whose server is dead, which is all that fails")
+        func s17Dead() async throws {
+            let answer = try await lab().explain(nil, "-4", "--internet", "--internet-check", "http://203.0.113.11/")
+            answer.expect(rung: nil, party: nil, says: ["203.0.113.11"], not: ["provider"])
         }
 
         @Test("S18: a self-signed certificate")

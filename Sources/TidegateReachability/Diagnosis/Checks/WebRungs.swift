@@ -163,8 +163,10 @@ private struct HTTPCheckReport {
 
 /// Evaluates the internet as a whole, over one family.
 enum InternetRung {
+    private static let notConfigured = "no internet check is configured"
+    private static let notRequested = "no check URL could be requested"
     /// What is said if there is nothing to check by.
-    static let notConfigured = "no internet check is configured"
+    static let gaps = [notConfigured, notRequested]
 
     /// The rung by what the check URLs answered; no observations if none are configured.
     static func report(_ observations: [InternetObservation]?, passive: PassiveFindings? = nil) -> RungReport {
@@ -175,7 +177,7 @@ enum InternetRung {
         let evidence = observations.map(\.evidence)
         switch ConnectivityEvaluator.connectivity(observations) {
         case .unknown:
-            return .unknown(.internet, evidence + ["no check URL could be requested"])
+            return .unknown(.internet, evidence + [self.notRequested])
         case .full: return RungReport(rung: .internet, status: .ok, evidence: evidence)
         case .portal(let location):
             let place = location.map { ": it redirects to \($0)" } ?? ""
