@@ -98,7 +98,12 @@ struct ScheduledProbeTests {
               - {name: away, module: quick, target: "http://198.51.100.7/", every: 1s}
               - {name: host, module: quick, target: "http://\(TwoHosts.neighbour):83/", every: 1s}
               - {name: gateway, module: quick, target: "http://\(TwoHosts.peer):83/", every: 1s}
+              - {name: mute, module: quick, target: "http://\(TwoHosts.neighbour):84/", every: 1s}
             """, to: "tidegate.yml")
+        try await Program.expect(
+            self.hosts.onPeer([
+                "nft", "table inet mute { chain in { type filter hook input priority 0; tcp dport 84 drop; }; }",
+            ]))
         let serve = try self.bench.start(
             self.hosts.onThisSide([
                 BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.bench.path("tidegate.yml"),
@@ -107,13 +112,15 @@ struct ScheduledProbeTests {
         func info(_ probe: String, _ party: String) -> String {
             "tidegate_probe_failure_info{probe=\"\(probe)\",reason=\"timed_out\",party=\"\(party)\"}"
         }
-        try await self.expect("the provider's outage", of: serve) { $0.runs("away", "inconclusive") >= 3 }
+        try await self.expect("the provider's outage", of: serve) {
+            $0.runs("away", "inconclusive") >= 3 && $0.runs("mute", "failure") >= 1
+        }
         let before = try await self.metrics()
         try await self.expect("failures of the neighbours'", of: serve) { samples in
-            ["host", "gateway"].allSatisfy { samples.runs($0, "failure") >= before.runs($0, "failure") + 5 }
+            ["host", "gateway", "mute"].allSatisfy { samples.runs($0, "failure") >= before.runs($0, "failure") + 3 }
         }
         let after = try await self.metrics()
-        for probe in ["host", "gateway"] {
+        for probe in ["host", "gateway", "mute"] {
             #expect(after.runs(probe, "inconclusive") == before.runs(probe, "inconclusive"))
             #expect(after[info(probe, "theirs")] == 1)
             #expect(after["tidegate_probe_success{probe=\"\(probe)\"}"] == 0)

@@ -193,6 +193,15 @@ struct ExplainComposerTests {
         }
     }
 
+    @Test("The internet is not on the way to a hung host of the own link, whatever internet checks say")
+    func hungOnLink() throws {
+        var way = Self.way(Self.server4, nil, Self.timedOut)
+        way.verdict.path?.gateway = nil
+        way.internet = try Self.checks(.silent, .silent)
+        let explanation = ExplanationComposer.compose(try self.findings("198.51.100.2:8080", [.ipv4: way]))
+        #expect(explanation.firstFailure?.rung == .tcp && explanation.party == .theirs, "\(explanation)")
+    }
+
     @Test(
         "The check of one server convicts no network; those of two do, or that of one and a silent target",
         arguments: [(1, false, FaultParty.unknown), (2, false, .upstream), (1, true, .upstream)])

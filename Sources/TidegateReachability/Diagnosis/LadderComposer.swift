@@ -145,6 +145,11 @@ struct LadderComposer {
             if report.values.hops.isEmpty { report.values.hops = walk.values }
             report.evidence.append(walk.evidence(to: place))
         }
+        if report.status == .bad, path.subject == .target(path.subject.address),
+            path.verdict.isOnLink(path.subject.address)
+        {
+            return .unknown(.internet, report.evidence + ["it is not on the way to a host of this link"])
+        }
         guard report.status == .unknown, web.first?.status == .ok, path.subject.address.isGlobal else { return report }
         return RungReport(
             rung: .internet, status: .ok, basis: .implied, evidence: ["a connection to a public address succeeded"])

@@ -31,6 +31,16 @@ extension Situations {
             answer.expect(rung: "tcp", party: "mine", says: ["nft list ruleset"], not: ["start the service"])
         }
 
+        @Test("A host on the own link hangs, while the provider is dead and an internet check fails")
+        func hungNeighbour() async throws {
+            let answer = try await lab().during(
+                .dead(.provider),
+                .ip(.router, "addr add 10.77.0.50/24 dev lan", undo: "addr del 10.77.0.50/24 dev lan"),
+                .rules(.router, "chain i { type filter hook input priority 0; ip daddr 10.77.0.50 drop; }")
+            ) { try await $0.explain("10.77.0.50:8080", "--internet-check", "http://203.0.113.30/") }
+            answer.expect(rung: "tcp", party: "theirs", says: ["10.77.0.50"], not: ["provider"])
+        }
+
         @Test("S15: the interface that had the default route is down")
         func s15() async throws {
             let answer = try await lab().during(.ip(.client, "link set uplink down", undo: "link set uplink up")) {
