@@ -85,6 +85,8 @@ extension UnknownCause {
         switch self {
         case .routerOrProvider(let gateway):
             "Ask the gateway itself, by its own page or console at \(gateway): whether it has a link to the provider tells."
+        case .hostOrPath:
+            "Look for a rule of this host that drops it: nft list ruleset; without one, a filter on the way does."
         case .oneCheck: "Check the URL, or a second server as well (--internet-check): one alone convicts no network."
         case .silence where target.address?.isUnspecified ?? false:
             "Try one host by its address: tidegate explain 1.1.1.1:443."

@@ -234,6 +234,9 @@ extension DecisionTable {
         Rule("a filter of this host drops what it sends", rung: .route) { facts in
             facts.seen.isFiltered && facts.seen.internet == nil ? .thisHost(.filter(nil)) : nil
         },
+        Rule("no router answers TCP, and routers answer UDP", isFinal: false) { facts in
+            facts.seen.isTCPLost && facts.seen.rung == .tcp ? .unknown(.hostOrPath) : nil
+        },
         Rule("the gateway has lost its link-layer address", isFinal: false) { facts in
             guard case .unresolved(let address, let link, true)? = facts.nearGateway else { return nil }
             return .router(.silent(address, link: link, lastConfirmed: nil))

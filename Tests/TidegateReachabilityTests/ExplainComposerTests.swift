@@ -242,6 +242,33 @@ struct ExplainComposerTests {
         #expect(report.status == .ok && !report.text.contains("could be requested"), "\(report)")
     }
 
+    @Test("Where UDP leaves this host and TCP does not, its own firewall may be why")
+    func lostTCP() throws {
+        var way = Self.way(Self.server4, nil, Self.timedOut)
+        way.walk = HopWalkResult(
+            destination: Self.server4, port: 80,
+            hops: [.silent, .reached(.unreachable(ICMPError(offender: Self.server4, type: 3, code: 3)), after: .zero)])
+        let dropped = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
+        #expect(dropped.party == .theirs, "\(dropped)")
+        way.walk?.isTCPLost = true
+        let explanation = ExplanationComposer.compose(try self.findings("198.51.100.2:80", [.ipv4: way]))
+        #expect(explanation.party == .unknown && explanation.advice.contains("nft list ruleset"), "\(explanation)")
+    }
+
+    @Test("A name query that a filter of this host drops is this host's")
+    func filteredQuery() throws {
+        var way = Self.way(Self.gateway4)
+        way.subject = .resolver(Self.server4)
+        var name = NameFindings(name: "api.test", system: .failure(.timedOut))
+        name.servers = [
+            ResolverFindings(server: Self.server4, verdict: way.verdict, answers: [.a: .unreachable(nil)])
+        ]
+        name.walks[Self.server4] = HopWalkResult(destination: Self.server4, port: 53, hops: [.failed(1), .failed(1)])
+        let explanation = ExplanationComposer.compose(
+            try self.findings("http://api.test/", [.ipv4: way], name: name))
+        #expect(explanation.party == .mine && explanation.advice.contains("nft list ruleset"), "\(explanation)")
+    }
+
     @Test("Behind a portal an answer over http proves nothing")
     func portal() throws {
         var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .response, status: 200))

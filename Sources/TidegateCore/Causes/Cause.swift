@@ -237,6 +237,8 @@ package enum PathCause: Sendable, Hashable {
 package enum UnknownCause: Sendable, Hashable {
     /// The gateway is on the link, and no router answers, itself included.
     case routerOrProvider(gateway: IPAddress)
+    /// Packets of TCP are lost before the first router, which packets of UDP reach.
+    case hostOrPath
     /// Internet checks of one server fail, which says nothing of the others.
     case oneCheck
     /// Nobody answers, and nobody else was asked.
@@ -248,6 +250,7 @@ package enum UnknownCause: Sendable, Hashable {
         switch self {
         case .routerOrProvider(let gateway):
             ("routerOrProvider", "neither the gateway \(gateway) nor anything beyond it answers")
+        case .hostOrPath: ("hostOrPath", "no router answers a TCP packet, and routers answer UDP packets")
         case .oneCheck: ("oneCheck", "only the internet check of one server fails")
         case .silence: ("silence", "no answer, and nothing says why")
         case .notEnoughTime: ("notEnoughTime", "the time ran out before anything failed")

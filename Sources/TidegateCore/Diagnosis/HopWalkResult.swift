@@ -48,6 +48,8 @@ package struct HopWalkResult: Sendable, Hashable {
     package var hops: [Outcome]
     /// How long the walk took.
     package var duration: Duration
+    /// True if routers answered packets of UDP, and not even the first one a packet of TCP.
+    package var isTCPLost = false
 
     /// A result from its parts.
     package init(destination: IPAddress, port: UInt16, hops: [Outcome], duration: Duration = .zero) {

@@ -67,8 +67,13 @@ struct HopWalkMachine {
 
     func result(at now: MonotonicTime) -> HopWalkResult {
         let hops = (1...(self.length ?? self.maximumHops)).map { self.outcome($0) ?? .silent }
-        return HopWalkResult(
+        var result = HopWalkResult(
             destination: self.destination, port: self.port, hops: hops, duration: now - self.start)
+        // Of each hop limit TCP leaves first, so that UDP alone is answered only where TCP was lost before.
+        result.isTCPLost =
+            self.outcomes.contains { $0.key.transport == .udp && $0.value.isTimeExceeded }
+            && !self.outcomes.keys.contains { $0.transport == .tcp }
+        return result
     }
 
     // The number of hops as far as it is known: where the destination is, or where both transports end.

@@ -34,6 +34,7 @@ struct CauseFinder {
         guard let path = self.path else { return evidence }
         (evidence.gateway, evidence.witnesses) = (path.gatewayEvidence, self.witnesses)
         (evidence.losesLargePackets, evidence.isFiltered) = (path.losesLargePackets, path.walk?.failure == EPERM)
+        evidence.isTCPLost = path.walk?.isTCPLost ?? false
         if case .target(let address) = path.subject, let name = self.findings.name, name.hostsFile.contains(address) {
             evidence.lookup = .hostsFile(name.name, dns: name.answered(address.family))
         }
@@ -98,8 +99,10 @@ struct CauseFinder {
                 return
             }
         }
-        guard self.findings.name != nil else { return evidence.failure = .resolveFailed }
-        evidence.kernel = self.refusal(.resolverNoRoute, nil)
+        guard let name = self.findings.name else { return evidence.failure = .resolveFailed }
+        // The kernel has a route, and a filter keeps packets from it.
+        evidence.isFiltered = name.walks.values.contains { $0.failure == EPERM }
+        if !evidence.isFiltered { evidence.kernel = self.refusal(.resolverNoRoute, nil) }
     }
 
     // What the target answered, or how far a check of it came.

@@ -31,6 +31,24 @@ extension Situations {
             answer.expect(rung: "tcp", party: "mine", says: ["nft list ruleset"], not: ["start the service"])
         }
 
+        @Test("This host's own firewall drops TCP without a word, and lets UDP pass")
+        func dropsTCP() async throws {
+            let answer = try await lab().during(
+                .rules(.client, "chain o { type filter hook output priority 0; tcp dport 80 drop; }")
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "tcp", party: "unknown", says: ["nft list ruleset"], not: ["operator", "provider"])
+        }
+
+        @Test("This host's own firewall drops name queries")
+        func dropsQueries() async throws {
+            let answer = try await lab().during(
+                .rules(
+                    .client,
+                    "chain o { type filter hook output priority 0; udp dport 53 drop; tcp dport 53 drop; }")
+            ) { try await $0.explain(page) }
+            answer.expect(rung: "dns", party: "mine", says: ["nft list ruleset"], not: ["route"])
+        }
+
         @Test("A host on the own link hangs, while the provider is dead and an internet check fails")
         func hungNeighbour() async throws {
             let answer = try await lab().during(

@@ -57,6 +57,22 @@ internal import TidegateCore
         #expect(result.duration == .milliseconds(7))
     }
 
+    @Test("TCP is lost on this host if routers answer only UDP")
+    mutating func lostTCP() throws {
+        #expect(!self.machine.result(at: Self.moment(1)).isTCPLost, "nothing is answered")
+        self.record(try self.answer("10.0.0.1", 11), .udp, 1)
+        self.record(.reached(.datagram, after: .milliseconds(1)), .udp, 3)
+        #expect(self.machine.result(at: Self.moment(1)).isTCPLost)
+        self.record(try self.answer("10.0.0.2", 11), .tcp, 2)
+        #expect(!self.machine.result(at: Self.moment(1)).isTCPLost)
+    }
+
+    @Test("A destination that answers only UDP may drop TCP itself")
+    mutating func destinationDropsTCP() {
+        self.record(.reached(.datagram, after: .milliseconds(1)), .udp, 3)
+        #expect(!self.machine.result(at: Self.moment(1)).isTCPLost)
+    }
+
     @Test("Silent routers before the destination are waited for as long again as it took, 50 ms at least")
     mutating func grace() {
         self.record(.reached(.connected, after: .milliseconds(2)), .tcp, 3, at: 2)

@@ -119,7 +119,7 @@ enum DNSRung {
         case .unreachable(let refusal?):
             return LadderDescriptions.refusal(
                 refusal, own: server.verdict.path?.source, gateway: server.verdict.path?.gateway)
-        case .unreachable(nil): return "this host has no route to it"
+        case .unreachable(nil): return "this host does not send to it"
         case .timedOut: return "no answer in time"
         }
     }
