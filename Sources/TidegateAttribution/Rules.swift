@@ -122,6 +122,10 @@ extension DecisionTable {
 
     /// ICMP errors, by their sender and by what they say.
     static let refusalRules: [Rule] = [
+        // An ICMP error was forged, or is not true any more.
+        Rule("the port that a request did not reach accepts connections", rung: .tcp) { facts in
+            facts.seen.isPortOpen && facts.seen.rung == .tcp && facts.seen.socketError == nil ? .unknown(.silence) : nil
+        },
         Rule("this host does not find the gateway on its link", rung: .gateway) { facts in
             guard facts.refusal(.hostUnreachable, from: .thisHost) != nil, let gateway = facts.path?.gateway else {
                 return nil

@@ -78,6 +78,21 @@ import TidegateCore
         #expect(self.cause(3, 1, .router) == .server(.gone(Self.error(3, 1, .router))))
     }
 
+    @Test("A router that refuses in place of a port that accepts connections is not believed")
+    func contradicted() {
+        let path = NetworkPath(interface: "eth0", index: 2, gateway: Self.gateway, source: Self.own)
+        let verdict = Verdict(level: .routed, path: path)
+        for code: UInt8 in [0, 1, 13] {
+            var evidence = FailureEvidence(
+                failure: .timedOut, refusal: Self.error(3, code, .router), peer: Self.target, before: verdict,
+                after: verdict, witnesses: [Witness(.hopWalk, .destination)])
+            (evidence.rung, evidence.isPortOpen) = (.tcp, true)
+            #expect(DecisionTable.cause(of: evidence) == .unknown(.silence), "it may be forged")
+            evidence.socketError = .refused
+            #expect(DecisionTable.cause(of: evidence) != .unknown(.silence), "the port itself refuses now and then")
+        }
+    }
+
     @Test("The target's own refusal is the server's")
     func destination() {
         #expect(self.cause(3, 13, .destination) == .server(.prohibits(Self.error(3, 13, .destination))))

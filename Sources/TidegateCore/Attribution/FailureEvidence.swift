@@ -59,6 +59,8 @@ package struct FailureEvidence: Sendable, Hashable {
     package var isForwarded = false
     /// True if this host would not send packets to the target (EPERM), as a filter makes it.
     package var isFiltered = false
+    /// True if the target's port accepted a connection of a hop walk.
+    package var isPortOpen = false
     /// True if routers answered UDP packets to the target, and none answered a TCP packet.
     package var isTCPLost = false
     /// How the internet checks fail.

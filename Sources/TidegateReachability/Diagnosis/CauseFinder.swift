@@ -35,6 +35,7 @@ struct CauseFinder {
         (evidence.gateway, evidence.witnesses) = (path.gatewayEvidence, self.witnesses)
         (evidence.losesLargePackets, evidence.isFiltered) = (path.losesLargePackets, path.walk?.failure == EPERM)
         evidence.isTCPLost = path.walk?.isTCPLost ?? false
+        evidence.isPortOpen = path.port != nil && path.walk?.arrival?.how == .connected
         if case .target(let address) = path.subject, let name = self.findings.name, name.hostsFile.contains(address) {
             evidence.lookup = .hostsFile(name.name, dns: name.answered(address.family))
         }

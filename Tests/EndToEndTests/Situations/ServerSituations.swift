@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TidegateTestKit
 
@@ -125,6 +126,47 @@ extension Situations {
             let answer = try await lab().explain("203.0.113.10:9999")
             answer.expect(rung: "tcp", party: "theirs", says: ["203.0.113.10:9999"])
         }
+
+        @Test("A forged ICMP error, from an address that is not on the way, convicts no party", arguments: [0, 13])
+        func forged(_ code: Int) async throws {
+            let lab = try lab()
+            let ready = lab.files.path("forging\(code)")
+            let forger = try lab.namespace(.router).start(["python3", "-c", Self.forger, "\(code)", ready])
+            defer { withExtendedLifetime(forger) {} }
+            try #require(await eventually { FileManager.default.fileExists(atPath: ready) })
+            // The request itself is lost; the packets of a hop walk, whose hop limits are lower, arrive.
+            let answer = try await lab.during(
+                .rules(
+                    .router,
+                    """
+                    chain f { type filter hook forward priority 0;
+                    ip daddr 203.0.113.10 tcp dport 80 ip ttl > 40 drop; }
+                    """)
+            ) { try await $0.explain("203.0.113.10:80") }
+            answer.expect(rung: "tcp", party: "unknown", not: ["firewall", "operator", "provider", "restart"])
+        }
+
+        // Answers each SYN of a request to 203.0.113.10 as if 192.0.2.66 had refused it.
+        private static let forger = """
+            import socket, struct, sys
+            seen = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800))
+            seen.bind(("lan", 0x0800))
+            raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+            open(sys.argv[2], "w").close()
+            def checksum(data):
+                total = sum(struct.unpack("!%dH" % (len(data) // 2), data))
+                while total >> 16: total = (total & 0xffff) + (total >> 16)
+                return ~total & 0xffff
+            while True:
+                data, place = seen.recvfrom(2000)
+                if place[2] == 4 or data[8] <= 40 or data[9] != 6: continue
+                if data[16:20] != socket.inet_aton("203.0.113.10"): continue
+                body = bytes([3, int(sys.argv[1]), 0, 0, 0, 0, 0, 0]) + data[:28]
+                body = body[:2] + struct.pack("!H", checksum(body)) + body[4:]
+                head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + len(body), 0, 0, 64, 1, 0,
+                    socket.inet_aton("192.0.2.66"), data[12:16])
+                raw.sendto(head + body, (socket.inet_ntoa(data[12:16]), 0))
+            """
 
         @Test(
             "S33 to S38: an error status",
