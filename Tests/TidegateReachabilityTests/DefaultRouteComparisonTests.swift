@@ -61,6 +61,18 @@ struct DefaultRouteComparisonTests {
                 == "rule 100 leads to table 100 first")
     }
 
+    @Test("Another link is offered before the kernel has marked the routes of the one without carrier")
+    func firstSecond() throws {
+        let winner = try #require(Self.route(metric: 100))
+        let sameLink = try #require(Self.route(metric: 150)).1
+        let live = try #require(Self.route(link: 78, metric: 200)).1
+        var explanation = try self.explanation(winner, [sameLink, live])
+        explanation.ignoresLinkdown = false
+        #expect(explanation.liveAlternative(.noCarrier) == "eth1")
+        #expect(explanation.liveAlternative(.adminDown) == nil)
+        #expect(try self.explanation(winner, [live]).liveAlternative(.noCarrier) == nil, "the setting is not known")
+    }
+
     @Test("A live default behind a dead one is named, with the setting that hides it")
     func deadWinner() throws {
         let winner = try #require(Self.route(metric: 100, flags: Self.down))

@@ -143,7 +143,7 @@ struct CauseFinder {
         let link = self.path?.link(reason, among: self.findings.links)
         var refusal = HostCause.KernelRefusal(reason: reason, family: family)
         refusal.link = report?.link ?? link?.name
-        refusal.liveAlternative = self.path?.explanation?.liveAlternative
+        refusal.liveAlternative = self.path?.explanation?.liveAlternative(reason)
         if reason == .noRoute { refusal.linkSwitchedOff = self.linkSwitchedOff(family)?.name }
         return refusal
     }

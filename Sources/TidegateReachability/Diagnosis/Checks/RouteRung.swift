@@ -157,11 +157,15 @@ extension RouteExplanation {
     }
 
     /// The link of a live default route that a dead one hides, if the kernel could be told to pass over the dead one.
-    var liveAlternative: String? {
-        guard let winner = self.matched, self.hidesLiveRoutes else { return nil }
+    ///
+    /// The kernel marks routes as dead up to a second after their link has lost its carrier.
+    func liveAlternative(_ reason: UnreachableReason) -> String? {
+        guard let winner = self.matched, self.ignoresLinkdown == false, winner.isDead || reason == .noCarrier else {
+            return nil
+        }
         let alternative = self.defaults.first { alternative in
             alternative.kind == .unicast && alternative.table == winner.table && !alternative.isDead
-                && self.covers(alternative)
+                && alternative.legs.first?.link != winner.link && self.covers(alternative)
         }
         return alternative?.legs.first.flatMap { self.names[$0.link] }
     }
