@@ -269,6 +269,14 @@ struct ExplainComposerTests {
         #expect(explanation.party == .mine && explanation.advice.contains("nft list ruleset"), "\(explanation)")
     }
 
+    @Test("Behind a portal a connection proves nothing")
+    func portalConnection() throws {
+        var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .connect))
+        way.internet = try Self.checks(.portal(location: nil))
+        let explanation = ExplanationComposer.compose(try self.findings("198.51.100.2:22", [.ipv4: way]))
+        #expect(explanation.conclusion == .broken && explanation.firstFailure?.reason == .portal, "\(explanation)")
+    }
+
     @Test("Behind a portal an answer over http proves nothing")
     func portal() throws {
         var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .response, status: 200))

@@ -178,11 +178,12 @@ struct LadderComposer {
                 return "its other address \(other): \(text)"
             }
         }
-        guard let last = rungs.last, last.status == .ok, self.findings.target.location?.scheme == .http,
+        guard let last = rungs.lastIndex(where: { $0.status != .notApplicable }), rungs[last].status == .ok,
+            !self.findings.target.usesTLS, path.verdict.path?.gateway != nil,
             case .portal? = path.internet.map(ConnectivityEvaluator.connectivity)
         else { return rungs }
-        rungs[rungs.count - 1] = RungReport.unknown(
-            .http, last.evidence + ["the captive portal may have answered this"])
+        rungs[last] = RungReport.unknown(
+            rungs[last].rung, rungs[last].evidence + ["the captive portal may have answered this"])
         return rungs
     }
 }

@@ -84,6 +84,35 @@ extension Situations {
             }
         }
 
+        @Test(
+            "A router that answers every address and port itself is a portal",
+            arguments: [page, "https://www.example/", "203.0.113.10:22"])
+        func answersEverything(_ subject: String) async throws {
+            let lab = try lab()
+            try lab.files.write(
+                """
+                daemon off; master_process off; pid \(lab.files.path("portal.pid")); user root; events {}
+                http { access_log off;
+                server { listen 8888; location = /ok { return 204; }
+                location / { return 302 http://login.example/; } } }
+                """, to: "portal.conf")
+            let portal = try lab.namespace(.router).start([
+                "nginx", "-e", "stderr", "-c", lab.files.path("portal.conf"),
+            ])
+            defer { withExtendedLifetime(portal) {} }
+            let namespace = lab.namespace(.router).name
+            try await Program.answers("http://10.77.0.1:8888/ok", prefix: ["ip", "netns", "exec", namespace])
+            let answer = try await lab.during(
+                .rules(
+                    .router,
+                    """
+                    chain p { type nat hook prerouting priority -100;
+                    iifname "lan" meta nfproto ipv4 meta l4proto tcp redirect to :8888; }
+                    """)
+            ) { try await $0.explain(subject, "-4", "--internet-check", "http://203.0.113.30/") }
+            answer.expect(rung: "internet", party: "upstream", says: ["http://login.example/"])
+        }
+
         @Test("S3: the gateway has no route to the target")
         func s3() async throws {
             let answer = try await lab().during(
