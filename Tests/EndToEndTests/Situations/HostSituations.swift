@@ -59,6 +59,14 @@ extension Situations {
             answer.expect(rung: "tcp", party: "theirs", says: ["10.77.0.50"], not: ["provider"])
         }
 
+        @Test("The uplink is renamed while the router is dead")
+        func renamed() async throws {
+            let answer = try await lab().during(
+                .dark(.router, "lan"), .ip(.client, "link set uplink name wan0", undo: "link set wan0 name uplink")
+            ) { try await $0.explain(page) }
+            answer.expect(rung: "gateway", party: "gateway", says: ["10.77.0.1", "wan0"], not: ["uplink"])
+        }
+
         @Test("S15: the interface that had the default route is down")
         func s15() async throws {
             let answer = try await lab().during(.ip(.client, "link set uplink down", undo: "link set uplink up")) {

@@ -124,7 +124,10 @@ extension Situations {
         @Test("S32: a firewall drops one port of a server that answers on others")
         func s32() async throws {
             let answer = try await lab().explain("203.0.113.10:9999")
-            answer.expect(rung: "tcp", party: "theirs", says: ["203.0.113.10:9999"])
+            answer.expect(
+                rung: "tcp", party: "theirs",
+                says: ["203.0.113.10:9999", "the host is there", "Allow port 9999 in the firewall of 203.0.113.10"],
+                not: ["nft"])
         }
 
         @Test("A forged ICMP error, from an address that is not on the way, convicts no party", arguments: [0, 13])
