@@ -109,7 +109,8 @@ public final class Monitor: Sendable {
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
-            observer: configuration.observer, tracer: configuration.tracer, own: observer?.own, diagnosis: { host.evidence($0) })
+            observer: configuration.observer, tracer: configuration.tracer, own: observer == nil ? nil : own,
+            diagnosis: { host.evidence($0) })
         self.hostWatch = configuration.diagnosesHost ? Task { await host.run() } : nil
     }
 
