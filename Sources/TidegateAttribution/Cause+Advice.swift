@@ -25,7 +25,7 @@ extension RouterCause {
         case .silent(let address, _, let age?) where age <= Thresholds.reachableTime:
             "Ask the gateway \(address) by its own page or console: its link answered \(age.shortText) ago."
         case .silent(let address, let link, _):
-            "Restart the gateway \(address), or check what connects \(link) to it."
+            "Check the power and cabling of \(address); restart it if it stays silent on \(link)."
         case .prohibits(let error): "Allow \(target) in the firewall of \(error.sender(or: "the gateway"))."
         }
     }
@@ -74,8 +74,8 @@ extension PathCause {
             "Ask the operator of \(error.sender(or: "a router on the way")) why it does not forward to \(target.shownHost)."
         case .ends(let router):
             "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider") about \(target.shownHost)."
-        case .largePackets:
-            "Lower the MTU of the way (ip link set LINK mtu 1400), or allow ICMP \"packet too big\" through its firewalls."
+        case .largePackets(let link):
+            "Lower the MTU: ip link set \(link ?? "LINK") mtu 1400, or allow ICMP \"packet too big\" through its firewalls."
         }
     }
 }
@@ -185,7 +185,7 @@ extension HostCause.KernelRefusal {
         case .notAHost: return "Use another address: \(host) is a broadcast, multicast or anycast address."
         default:
             if let link = self.linkSwitchedOff {
-                return "Switch it on: ip link set \(link) up; its routes left with it."
+                return "Switch it on (ip link set \(link) up), and restore its routes."
             }
             return "Add a default \(self.family.name) route, or one to \(host): no route leads there."
         }

@@ -282,7 +282,7 @@ extension DecisionTable {
     private static let stages: [Rule] = [
         Rule("small packets pass, and large ones do not") { facts in
             facts.isBeyondProven && facts.seen.losesLargePackets && facts.silent == .target
-                ? .onTheWay(.largePackets) : nil
+                ? .onTheWay(.largePackets(link: facts.path?.interface)) : nil
         },
         Rule("the server accepts the connection and does not answer the handshake", isFinal: false) {
             $0.seen.stage == .tls ? .server(.handshakeSilent) : nil

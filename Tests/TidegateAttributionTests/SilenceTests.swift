@@ -105,7 +105,7 @@ import TidegateCore
         Row(
             situation: "small packets pass and large ones do not",
             gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .destination)], losesLargePackets: true,
-            cause: .onTheWay(.largePackets)),
+            cause: .onTheWay(.largePackets(link: nil))),
         Row(
             situation: "a resolver on this host's own link is silent", silent: .resolvers([resolver]), gateway: .none,
             cause: .resolver(.silent([resolver]))),

@@ -98,10 +98,11 @@ import Tidegate
     func hold(_ reason: HoldReason) throws {
         let id = try #require(Self.id)
         let payload = Event.Payload.task(TaskEvent(id: id, taskKind: .data, kind: .held(reason, detail: nil)))
-        #expect(self.page(payload).text == "waiting: \(reason)")
+        let text = reason == .circuit ? "\(reason)" : "waiting: \(reason)"
+        #expect(self.page(payload).text == text)
         var watch = WatchText()
         let lines = watch.lines(self.event(payload).json().description, self.style)
         // A backoff is shown by its retry.
-        #expect(lines.allSatisfy { $0.hasSuffix("waiting: \(reason)") } && lines.isEmpty == (reason == .backoff))
+        #expect(lines.allSatisfy { $0.hasSuffix(text) } && lines.isEmpty == (reason == .backoff))
     }
 }

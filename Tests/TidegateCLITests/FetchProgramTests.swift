@@ -168,7 +168,7 @@ struct FetchProgramTests {
         #expect(output.status == 1)
         let lines = output.errors.split(separator: "\n").filter { $0.contains("404") }
         #expect(lines.count == 1 && lines[0].components(separatedBy: "/x").count == 2, "\(output)")
-        #expect(lines.first?.hasSuffix("/x: failed: the server answered 404 (this host)") == true, "\(output)")
+        #expect(lines.first?.hasSuffix("/x: 404 Not Found: check the URL") == true, "\(output)")
     }
 
     @Test("fetch holds a body to its SHA-256, and says which it had")

@@ -164,7 +164,7 @@ import TidegateTestKit
         #expect(missing.lines == ["big.iso: started"], "the last line says why")
         #expect(
             FetchText.summary(missing.result, label: "big.iso")
-                == "big.iso: failed: the server answered 404 (this host)")
+                == "big.iso: 404 Not Found: check the URL")
         let refused = try await self.transfer(server.url("/x"))
         #expect(
             refused.lines == ["big.iso: started", "big.iso: attempt 1 failed: 127.0.0.1 refused the connection"])

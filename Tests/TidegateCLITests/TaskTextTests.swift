@@ -40,10 +40,10 @@ private typealias Status = TidegateCLI.ExitStatus
         }
         #expect(
             TaskText.list([failed, backup, running], self.plain, at: self.now) == [
-                "ID            KEY OR NAME  AGE  STATE         NEXT RUN  WHOSE        REASON",
-                "0199a3c2-aaa  iso          2h   failed        -         your router  could not connect",
-                "0199a3c2-aab  backup       30s  waiting       in 2m     the server   could not connect",
-                "0199b000      http://a/x   2d   running 43 %  -         -            -",
+                "ID            KEY OR NAME  AGE   STATE         NEXT RUN      WHOSE        REASON",
+                "0199a3c2-aaa  iso          2 h   failed        -             your router  could not connect",
+                "0199a3c2-aab  backup       30 s  waiting       in 2 min 5 s  the server   could not connect",
+                "0199b000      http://a/x   2 d   running 43 %  -             -            -",
             ])
         #expect(TaskText.list([], self.plain, at: self.now) == ["no tasks"])
     }
@@ -70,7 +70,7 @@ private typealias Status = TidegateCLI.ExitStatus
         }
         #expect(TaskText.reason(exhausted) == "refused, after 4 attempts")
         #expect(
-            TaskText.summary(exhausted, at: self.now) == "failed 3m ago: refused, after 4 attempts (the server)")
+            TaskText.summary(exhausted, at: self.now) == "failed 3 min ago: refused, after 4 attempts (the server)")
         let replaced = try self.task { ($0.outcome, $0.explanation) = ("cancelled", "replaced by the task 2") }
         #expect(TaskText.state(replaced) == "cancelled" && TaskText.reason(replaced) == "replaced by the task 2")
         #expect(try TaskText.state(self.task { $0.outcome = "success" }) == "done")

@@ -30,6 +30,12 @@ import TidegateTestKit
             "10.0.9.9:?: 7 connections failed: refused, the server"
         ),
         (
+            .failed(.init(ConnectionSamples.api, .notSent, party: .mine, count: 1)),
+            #""connection.failed","seq":7,"time":"1970-01-01T00:00:00.000Z","remote":"198.51.100.2","port":443,"#
+                + #""direction":"out","outcome":"notSent","party":"mine","count":1}"#,
+            "198.51.100.2:443: 1 connect never left this host"
+        ),
+        (
             .groupSilent(gateway: Self.gateway, interface: "eth0", remotes: 3),
             #""connection.groupSilent","seq":7,"time":"1970-01-01T00:00:00.000Z","gateway":"10.0.0.1","#
                 + #""interface":"eth0","remotes":3}"#, "3 remotes behind 10.0.0.1 hang, and none answers"

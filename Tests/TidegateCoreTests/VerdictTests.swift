@@ -58,6 +58,18 @@ import Testing
             ])
     }
 
+    @Test("A change of a path is one clause: what is reached through what, or why it is not")
+    func pathSentences() throws {
+        let path = NetworkPath(interface: "uplink", index: 2, gateway: IPAddress("10.77.0.1"))
+        let (online, lost) = (Verdict(level: .online, path: path), Verdict(level: .none, reason: .noAddress))
+        let family = PathEvent(scope: .family(.ipv4), from: lost, to: online)
+        #expect(family.sentence() == "IPv4 online through uplink (gateway 10.77.0.1)")
+        #expect(PathEvent(scope: .global, from: online, to: lost).sentence() == "No network: no address")
+        let target = PathEvent(scope: .target(try Target("a.example:443")), from: online, to: lost)
+        #expect(target.sentence() == "a.example:443: no address")
+        #expect(target.sentence(naming: "api") == "api: no address")
+    }
+
     @Test("Requirements parse what they print; other texts are refused")
     func requirements() {
         for text in ["none", "routed", "online", "unmetered", "interface:wwan0"] {

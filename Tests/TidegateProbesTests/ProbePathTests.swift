@@ -187,7 +187,7 @@ struct ProbePathTests {
         #expect(server.requests.first?.field("authorization") == "Bearer s3cret")
         #expect(report.log.lines.count == 6, "\(report.log.lines)")
         #expect(
-            report.log.lines.contains { $0.contains("level=error") && $0.contains("the server answered 401, not 2xx") })
+            report.log.lines.contains { $0.contains("level=error") && $0.contains("401, expected 2xx") })
         #expect(!"\(report)".contains("s3cret"))
     }
 }

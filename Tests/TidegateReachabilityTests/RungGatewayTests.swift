@@ -63,9 +63,11 @@ struct RungGatewayTests {
     func notApplicable() {
         var path = Self.path
         path.gateway = nil
-        #expect(GatewayRung.report(path, Self.findings(nil)).status == .notApplicable)
+        let local = GatewayRung.report(path, Self.findings(nil))
+        #expect(local.status == .notApplicable && local.evidence == ["on the local network: no gateway needed"])
         var findings = Self.findings(nil)
         findings.resolvesNeighbours = false
+        #expect(GatewayRung.report(path, findings).evidence == ["eth0 needs no gateway"])
         let report = GatewayRung.report(Self.path, findings)
         #expect(report.status == .notApplicable && report.evidence == ["eth0 resolves no neighbours (NOARP)"])
     }

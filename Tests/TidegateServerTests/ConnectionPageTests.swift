@@ -69,11 +69,11 @@ import TidegateTestKit
                 aria-label="outcomes in the last five minutes"><rect class="grid" x="0" y="19" width="150" height="1"/>\
                 <g><title>4 min 50 s ago: 1 failed (this host)</title>\
                 <rect class="party-mine" x="0" y="17" width="4" height="3"/></g>\
-                <g><title>20 s ago: 30 went well, 1 failed (your router), 9 failed (the server)</title>\
+                <g><title>20 s ago: 30 ok, 1 failed (your router), 9 failed (the server)</title>\
                 <rect class="party-gateway" x="135" y="17" width="4" height="3"/>\
                 <rect class="party-theirs" x="135" y="13" width="4" height="4"/>\
                 <rect class="fine" x="135" y="0" width="4" height="13"/></g>\
-                <g><title>now: 4 went well</title><rect class="fine" x="145" y="17" width="4" height="3"/></g></svg>
+                <g><title>now: 4 ok</title><rect class="fine" x="145" y="17" width="4" height="3"/></g></svg>
                 """)
         let rows = Self.rows(ConnectionsReport(mode: .event, remotes: [report]))
         #expect(rows[0]["In 5 minutes"]?.hasPrefix("<svg class=\"strip\"") == true)

@@ -89,7 +89,7 @@ struct ProbeRouteTests {
         #expect(section.contains("3 remembered, 1 failed, 1 had no path"))
         for text in [
             "<span class=\"good\">succeeded</span>", "<a href=\"/logs?id=9\">log</a>",
-            "<span class=\"wait\">not asked</span>", "http://b.example/", "<span class=\"bad\">failed</span> 503",
+            "<span class=\"wait\">not probed</span>", "http://b.example/", "<span class=\"bad\">failed</span> 503",
             "&lt;a&gt;",
         ] { #expect(section.contains(text), "\(text)") }
         #expect(!section.contains("secret") && !section.contains("token"))

@@ -41,7 +41,7 @@ import TidegateTestKit
     func answering() {
         let row = Self.row(Self.report([.success, .failure, .inconclusive, .success, .success]))
         #expect(row["State"] == Cell.good("answers").html)
-        #expect(row["Uptime"] == "75.00 %<div class=\"note\">1 run not counted</div>")
+        #expect(row["Uptime"] == "75.00 %<div class=\"note\">1 run left out (own outage)</div>")
         #expect(row["Latency"]?.contains("aria-label=\"the last 5 runs\"") == true)
         for (style, count) in [("hit", 3), ("miss", 1), ("skip", 1)] {
             #expect(row["Latency"]?.components(separatedBy: "class=\"\(style)\"").count == count + 1, "\(style)")

@@ -56,21 +56,17 @@ struct ExplainCommand: AsyncParsableCommand {
     var quiet = false
 
     func validate() throws {
-        if self.quiet, self.json { throw ValidationError("--quiet and --json are mutually exclusive") }
+        if self.quiet, self.json || self.brief {
+            throw ValidationError("--quiet and \(self.json ? "--json" : "--brief") are mutually exclusive")
+        }
         if self.verbose, self.json || self.quiet {
             throw ValidationError("--verbose cannot be combined with --json or --quiet")
         }
         if self.brief, self.json || self.verbose {
             throw ValidationError("--brief cannot be combined with --json or --verbose")
         }
-        if self.brief, self.quiet { throw ValidationError("--quiet and --brief are mutually exclusive") }
         for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
-    }
-
-    private var output: ExplainRun.Output {
-        if self.brief { return .brief(isNamed: self.subjects.count > 1) }
-        return self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text
     }
 
     func run() async throws {
@@ -87,7 +83,9 @@ struct ExplainCommand: AsyncParsableCommand {
         let (client, time) = (self.socket.client(timeout: DaemonKnowledge.limit), monitor.time)
         let run = ExplainRun(
             diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,
-            output: self.output,
+            output: self.brief
+                ? .brief(isNamed: subjects.count > 1)
+                : self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text,
             daemon: { await DaemonKnowledge.ask(client, time: time) })
         if let error = try await run.run(subjects.isEmpty ? [.internet] : subjects) { throw error }
     }

@@ -49,20 +49,16 @@ enum ExplanationText {
             for finding in explanation.findings { lines += page.row("but", finding, .doubtful) }
             return lines
         case .broken, .notChecked:
-            let isInternet = explanation.target == Explanation.internet
-            let start =
-                explanation.conclusion == .notChecked
-                ? "\(explanation.target) was not checked"
-                : isInternet ? "No internet" : "\(explanation.target) does not work"
+            let verb = explanation.conclusion == .notChecked ? "was not checked" : "does not work"
+            let isOffline = explanation.conclusion == .broken && explanation.target == Explanation.internet
+            let start = isOffline ? "No internet" : "\(explanation.target) \(verb)"
             var lines = page.headline(start + (explanation.cause.map { ": \($0)" } ?? ""), .bad)
             if let failure = explanation.firstFailure {
                 lines += page.row("fails at", self.place(failure, explanation))
             }
             if let party = explanation.party { lines += page.row("whose", party.description) }
             if let daemon, let since = daemon.since(explanation) {
-                let duration = Duration.microseconds(max(0, daemon.now.microseconds - since.microseconds))
-                let time = since.description.dropFirst(11).prefix(8)
-                lines += page.row("since", "\(time) UTC (\(Duration.seconds(duration.components.seconds).shortText))")
+                lines += page.row("since", "\(since.clockTime) UTC (\(since.ago(at: daemon.now).shortText))")
             }
             if !explanation.advice.isEmpty { lines += page.row("advice", explanation.advice) }
             for finding in explanation.findings { lines += page.row("also", finding) }

@@ -115,7 +115,7 @@ enum TaskText {
 
     private static func nextRun(_ task: TaskDocument, at now: WallTime) -> String? {
         guard let moment = task.nextRun.flatMap({ self.moment($0) }) else { return nil }
-        return moment <= now ? "now" : "in \(self.short(moment.microseconds - now.microseconds))"
+        return moment <= now ? "now" : "in \(now.ago(at: moment).shortText)"
     }
 
     private static func share(_ task: TaskDocument) -> String? {
@@ -133,16 +133,7 @@ enum TaskText {
     }
 
     private static func age(since time: String, at now: WallTime) -> String? {
-        self.moment(time).map { self.short(max(0, now.microseconds - $0.microseconds)) }
-    }
-
-    // In one unit, rounded down: the exact times are in `tasks show`.
-    private static func short(_ microseconds: Int64) -> String {
-        let seconds = microseconds / 1_000_000
-        for (unit, length) in [("d", Int64(86_400)), ("h", 3600), ("m", 60)] where seconds >= length {
-            return "\(seconds / length)\(unit)"
-        }
-        return "\(seconds)s"
+        self.moment(time).map { $0.ago(at: now).shortText }
     }
 
     /// A moment as JSON has it; nil if it is none.

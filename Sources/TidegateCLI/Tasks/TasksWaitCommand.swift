@@ -113,9 +113,7 @@ struct TaskWait {
         return true
     }
 
-    private var elapsed: String {
-        Duration.seconds((ContinuousClock.now - self.start).components.seconds).shortText
-    }
+    private var elapsed: String { Duration.seconds((.now - self.start).components.seconds).shortText }
 
     private var rest: Duration {
         self.limit.map { max(.milliseconds(1), $0 - (ContinuousClock.now - self.start)) } ?? .seconds(60)

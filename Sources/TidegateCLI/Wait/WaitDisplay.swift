@@ -40,10 +40,10 @@ enum WaitText {
     /// `waiting 3 s of 2 min for dns: no answer in time`.
     static func progress(_ progress: WaitProgress, of wait: WaitConfiguration) -> String {
         let limit = wait.timeout.map { " of \($0.shortText)" } ?? ""
-        let start = "waiting \(self.seconds(progress.elapsed))\(limit) for"
+        let start = "waiting \(Duration.seconds(progress.elapsed.components.seconds).shortText)\(limit) for"
         guard let unmet = progress.unmet else {
             let verb = wait.conditions.count == 1 || wait.isAnyEnough ? "holds" : "hold"
-            let time = "\(self.seconds(progress.held)) of \(wait.stable.shortText)"
+            let time = "\(Duration.seconds(progress.held.components.seconds).shortText) of \(wait.stable.shortText)"
             return "\(start) \(self.conditions(wait)), which \(verb) for \(time)"
         }
         return "\(start) \(unmet.condition): \(unmet.message)"
@@ -54,10 +54,6 @@ enum WaitText {
 
     private static func conditions(_ wait: WaitConfiguration) -> String {
         wait.conditions.map(\.description).joined(separator: wait.isAnyEnough ? " or " : " and ")
-    }
-
-    private static func seconds(_ duration: Duration) -> String {
-        Duration.seconds(duration.components.seconds).shortText
     }
 }
 

@@ -55,12 +55,12 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
                 "your provider is down: \(gateway?.description ?? "your router") answers, nothing beyond it does"
             case .provider(.checksFail): "internet checks fail: probably your provider"
             case .resolver(.silent(let servers)) where servers.count > 1:
-                "the resolvers do not answer: \(Sentence.list(servers.map(\.description)))"
+                "the resolvers do not answer: \(servers[0]), \(servers[1])"
+                    + (servers.count > 2 ? " and \(servers.count - 2) more" : "")
             case .onTheWay(.ends(let router?)): "the way ends after \(router)"
             case .server(.refused): "\(server) refuses connections\(target?.port.map { " on port \($0)" } ?? "")"
             case .server(let cause): Sentence.led(by: server, cause.texts(of: server).clause)
-            case .onTheWay: Sentence.led(by: "on the way", self.description)
-            case .thisHost, .router, .provider, .resolver, .unknown:
+            case .thisHost, .router, .provider, .resolver, .onTheWay, .unknown:
                 Sentence.led(by: self.party.description, self.description)
             }
         let text = Sentence.fitting(clause)
@@ -79,30 +79,23 @@ package enum Sentence {
     /// words (addresses, names, URLs), and last what stands behind a comma.
     package static func fitting(_ clause: String) -> String {
         var text: String = clause.prefix(1).uppercased() + clause.dropFirst()
-        func drop(from separator: String) {
-            while text.count >= self.maxLength, let end = text.ranges(of: separator).last {
-                text = String(text[..<end.lowerBound])
-            }
-        }
-        drop(from: "; ")
-        drop(from: " (")
-        for shortest in [20, 12] {
-            while text.count >= self.maxLength {
-                let words: [Substring] = text.split(separator: " ")
-                guard let word = words.max(by: { $0.count < $1.count }), word.count > shortest else { break }
+        for (shortest, separators) in [(Int.max, ["; ", " ("]), (20, [", "]), (12, [])] as [(Int, [String])] {
+            while text.count >= self.maxLength,
+                let word = (text.split(separator: " ") as [Substring]).max(by: { $0.count < $1.count }),
+                word.count > shortest
+            {
                 let kept = max(shortest, word.count - (text.count + 1 - self.maxLength)) - 1
                 let short = "\(word.prefix(kept - kept / 2))…\(word.suffix(kept / 2))"
                 text.replaceSubrange(word.startIndex..<word.endIndex, with: short)
             }
-            drop(from: ", ")
+            for separator in separators {
+                while text.count >= self.maxLength, let end = text.ranges(of: separator).last {
+                    text = String(text[..<end.lowerBound])
+                }
+            }
         }
         if text.count >= self.maxLength { text = text.prefix(self.maxLength - 2) + "…" }
         return text.hasSuffix(".") ? text : text + "."
-    }
-
-    // Two of them, and how many more there are.
-    fileprivate static func list(_ names: [String]) -> String {
-        names.prefix(2).joined(separator: ", ") + (names.count > 2 ? " and \(names.count - 2) more" : "")
     }
 
     // The party goes first, unless the clause names it.
@@ -217,7 +210,7 @@ package enum PathCause: Sendable, Hashable {
     /// Packets end somewhere behind this router, while other hosts answer.
     case ends(after: IPAddress?)
     /// Small packets pass, and large ones do not.
-    case largePackets
+    case largePackets(link: String?)
 
     fileprivate var texts: CauseTexts {
         switch self {

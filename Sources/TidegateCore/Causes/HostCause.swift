@@ -35,7 +35,7 @@ package enum HostCause: Sendable, Hashable {
             guard self.reason == .noRoute, let link = self.linkSwitchedOff else {
                 return self.reason.description(ofLink: self.link)
             }
-            return "no route, and \(link) is switched off"
+            return "no route: \(link) is down (ip link set \(link) up); its routes were removed with it"
         }
     }
 

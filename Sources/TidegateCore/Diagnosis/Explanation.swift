@@ -85,20 +85,17 @@ public struct Explanation: Sendable, Hashable {
         let isInternet = self.target == Self.internet
         let works = isInternet ? "online" : "works"
         switch self.conclusion {
-        case .works: return Sentence.fitting(isInternet ? works : "\(works)\(self.result.map { ": \($0)" } ?? "")")
+        case .works: return Sentence.fitting(works + (self.result.map { ": \($0)" } ?? ""))
         case .worksBut:
-            let failing = self.ladders.filter { ladder in
+            let failing = self.ladders.first { ladder in
                 ladder.firstFailure != nil && (isInternet || self.addresses.contains { $0.family == ladder.family })
             }
-            guard let family = failing.first?.family.name else {
-                return Sentence.fitting("\(works), but \(self.findings.first ?? "not as it should")")
-            }
-            return Sentence.fitting("\(works), but \(family) does not" + (isInternet ? " work" : ""))
+            let text = failing.map { "\($0.family.name) does not" + (isInternet ? " work" : "") } ?? self.findings.first
+            return Sentence.fitting(works + (text.map { ", but \($0)" } ?? ""))
         case .broken, .notChecked:
             let target = (try? HTTPURL(self.target).target) ?? (try? Target(self.target))
-            let rung = self.firstFailure
             return self.cause?.sentence(about: target)
-                ?? Sentence.fitting(rung?.evidence.first ?? rung?.reason?.description ?? "not checked")
+                ?? Sentence.fitting(self.firstFailure?.evidence.first ?? "not checked")
         }
     }
 

@@ -106,6 +106,9 @@ public enum ConnectionEvent: Sendable, Hashable {
         switch self {
         case .stalled(let stall): "\(stall.remote): \(stall.kind), \(stall.party)"
         case .recovered(let remote): "\(remote): connections go on"
+        case .failed(let failure) where failure.outcome == .notSent:
+            "\(failure.remote): \(failure.count) \(failure.count == 1 ? "connect" : "connects") never left this host"
+                + (failure.party == .mine ? "" : ", \(failure.party)")
         case .failed(let failure):
             "\(failure.remote): \(failure.count) \(failure.count == 1 ? "connection" : "connections") failed: "
                 + "\(failure.outcome), \(failure.party)"

@@ -66,7 +66,7 @@ public struct Event: Sendable {
         /// What happened, as a clause for people; a task's event leaves out which task it was.
         package var sentence: String {
             switch self {
-            case .path(let path): path.sentence
+            case .path(let path): path.sentence()
             case .diagnosis(let diagnosis): diagnosis.sentence
             case .targetCheck(let check): check.sentence
             case .link(let link): link.sentence

@@ -50,15 +50,18 @@ public struct PathEvent: Sendable {
             ])
     }
 
-    var sentence: String {
-        let level =
+    /// What has changed, in one clause; `name` is what a target is called.
+    package func sentence(naming name: String? = nil) -> String {
+        let (level, reason) = (self.to.level, self.to.reason.map { ": \($0)" } ?? "")
+        let subject =
             switch self.scope {
-            case .global: self.to.level.headline
-            case .family(let family): "\(family.name): \(self.to.level.rawValue)"
-            case .target(let target): "\(target): \(self.to.level.rawValue)"
+            case .global: ""
+            case .family(let family): family.name
+            case .target(let target): name ?? target.description
             }
-        let details = [self.to.reason?.description, self.to.path.map { "by \($0)" }].compactMap(\.self)
-        return ([level] + details).joined(separator: ", ")
+        guard level >= .routed || reason.isEmpty else { return (subject.isEmpty ? level.headline : subject) + reason }
+        let start = subject.isEmpty ? level.headline : "\(subject) \(level.word)"
+        return start + (self.to.path.map { " \($0.through)" } ?? "") + reason
     }
 }
 

@@ -39,12 +39,10 @@ public struct ProbeEvent: Sendable, Hashable {
         package var sentence: String {
             switch self.result {
             case .success: "answers"
-            case .failure: "does not answer as it should" + self.explanation
-            case .inconclusive: "not known" + self.explanation
+            case .failure: "fails" + (self.failure.map { ": \($0.text)" } ?? "")
+            case .inconclusive: "is left out" + (self.failure.map { ": \($0.text) (\($0.party))" } ?? "")
             }
         }
-
-        private var explanation: String { self.failure.map { ", \($0.text) (\($0.party))" } ?? "" }
     }
 
     /// What happened.
@@ -95,7 +93,7 @@ public struct ProbeEvent: Sendable, Hashable {
         case .added: "\(self.probe): probed from now on"
         case .removed: "\(self.probe): not probed any more"
         case .overrun: "\(self.probe): still running, this turn is left out"
-        case .finished(let outcome): "\(self.probe): \(outcome.sentence)"
+        case .finished(let outcome): "\(self.probe) \(outcome.sentence)"
         }
     }
 }

@@ -50,7 +50,7 @@ public enum SessionEvent: Sendable {
         switch self {
         case .poolReplaced: "new connections from here on: the network changed"
         case .circuitOpened(let origin, let pause):
-            "too many requests to \(origin) failed; none for \(pause.shortText)"
+            "no requests to \(origin) for \(pause.shortText) after repeated failures"
         case .circuitClosed(let origin): "\(origin) answers again"
         case .attributionRevised(task: _, let attempt, from: _, let to):
             "attempt \(attempt) failed by what is now known: \(to)"
@@ -103,7 +103,7 @@ public enum DaemonEvent: Sendable {
         case .configurationLoaded(true): "configuration loaded"
         case .configurationLoaded(false): "the configuration is invalid; the old one stays"
         case .requestAnswered(let handler, let status): "answered a request for \(handler) with \(status)"
-        case .runSkipped(let task): "\(task): run skipped, the last one is not over"
+        case .runSkipped(let task): "\(task) skipped: the previous run is still going"
         case .journal(.opened(let unfinished)): "journal opened, \(unfinished) unfinished tasks"
         case .journal(.committed(let entries, duration: _)): "\(entries) journal entries written"
         case .journal(.failed(let issue, entries: _)): "the journal cannot be written: \(issue)"

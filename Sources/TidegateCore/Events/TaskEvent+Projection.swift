@@ -1,3 +1,5 @@
+internal import HTTPTypes
+
 extension TaskEvent.Kind {
     var projection: EventProjection {
         switch self {
@@ -112,6 +114,7 @@ extension TaskEvent.Kind {
         case .created(let method, let url): "accepted: \(method) \(url)"
         case .resumed: "resumed"
         case .suspended(let reason): "suspended by the \(reason.rawValue)"
+        case .held(.circuit, let detail): detail ?? HoldReason.circuit.description
         case .held(let reason, let detail): "waiting: \(detail ?? reason.description)"
         case .released(let reason, let after): "waited \(after.shortText): \(reason)"
         case .gate(.timeout, let waited): "timed out waiting for a path after \(waited.shortText)"
@@ -143,10 +146,23 @@ extension TaskEvent.Kind {
     private static func sentence(of result: TaskResult) -> String {
         switch result.outcome {
         case .success: "done: \(result.volume) in \(result.duration.shortText)"
-        case .failure: "failed: \(result.explanation ?? result.failure?.description ?? "not known")"
+        case .failure:
+            result.statusText ?? "failed: \(result.explanation ?? result.failure?.description ?? "not known")"
         case .cancelled: "cancelled"
         }
     }
+}
+
+extension TaskResult {
+    /// The status that is the failure: `404 Not Found: check the URL`; nil if something else is.
+    package var statusText: String? {
+        guard self.failure == .httpStatus, let status = self.status, (400..<600).contains(status) else { return nil }
+        let phrase = HTTPResponse.Status(code: status).reasonPhrase
+        return "\(status)" + (phrase.isEmpty ? "" : " \(phrase)") + (self.isNotFound ? ": check the URL" : "")
+    }
+
+    /// True if the server does not have what the URL names.
+    package var isNotFound: Bool { self.status == 404 || self.status == 410 }
 }
 
 extension AttemptSummary {

@@ -51,6 +51,9 @@ public struct NetworkPath: Sendable, Hashable, CustomStringConvertible {
         let source = self.source.map { " from \($0)" } ?? ""
         return self.interface + gateway + source
     }
+
+    /// The path behind a level: `through eth0 (gateway 10.0.0.1)`.
+    var through: String { "through \(self.interface)" + (self.gateway.map { " (gateway \($0))" } ?? "") }
 }
 
 /// Whether traffic on a path costs money, as far as is known.

@@ -28,7 +28,7 @@ public enum HoldReason: String, Sendable, MetricLabel, CustomStringConvertible {
         case .constraint: "no path of the kind required"
         case .schedule: "its turn"
         case .backoff: "retry soon"
-        case .circuit: "too many requests to the server failed"
+        case .circuit: "paused after repeated failures"
         case .budget: "too many retries for this server"
         case .concurrency: "queued"
         case .disk: "the disk is full"

@@ -79,17 +79,16 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
 extension Duration {
     /// The duration as people read it: `0.42 ms`, `24 ms`, `1.5 s`, and from a minute on in two units: `2 min 10 s`.
     package var shortText: String {
-        let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")] as [(Int64, String)]
+        if self <= .zero { return "0 s" }
         let seconds = self.components.seconds
-        guard self > .zero, let first = units.firstIndex(where: { seconds >= $0.0 }), first < 3 else {
-            if self <= .zero { return "0 s" }
-            return seconds > 0 || self.wholeNanoseconds >= 999_500_000
-                ? self.digits(of: 1_000_000_000) + " s" : self.digits(of: 1_000_000) + " ms"
+        guard seconds >= 60 else {
+            return self.wholeNanoseconds < 999_500_000
+                ? self.digits(of: 1_000_000) + " ms" : self.digits(of: 1_000_000_000) + " s"
         }
-        let (size, name) = units[first]
-        let (smaller, smallName) = units[first + 1]
-        let rest = seconds % size / smaller
-        return "\(seconds / size) \(name)" + (rest > 0 ? " \(rest) \(smallName)" : "")
+        let parts = [
+            (seconds / 86400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "min"), (seconds % 60, "s"),
+        ]
+        return parts.drop { $0.0 == 0 }.prefix(2).filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }
 
     // In a unit of so many nanoseconds, a power of ten: two significant digits below ten of them, whole ones above.

@@ -54,9 +54,9 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     /// The time of day in UTC: `12:03:11`.
     package var clockTime: String { String(self.description.dropFirst(11).prefix(8)) }
 
-    /// The time from this moment to `now`; zero if the moment is later.
-    package func elapsed(until now: WallTime) -> Duration {
-        .microseconds(max(0, now.microseconds - self.microseconds))
+    /// The time from this moment to `now` in whole seconds, rounded down; zero if the moment is later.
+    package func ago(at now: WallTime) -> Duration {
+        .seconds(max(0, now.microseconds - self.microseconds) / 1_000_000)
     }
 
     /// RFC 3339 in UTC with milliseconds: `2026-11-20T23:14:22.123Z`.

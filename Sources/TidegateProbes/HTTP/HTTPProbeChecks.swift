@@ -18,7 +18,7 @@ struct HTTPProbeChecks {
             !(expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status))
         {
             let wanted = expected.isEmpty ? "2xx" : expected.map(String.init).joined(separator: ", ")
-            findings.fail(.status, Self.party(of: head.status), "the server answered \(head.status), not \(wanted)")
+            findings.fail(.status, Self.party(of: head.status), "\(head.status), expected \(wanted)")
         }
         if findings.failure == nil { self.checkHeaders(head, &findings) }
         if findings.failure == nil { self.checkBody(body, &findings) }

@@ -78,6 +78,7 @@ struct ICMPProbe: TargetProbe {
         case .silent:
             evidence.failure = .timedOut
             evidence.stage = nil
+            findings.silence = "no echo reply"
             findings.fail(.timedOut, evidence)
         case .failed(let failure): self.fail(failure, evidence, &findings)
         }

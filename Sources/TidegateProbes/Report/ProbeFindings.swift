@@ -19,6 +19,8 @@ struct ProbeFindings {
     private(set) var isUnresolved = false
     /// The addresses of the last connection; nil if there was none.
     var connection: ProbeConnection?
+    /// What it is called that a host which is there stays silent; nil for a port.
+    var silence: String?
 
     private let time: any TimeSource
 
@@ -65,8 +67,12 @@ struct ProbeFindings {
     mutating func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence) {
         let attribution = DecisionTable.attribution(of: evidence)
         self.fail(
-            reason, attribution?.party ?? .unknown, attribution?.evidence.first ?? "no answer, and nothing says why")
+            reason, attribution?.party ?? .unknown,
+            self.silence(attribution?.cause) ?? attribution?.evidence.first ?? "no answer, and nothing says why")
     }
+
+    // What a host that is there leaves unanswered, if that is no port.
+    private func silence(_ cause: Cause?) -> String? { cause == .server(.portSilent) ? self.silence : nil }
 
     /// Records that this host has no path to the target.
     mutating func gate(_ reason: UnreachableReason, _ text: String) {
@@ -97,8 +103,9 @@ struct ProbeFindings {
     mutating func explain(_ cause: Cause) {
         self.isOutage = cause.party.isWayOut || cause.party == .resolver
         self.failure?.party = cause.party
-        self.failure?.text = cause.description
-        self.log.add(.error, cause.description, [("party", cause.party.label)], at: self.time.wall())
+        let text = self.silence(cause) ?? cause.description
+        self.failure?.text = text
+        self.log.add(.error, text, [("party", cause.party.label)], at: self.time.wall())
     }
 
     mutating func note(_ message: String, _ fields: [(String, String)] = []) {

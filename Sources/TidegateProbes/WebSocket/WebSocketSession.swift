@@ -60,7 +60,7 @@ struct WebSocketSession {
         guard answer.status == 101 else {
             // As with other requests: what changed is the target, unless it asks for credentials.
             let party: FaultParty = [401, 407].contains(answer.status) ? .mine : .theirs
-            findings.fail(.status, party, "the server answered \(answer.status), not 101")
+            findings.fail(.status, party, "\(answer.status), expected 101")
             throw .unexpected
         }
         if let problem = answer.problem {

@@ -69,9 +69,6 @@ extension WallTime {
     /// The moment with its date, to the second: `2026-11-21 12:03:11 UTC`.
     var dateAndTime: String { "\(self.description.prefix(10)) \(self.clockTime) UTC" }
 
-    /// The time from this moment to `now` in whole seconds, as the script counts them; zero if the moment is later.
-    func ago(at now: WallTime) -> Duration { .seconds(max(0, now.microseconds - self.microseconds) / 1_000_000) }
-
     /// How long this moment is after `earlier`; negative if it is before.
     func since(_ earlier: WallTime) -> Duration { .microseconds(self.microseconds - earlier.microseconds) }
 

@@ -151,12 +151,12 @@ extension RemoteReport.Interval {
         return failures + (self.succeeded > 0 ? [("fine", self.succeeded)] : [])
     }
 
-    /// `20 s ago: 3 went well, 2 failed (the server)`.
+    /// `20 s ago: 3 ok, 2 failed (the server)`.
     fileprivate var title: String {
         let failures = FaultParty.allCases.compactMap { party in
             self.failures[party].map { "\($0) failed (\(party))" }
         }
-        let parts = (self.succeeded > 0 ? ["\(self.succeeded) went well"] : []) + failures
+        let parts = (self.succeeded > 0 ? ["\(self.succeeded) ok"] : []) + failures
         return (self.age == .zero ? "now" : "\(self.age.shortText) ago") + ": " + parts.joined(separator: ", ")
     }
 }

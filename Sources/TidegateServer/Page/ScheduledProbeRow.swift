@@ -59,7 +59,8 @@ struct ScheduledProbeRow {
     private var uptime: Cell {
         guard let uptime = self.report.uptime else { return .text(nil) }
         let left = self.report.counts[.inconclusive] ?? 0
-        let note = left == 0 ? "" : "<div class=\"note\">\(left) \(left == 1 ? "run" : "runs") not counted</div>"
+        let note =
+            left == 0 ? "" : "<div class=\"note\">\(left) \(left == 1 ? "run" : "runs") left out (own outage)</div>"
         // Rounded down: what failed once is not 100 %.
         let hundredths = Int(uptime * 10_000)
         let text = hundredths == 10_000 ? "100" : "\(hundredths / 100).\(hundredths % 100 / 10)\(hundredths % 10)"
@@ -116,7 +117,7 @@ struct ProbeRows {
     // Without a path nothing was asked, which is no failure of the target.
     private func result(of report: ProbeReport) -> Cell {
         guard let failure = report.failure else { return .good("succeeded") }
-        let state = report.isGated ? Cell.wait("not asked") : Cell.bad("failed")
+        let state = report.isGated ? Cell.wait("not probed") : Cell.bad("failed")
         return .html("\(state.html) \(HTML.escaped(failure.text)) \(Cell.party(failure.party).html)")
     }
 }

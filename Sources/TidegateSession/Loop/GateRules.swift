@@ -17,7 +17,7 @@ enum GateRules {
         }
         record.attempt.proxy = record.policies.proxy.proxy(for: url)
         let state = session.gates.attach(record.number, &record.gate, to: record.attempt.proxy?.target ?? url.target)
-        if session.origins.holds(record, &session.tasks) { return }
+        if session.origins.holds(record, &session.tasks, at: session.requests.wallTime) { return }
         guard record.policies.gate.isOpen || state.known != nil else {
             return session.gates.awaitVerdict(record.number, &record.gate, at: state)
         }

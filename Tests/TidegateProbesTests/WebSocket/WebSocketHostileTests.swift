@@ -19,12 +19,12 @@ struct WebSocketHostileTests {
     @Test(
         "An answer that is no upgrade is shown with its status",
         arguments: [
-            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200, "status", "the server answered 200, not 101"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 200, "status", "200, expected 101"),
             (
                 "HTTP/1.1 302 Found\r\nLocation: ws://169.254.169.254/\r\nContent-Length: 0\r\n\r\n", 302, "status",
-                "the server answered 302, not 101"
+                "302, expected 101"
             ),
-            ("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\n", 503, "status", "the server answered 503, not 101"),
+            ("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\n", 503, "status", "503, expected 101"),
             (
                 switching + "Upgrade: h2c\r\nConnection: Upgrade\r\n\r\n", 101, "protocol_error",
                 "the server switches to another protocol than WebSocket"

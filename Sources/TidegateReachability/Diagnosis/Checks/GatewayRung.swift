@@ -11,11 +11,12 @@ enum GatewayRung {
         _ path: NetworkPath, _ findings: GatewayFindings, passive: PassiveFindings? = nil,
         connections: ConnectionFindings? = nil
     ) -> RungReport {
-        guard let gateway = path.gateway else {
-            return .notApplicable(.gateway, "\(path.interface) leads there without a gateway")
-        }
-        guard findings.resolvesNeighbours, findings.neighbour?.state != .noarp else {
-            return .notApplicable(.gateway, "\(path.interface) resolves no neighbours (NOARP)")
+        let hasNeighbours = findings.resolvesNeighbours && findings.neighbour?.state != .noarp
+        guard let gateway = path.gateway, hasNeighbours else {
+            let isLocal = hasNeighbours && path.interface != "lo"
+            let none = isLocal ? "on the local network: no gateway needed" : "\(path.interface) needs no gateway"
+            return .notApplicable(
+                .gateway, path.gateway == nil ? none : "\(path.interface) resolves no neighbours (NOARP)")
         }
         let evidence = self.evidence(gateway, path, findings)
         let (status, reason) = self.status(findings, findings.evidence(gateway, on: path.interface))

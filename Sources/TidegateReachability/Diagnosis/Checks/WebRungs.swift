@@ -14,13 +14,12 @@ enum WebRungs {
         }
         return [
             report?.tcp ?? .unknown(.tcp),
-            target.usesTLS ? report?.tls ?? .unknown(.tls) : self.noTLS,
-            stage > .tls ? report?.http ?? .unknown(.http) : self.noURL,
+            target.usesTLS
+                ? report?.tls ?? .unknown(.tls)
+                : .notApplicable(.tls, "not asked for" + (target.location == nil ? "" : " (http://)")),
+            stage > .tls ? report?.http ?? .unknown(.http) : .notApplicable(.http, "no URL was given"),
         ]
     }
-
-    private static let noTLS = RungReport.notApplicable(.tls, "the target speaks no TLS")
-    private static let noURL = RungReport.notApplicable(.http, "no URL was given")
 
     /// Why a check did not reach `stage`; nil if it did.
     static func failure(_ answer: HTTPCheck.Result, _ stage: Stage) -> UnreachableReason? {

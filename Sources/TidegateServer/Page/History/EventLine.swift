@@ -82,12 +82,8 @@ struct EventLine: Codable, Sendable {
             case .target(let target): (.target, targets[target] ?? target.description)
             }
         let effect = "\(subject.isEmpty ? "host" : subject): \(level.word)"
-        var text = (subject.isEmpty ? level.headline : effect) + (path.to.path.map { ", by \($0)" } ?? "")
-        if level < .routed, let reason = path.to.reason {
-            text = subject.isEmpty ? "\(level.headline): \(reason)" : "\(subject): \(reason)"
-        }
         self.init(
-            text, at: time, rank: rank, tone: level.tone,
+            path.sentence(naming: subject), at: time, rank: rank, tone: level.tone,
             party: level.tone == .bad || level.tone == .wait ? path.to.reason?.party : nil, subject: subject,
             effect: effect)
     }

@@ -160,7 +160,7 @@ struct RetryController {
     // MARK: - Tasks at origins
 
     /// True if the task has to wait because its server asked for that, or failed too often.
-    mutating func holds(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
+    mutating func holds(_ record: TaskRecord, _ tasks: inout SessionTasks, at wall: WallTime) -> Bool {
         let (origin, now) = (record.origin, tasks.now)
         if let end = self.pauseEnd(of: origin, at: now) {
             record.clocks.schedule(.backoff, at: end)
@@ -172,10 +172,12 @@ struct RetryController {
         case .asProbe:
             record.retry.probing = origin
             return false
-        case .wait(let until): if let until { record.clocks.schedule(.circuit, at: until) }
+        case .wait(let until):
+            if let until { record.clocks.schedule(.circuit, at: until) }
+            let end = until.map { "paused until \((wall + ($0 - now)).clockTime) UTC after repeated failures" }
+            record.retry.waitsForCircuit = origin
+            tasks.feed(.hold(.circuit, detail: end), to: record)
         }
-        record.retry.waitsForCircuit = origin
-        tasks.feed(.hold(.circuit, detail: "too many requests to the server failed"), to: record)
         return true
     }
 
