@@ -52,9 +52,7 @@ enum FetchText {
             let unmet = result.requireUnmet.map { $0 == .routed ? "" : " (\($0) was required)" } ?? ""
             return "gave up waiting for a path: \(why)\(unmet)"
         }
-        if let status = result.statusText {
-            return status + (result.isNotFound ? "" : result.attribution.map { " (\($0.party))" } ?? "")
-        }
+        if let status = result.statusText { return status }
         let attempts = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
         if result.failure == .deadlineExceeded { return "failed\(attempts): \(why)\(self.silence(result))" }
         guard let attribution = result.attribution else { return "failed\(attempts): \(why)" }

@@ -52,7 +52,8 @@ struct WatchText {
         case .attemptStarted(let number): return self.start(number, of: event.id)
         case .completed(let result):
             (self.tenths[event.id], self.hops[event.id]) = (nil, nil)
-            return event.kind.sentence + (result.attribution.map { " (\($0.party))" } ?? "")
+            return event.kind.sentence
+                + (result.statusText == nil ? result.attribution.map { " (\($0.party))" } ?? "" : "")
         case .created, .resumed, .suspended, .held, .attemptFailed, .retryScheduled, .retriesExhausted, .continued,
             .restarted, .moveFailed:
             return event.kind.sentence

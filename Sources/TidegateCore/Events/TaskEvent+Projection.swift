@@ -154,15 +154,13 @@ extension TaskEvent.Kind {
 }
 
 extension TaskResult {
-    /// The status that is the failure: `404 Not Found: check the URL`; nil if something else is.
+    /// The status that is the failure, and whose: `404 Not Found: check the URL`, `403 Forbidden (this host)`; nil if something else is.
     package var statusText: String? {
         guard self.failure == .httpStatus, let status = self.status, (400..<600).contains(status) else { return nil }
         let phrase = HTTPResponse.Status(code: status).reasonPhrase
-        return "\(status)" + (phrase.isEmpty ? "" : " \(phrase)") + (self.isNotFound ? ": check the URL" : "")
+        return "\(status)" + (phrase.isEmpty ? "" : " \(phrase)")
+            + ([404, 410].contains(status) ? ": check the URL" : self.attribution.map { " (\($0.party))" } ?? "")
     }
-
-    /// True if the server does not have what the URL names.
-    package var isNotFound: Bool { self.status == 404 || self.status == 410 }
 }
 
 extension AttemptSummary {

@@ -17,10 +17,12 @@ struct CauseFinder {
     /// The cause of a silence on this path.
     func silence(_ silent: SilenceEvidence.Silent) -> Cause {
         guard let path = self.path else { return .unknown(.silence) }
-        return DecisionTable.cause(
+        let cause = DecisionTable.cause(
             of: SilenceEvidence(
                 silent: silent, gateway: path.gatewayEvidence, witnesses: self.witnesses,
                 losesLargePackets: path.losesLargePackets))
+        guard case .onTheWay(.largePackets) = cause else { return cause }
+        return .onTheWay(.largePackets(link: path.verdict.path?.interface))
     }
 
     // MARK: Evidence
