@@ -179,7 +179,9 @@ package final class HostDiagnostics: Sendable {
             }
             // With no task that fails, a target may be the first to show what is wrong with the way out.
             if check.isNews {
-                self.receive(silenceOf: failure.party, event.moment + .microseconds(failure.since.microseconds - event.time.microseconds))
+                self.receive(
+                    silenceOf: failure.party,
+                    event.moment + .microseconds(failure.since.microseconds - event.time.microseconds))
             }
         case .probe(let probe):
             guard case .finished(let outcome) = probe.kind else { return }
