@@ -33,6 +33,8 @@ package final class Loop {
     // Nil if the time source is the machine's clock, as in every program but a test.
     private let source: (any TimeSource)?
     private var sourceTimers = TimerHeap()
+    // Beside it, because a copy of an existential costs ten times what most of its readers do.
+    private let hasSource: Bool
     // The time source's moment when the current batch of events began.
     private var sourceNow = MonotonicTime(nanoseconds: 0)
     // Atomic only because an atomic is read without a check for exclusive access, and it is read often.
@@ -43,7 +45,8 @@ package final class Loop {
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
         self.bootTimer = try BootTimeTimer()
-        self.source = time is SystemClock ? nil : time
+        self.hasSource = !(time is SystemClock)
+        self.source = self.hasSource ? time : nil
         self.updateNow()
         try self.control(EPOLL_CTL_ADD, self.bootTimer.descriptor, .read, token: Loop.timerToken)
     }
@@ -58,7 +61,7 @@ package final class Loop {
 
     private func updateNow() {
         self.moment.store(self.clock.monotonic().nanoseconds, ordering: .relaxed)
-        if let source = self.source { self.sourceNow = source.monotonic() }
+        self.sourceNow = self.source?.monotonic() ?? self.now
     }
 
     /// Watches a descriptor; it must not be watched yet.
@@ -92,22 +95,22 @@ package final class Loop {
     // MARK: - The time source
 
     /// ``now`` on the time source that the thread was given.
-    package var timeSourceNow: MonotonicTime { self.source == nil ? self.now : self.sourceNow }
+    package var timeSourceNow: MonotonicTime { self.sourceNow }
 
     /// A moment of ``clock`` on the time source.
     package func onSource(_ moment: MonotonicTime) -> MonotonicTime {
-        self.source == nil ? moment : self.sourceNow + (moment - self.now)
+        self.hasSource ? self.sourceNow + (moment - self.now) : moment
     }
 
     /// Schedules a timer on the time source.
     package func scheduleOnTimeSource(at deadline: MonotonicTime, token: UInt64) -> TimerID {
-        self.source == nil
-            ? self.schedule(at: deadline, token: token) : self.sourceTimers.schedule(at: deadline, token: token)
+        self.hasSource
+            ? self.sourceTimers.schedule(at: deadline, token: token) : self.schedule(at: deadline, token: token)
     }
 
     /// Cancels a timer of the time source.
     package func cancelOnTimeSource(_ timer: TimerID) {
-        if self.source == nil { self.cancel(timer) } else { self.sourceTimers.cancel(timer) }
+        if self.hasSource { self.sourceTimers.cancel(timer) } else { self.cancel(timer) }
     }
 
     // MARK: - Waiting
@@ -156,7 +159,7 @@ package final class Loop {
     func bootTimerExpired() { self.bootTimer.expired() }
 
     func popDueTimer() -> UInt64? {
-        self.timers.popDue(at: self.now) ?? (self.source == nil ? nil : self.sourceTimers.popDue(at: self.sourceNow))
+        self.timers.popDue(at: self.now) ?? (self.hasSource ? self.sourceTimers.popDue(at: self.sourceNow) : nil)
     }
 
     private func control(
