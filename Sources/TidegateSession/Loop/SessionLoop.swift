@@ -10,12 +10,15 @@ final class SessionLoop: TransferClient {
     private var state: SessionState
     private let effects: EffectRunner
     private var pending = EffectQueue()
+    private let mailbox: Mailbox
+    private var commands: [SessionCommand] = []
 
     init(engine: TransferEngine, dependencies: SessionDependencies) {
         self.engine = engine
         self.registry = dependencies.registry
         self.state = SessionState(engine, dependencies)
         self.effects = EffectRunner(engine, dependencies)
+        self.mailbox = dependencies.mailbox
         self.handle(.started)
     }
 
@@ -23,7 +26,17 @@ final class SessionLoop: TransferClient {
         if case .count = command { self.count() } else { self.handle(.command(command)) }
     }
 
-    func attempt(_ id: AttemptID, reported report: AttemptReport) { self.handle(.attempt(id, report)) }
+    func attempt(_ id: AttemptID, reported report: AttemptReport) {
+        self.handle(.attempt(id, report))
+        guard case .finished = report else { return }
+        // What a task's end has led to begins before the next one's: it takes the memory that was just freed.
+        var commands: [SessionCommand] = []
+        swap(&commands, &self.commands)
+        self.mailbox.take(into: &commands)
+        for command in commands { self.receive(command) }
+        commands.removeAll(keepingCapacity: commands.count <= 64)
+        swap(&commands, &self.commands)
+    }
 
     func timerFired(_ token: UInt64) {
         if let timer = SessionTimer(token: token) { self.handle(.timer(timer)) }
@@ -84,14 +97,14 @@ final class Mailbox: TaskController {
     /// Where the session's own events go besides the bus.
     let events: SessionEvents
 
-    private let thread = Mutex<TransferThread<SessionLoop>?>(nil)
+    private let thread = Mutex<(TransferThread<SessionLoop>, inbox: Inbox<SessionCommand>)?>(nil)
 
     init(events: SessionEvents) { self.events = events }
 
-    func connect(_ thread: TransferThread<SessionLoop>) { self.thread.withLock { $0 = thread } }
+    func connect(_ thread: TransferThread<SessionLoop>) { self.thread.withLock { $0 = (thread, thread.inbox) } }
 
     /// Whether the thread has been in one turn for longer than 10 s.
-    var isStalled: Bool { self.thread.withLock { $0?.isStalled ?? false } }
+    var isStalled: Bool { self.thread.withLock { $0?.0.isStalled ?? false } }
 
     /// False once the thread is gone, and then nothing happens.
     @discardableResult
@@ -100,9 +113,14 @@ final class Mailbox: TaskController {
         return inbox?.put(command) ?? false
     }
 
+    /// Moves what was sent so far into an empty array; for the thread itself.
+    func take(into commands: inout [SessionCommand]) {
+        _ = self.thread.withLock { $0?.inbox }?.takeAll(into: &commands)
+    }
+
     @discardableResult
     func send(_ command: TaskCommand, to task: TransferTask) -> Bool { self.send(.task(task, command)) }
 
     /// Hangs up and gives the thread to the caller, who ends it.
-    func disconnect() -> TransferThread<SessionLoop>? { self.thread.withLock { $0.take() } }
+    func disconnect() -> TransferThread<SessionLoop>? { self.thread.withLock { $0.take()?.0 } }
 }

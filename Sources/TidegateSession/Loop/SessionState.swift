@@ -63,8 +63,8 @@ struct SessionState: ~Copyable {
     let requests: AttemptRequestFactory
     let journal: JournalWriter
     let engine: any AttemptEngine
-    /// Tasks whose response's head came in this batch.
-    private var withHead = ReusedQueue<TaskRecord>()
+    /// Tasks whose response's head came in this batch; most of them are over by its end.
+    private var withHead = ReusedQueue<UInt64>()
 
     init(_ engine: any AttemptEngine, _ given: SessionDependencies) {
         let (configuration, mailbox, random) = (given.configuration, given.mailbox, given.random)
@@ -216,11 +216,11 @@ struct SessionState: ~Copyable {
     // MARK: - Heads
 
     /// The head of a task's response is shown at the end of the batch, unless the response has come whole by then.
-    mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record) }
+    mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record.number) }
 
     private mutating func showHeads() {
-        while let record = self.withHead.takeFirst() {
-            if record.live?.head != nil { self.tasks.touch(record) }
+        while let number = self.withHead.takeFirst() {
+            if let record = self.tasks[number], record.live?.head != nil { self.tasks.touch(record) }
         }
     }
 
