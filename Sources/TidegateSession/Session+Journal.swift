@@ -158,7 +158,7 @@ extension Session {
         let span = self.dependencies.tracer?.trace(&request, of: journaled.id, url: shared.url)
         let task = TransferTask(
             id: journaled.id, number: number, request: request, shared: shared, controller: mailbox,
-            journaled: Indirect(journaled), handlers: TaskHandlers(options, span: span))
+            journaled: Indirect(journaled), handlers: .keeping(options, span: span))
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
         _ = registry.add(task, isRestored: isRestored)
         mailbox.send(.adopt(task))

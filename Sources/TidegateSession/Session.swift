@@ -110,7 +110,7 @@ public final class Session: Sendable {
         let span = number == nil ? nil : self.dependencies.tracer?.trace(&request, of: id, url: shared.url)
         let task = TransferTask(
             id: id, number: number ?? 0, request: request, shared: shared, controller: mailbox,
-            handlers: TaskHandlers(options, completion: completion, span: span))
+            handlers: .keeping(options, completion: completion, span: span))
         guard number != nil else {
             let result = Session.cancelled(task, "the session is over")
             onCompletion?(task, result)

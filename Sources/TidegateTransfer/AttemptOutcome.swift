@@ -46,7 +46,7 @@ package struct AttemptOutcome: Sendable {
     /// The connection used; nil without one.
     package var connection: ConnectionFacts?
     /// The try to connect that came furthest, if none became a connection.
-    package var failedConnect: FailedConnect?
+    @Rare package var failedConnect: FailedConnect? = nil
     /// The addresses that had their time and did not answer, also if another one did.
     package var silentAddresses: [IPAddress] = []
     /// The connection's error number (errno(3)); 0 if there is none.
@@ -54,15 +54,15 @@ package struct AttemptOutcome: Sendable {
     /// Whether it failed because no descriptor was free.
     package var lackedDescriptor = false
     /// What the handshake showed, also on a connection that another attempt had made; nil if there was none.
-    package var tls: TLSDetails?
+    @Rare package var tls: TLSDetails? = nil
     /// The server's certificate, if the request wanted it and one was shown.
-    package var certificate: CertificateSummary?
+    @Rare package var certificate: CertificateSummary? = nil
     /// When the certificates end, if the request wanted it and some were shown.
-    package var certificateChain: CertificateChain?
+    @Rare package var certificateChain: CertificateChain? = nil
     /// Why the certificate was refused; nil if it was not.
-    package var certificateError: CertificateError?
+    @Rare package var certificateError: CertificateError? = nil
     /// Why the handshake failed, if not for the certificate; nil if it did not.
-    package var handshake: HandshakeFailure?
+    @Rare package var handshake: HandshakeFailure? = nil
     /// What went wrong, in a clause without a final full stop; empty on success.
     package var text = ""
 

@@ -28,17 +28,17 @@ package struct AttemptRequest: Sendable {
     /// Where a good response's body goes.
     package var sink: BodySink
     /// What is held already, for a Range request.
-    package var resume: ResumePoint?
+    @Rare package var resume: ResumePoint? = nil
     /// How long a connection, TLS included, may take.
     package var connectTimeout = Duration.seconds(10)
     /// Whether HTTP/2 may be negotiated over TLS; never multiplexed.
     package var allowsHTTP2 = false
-    /// What certificates to trust.
-    package var tls: TLSOptions
+    /// What certificates to trust; attempts that trust the same share one object.
+    package var sharedTLS: Indirect<TLSOptions>
     /// The proxy; nil goes direct whatever the environment says.
-    package var proxy: Proxy?
+    @Rare package var proxy: Proxy? = nil
     /// User and password for Basic authentication (RFC 7617), sent with the first request.
-    package var credentials: Credentials?
+    @Rare package var credentials: Credentials? = nil
     /// The User-Agent field; nil sends none.
     package var userAgent: String?
     /// Whether the response may be compressed; never with ``resume``.
@@ -76,15 +76,23 @@ package struct AttemptRequest: Sendable {
     ///
     /// Handshake, certificate and fields are for the URL's. A proxy is asked for this one. Kept connections are not
     /// told apart by it: with it comes ``usesFreshConnection``.
-    package var connectsTo: Target?
+    @Rare package var connectsTo: Target? = nil
     /// Where connections leave this host; with ``usesFreshConnection``, for the same reason.
     package var source = AttemptSource()
 }
 
 extension AttemptRequest {
     /// A GET of all of it.
-    package init(id: AttemptID, url: HTTPURL, sink: BodySink, tls: TLSOptions = TLSOptions()) {
-        (self.id, self.url, self.sink, self.tls) = (id, url, sink, tls)
+    package init(
+        id: AttemptID, url: HTTPURL, sink: BodySink, tls: Indirect<TLSOptions> = Indirect(TLSOptions())
+    ) {
+        (self.id, self.url, self.sink, self.sharedTLS) = (id, url, sink, tls)
+    }
+
+    /// What certificates to trust.
+    package var tls: TLSOptions {
+        get { self.sharedTLS.value }
+        set { self.sharedTLS = Indirect(newValue) }
     }
 }
 

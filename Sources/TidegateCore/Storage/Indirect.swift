@@ -9,6 +9,20 @@ package final class Indirect<Value: Sendable>: Sendable {
     @inlinable package init(_ value: Value) { self.value = value }
 }
 
+/// A large value that is seldom there: one reference in place of room for it.
+// Inlinable and frozen, for the same reason.
+@frozen @usableFromInline @propertyWrapper
+package struct Rare<Value: Sendable>: Sendable {
+    @usableFromInline var box: Indirect<Value>?
+
+    @inlinable package init(wrappedValue: Value?) { self.box = wrappedValue.map { Indirect($0) } }
+
+    @inlinable package var wrappedValue: Value? {
+        get { self.box?.value }
+        set { self.box = newValue.map { Indirect($0) } }
+    }
+}
+
 extension Indirect: Equatable where Value: Equatable {
     @inlinable package static func == (left: Indirect, right: Indirect) -> Bool { left.value == right.value }
 }

@@ -71,7 +71,7 @@ enum AttemptRules {
         do throws(FileError) {
             try session.bodies.checkUpload(record)
             let sink = try session.bodies.sink(of: record)
-            session.tasks.add(.launch(Indirect(session.requests.make(record, live, addresses: addresses, sink: sink))))
+            session.tasks.add(.launch(session.requests.make(record, live, addresses: addresses, sink: sink)))
             live.pool = session.pool.current
             record.target?.pooled.launched(knowing: record.target?.known, generation: session.pool.current)
             session.tasks.touch(record)
@@ -199,7 +199,8 @@ enum AttemptRules {
         live.contact = outcome.value.connection ?? live.contact
         var end = AttemptEnd(live, outcome)
         session.revalidator.take(&end, record)
-        record.attemptDidFinish(self.closeAccounts(end, record, in: &session), in: &session)
+        self.closeAccounts(&end, record, in: &session)
+        record.attemptDidFinish(end, in: &session)
     }
 
     // An attempt's end waits for the answer of a hook that is asked about it.
@@ -237,17 +238,18 @@ enum AttemptRules {
             live.progress = session.engine.progress(of: live.id) ?? live.progress
             session.tasks.add(.discard(live.id))
         }
-        let end = AttemptEnd(
+        var end = AttemptEnd(
             live, failure, text, at: now, isConnected: session.engine.isConnected(live.id),
             failedConnect: session.engine.failedConnect(of: live.id))
-        return self.closeAccounts(end, record, in: &session)
+        self.closeAccounts(&end, record, in: &session)
+        return end
     }
 
     // The attempt's object stays for whatever follows from its end.
-    private static func closeAccounts(_ end: consuming AttemptEnd, _ record: TaskRecord, in session: inout SessionState)
-        -> AttemptEnd
-    {
-        guard let live = record.live else { return end }
+    private static func closeAccounts(
+        _ end: inout AttemptEnd, _ record: TaskRecord, in session: inout SessionState
+    ) {
+        guard let live = record.live else { return }
         if record.gate.isListed { record.target?.name.stopWaiting(record.number) }
         record.clocks.attemptEnded()
         session.delegate.flushData(record, &session.tasks)
@@ -266,7 +268,6 @@ enum AttemptRules {
         record.attempt.live = nil
         session.journal.noteReach(record, reachedWire: end.reachedWire, &session.tasks)
         session.admission.releaseConnection(record, &session.tasks)
-        return end
     }
 
     private static func countBody(

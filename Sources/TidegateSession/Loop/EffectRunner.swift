@@ -12,7 +12,7 @@ final class EffectRunner {
     private var changed = ReusedQueue<TaskRecord>()
     private static let mostChanged = 64
     /// The tasks that are over: their results are there for all who wait once their last events are published.
-    private var finished = ReusedQueue<(task: TransferTask, result: TaskResult, resumeData: ResumeData?)>()
+    private var finished = ReusedQueue<(task: TransferTask, result: TaskResult, resumeData: Indirect<ResumeData>?)>()
     /// What could not be done, in order.
     private var inputs = ReusedQueue<SessionInput>()
 

@@ -11,11 +11,11 @@ enum GateRules {
         }
         if session.admission.isDraining { return session.tasks.feed(.hold(.drain, detail: nil), to: record) }
         let url = record.hop.url
-        if let problem = record.policies.tls.refusal(of: url) {
+        if record.policies.plainTLS == nil, let problem = record.policies.tls.refusal(of: url) {
             let failure: TaskFailure = record.attempt.redirects > 0 ? .redirectRefused : .invalidRequest
             return EndRules.fail(record, failure, FailureSentence(problem, of: url.textWithoutQuery), in: &session)
         }
-        record.attempt.proxy = record.policies.proxy.proxy(for: url)
+        record.attempt.proxy = record.policies.isDirect ? nil : record.policies.proxy.proxy(for: url)
         let state = session.gates.attach(record.number, &record.gate, to: record.attempt.proxy?.target ?? url.target)
         if session.origins.holds(record, &session.tasks, at: session.requests.wallTime) { return }
         guard record.policies.gate.isOpen || state.known != nil else {

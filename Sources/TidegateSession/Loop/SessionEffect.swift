@@ -83,7 +83,7 @@ struct DiskJob: Sendable {
 
 /// What is left of a task at its end, besides its result.
 struct EndOfTask {
-    let resumeData: ResumeData?
+    let resumeData: Indirect<ResumeData>?
     /// True if the next process goes on with it.
     let isPreserved: Bool
     /// The tasks that waited for it.

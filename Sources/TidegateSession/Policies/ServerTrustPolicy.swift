@@ -73,6 +73,12 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         return policy.own(for: url, showsCertificate: true, evaluator)
     }
 
+    /// What every attempt without a hook is told; nil if that depends on the host, or on whose origin it is.
+    var hostless: TLSOptions? {
+        guard self.hosts.isEmpty, self.pins.isEmpty, self.clientCertificate == nil else { return nil }
+        return TLSOptions(caFile: self.caFile, isInsecure: self.isInsecure)
+    }
+
     /// Why a URL cannot be requested; nil if it can.
     ///
     /// Over plain HTTP nobody shows a certificate, so that a host's pins would hold nothing.

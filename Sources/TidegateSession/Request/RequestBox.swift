@@ -9,6 +9,7 @@ final class RequestBox: Sendable {
     let kind: TaskKind
     let isIdempotent: Bool
     let firstHop: Hop
+    let traceID: TraceID?
     /// What is wrong with a policy of the request's own; nil if nothing is.
     let policyError: ConfigurationValueError?
 
@@ -21,6 +22,13 @@ final class RequestBox: Sendable {
         var headers: [HTTPField]
         var destination = Destination.memory(limit: 16 << 20)
         var options = RequestOptions()
+
+        var trace: TraceContext? {
+            guard let own = self.ownTraceParent else { return self.options.trace }
+            return TraceContext(traceParent: own, state: self.options.trace?.state)
+        }
+
+        var ownTraceParent: String? { self.headers.first { $0.name.canonicalName == "traceparent" }?.value }
     }
 
     init(_ parts: Parts) {
@@ -28,6 +36,7 @@ final class RequestBox: Sendable {
         self.kind = RequestBox.kind(of: parts)
         self.isIdempotent = RequestBox.isIdempotent(parts)
         self.firstHop = Hop(method: parts.method, url: parts.address)
+        self.traceID = parts.trace?.trace
         self.policyError = RequestBox.policyError(of: parts)
     }
 

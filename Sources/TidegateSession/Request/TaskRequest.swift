@@ -32,13 +32,13 @@ public struct TaskRequest: Sendable {
     }
 
     /// The trace that the request is part of: that of its own field `traceparent`, or of its options; nil without one.
-    var trace: TraceContext? {
-        guard let own = self.ownTraceParent else { return self.options.trace }
-        return TraceContext(traceParent: own, state: self.options.trace?.state)
-    }
+    var trace: TraceContext? { self.box.parts.trace }
 
     /// The field `traceparent` among the header fields.
-    var ownTraceParent: String? { self.headers.first { $0.name.canonicalName == "traceparent" }?.value }
+    var ownTraceParent: String? { self.box.parts.ownTraceParent }
+
+    /// The trace that the request is part of.
+    var traceID: TraceID? { self.box.traceID }
 
     var address: HTTPURL { self.box.parts.address }
     var firstHop: Hop { self.box.firstHop }

@@ -93,13 +93,12 @@ final class PublishedTaskState: Sendable {
     }
 
     /// Sets the result and resumes all who wait for it; nothing changes afterwards.
-    func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
-        let leftover = resumeData.map { Indirect($0) }
+    func finish(_ result: TaskResult, resumeData: Indirect<ResumeData>? = nil) {
         let (waiting, watchers, subscriptions) = self.state.withLock { state in
             state.snapshot.state = .completed(result.outcome)
             state.snapshot.file = result.file
             state.held = []
-            state.end = (result, leftover)
+            state.end = (result, resumeData)
             return (
                 exchange(&state.waiting, with: []), exchange(&state.watchers, with: []),
                 exchange(&state.subscriptions, with: [])

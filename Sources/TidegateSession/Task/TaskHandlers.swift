@@ -46,9 +46,15 @@ final class TaskHandlers: Sendable {
     /// The spans of the task and its attempts; nil unless the session has a tracer.
     let span: (any TaskSpan)?
 
-    /// Nil if there is nothing to keep.
-    init?(_ options: TaskOptions?, completion: OneShotCompletion? = nil, span: (any TaskSpan)?) {
+    /// Nil if there is nothing to keep; no initialiser, because one that fails has already allocated.
+    static func keeping(
+        _ options: TaskOptions?, completion: OneShotCompletion? = nil, span: (any TaskSpan)?
+    ) -> TaskHandlers? {
         guard options != nil || completion != nil || span != nil else { return nil }
+        return TaskHandlers(options, completion, span)
+    }
+
+    private init(_ options: TaskOptions?, _ completion: OneShotCompletion?, _ span: (any TaskSpan)?) {
         self.hooks = options?.hooks ?? SessionHooks()
         self.observer = options?.observer ?? TaskObserver()
         self.completion = completion

@@ -15,8 +15,6 @@ public final class TransferTask: Sendable {
     let shared: PublishedTaskState
     /// The journal's entry; nil for a task that dies with its process.
     let journaled: Indirect<JournaledTask>?
-    /// The trace that the task is part of; nil for none.
-    let trace: TraceID?
     /// Its own hooks, observers and completion handler; nil for most.
     let handlers: TaskHandlers?
     private let controller: any TaskController
@@ -31,11 +29,13 @@ public final class TransferTask: Sendable {
         self.shared = shared
         self.controller = controller
         self.journaled = journaled
-        self.trace = request.trace?.trace
         self.handlers = handlers
         if case .stream(let stream) = request.destination { stream.claim(for: id) }
         if case .stream(let stream) = request.body { stream.claim(for: id) }
     }
+
+    /// The trace that the task is part of; nil for none.
+    var trace: TraceID? { self.request.traceID }
 
     /// Takes one suspension back; a task starts with one.
     ///
@@ -139,7 +139,7 @@ public final class TransferTask: Sendable {
     }
 
     /// The task is over: resumes all who wait for it.
-    func finish(_ result: TaskResult, resumeData: ResumeData? = nil) {
+    func finish(_ result: TaskResult, resumeData: Indirect<ResumeData>? = nil) {
         self.shared.finish(result, resumeData: resumeData)
         if case .stream(let stream) = self.request.body { stream.stop(self.id) }
         guard case .stream(let stream) = self.request.destination else { return }

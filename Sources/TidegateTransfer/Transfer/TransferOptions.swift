@@ -126,7 +126,7 @@ struct ReusedOptions {
     private let staysInMemory: Bool
     private let isLogged: Bool
     private let userAgent: String?
-    private let tls: TLSOptions
+    private let tls: Indirect<TLSOptions>
 
     init?(_ request: Indirect<AttemptRequest>, _ pool: ConnectionPool) {
         guard ReusedOptions.isPlain(request) else { return nil }
@@ -137,7 +137,7 @@ struct ReusedOptions {
         self.staysInMemory = request.staysInMemory
         self.isLogged = request.value.wireLog != nil
         self.userAgent = request.value.userAgent
-        self.tls = request.value.tls
+        self.tls = request.value.sharedTLS
     }
 
     /// True if a request leaves the same options; compared in place, because making one to compare costs more.
@@ -148,7 +148,7 @@ struct ReusedOptions {
             && self.acceptsCompression == request.value.acceptsCompression
             && self.staysInMemory == request.staysInMemory && self.isLogged == (request.value.wireLog != nil)
             && self.userAgent == request.value.userAgent
-            && self.tls == request.value.tls
+            && (self.tls === request.value.sharedTLS || self.tls == request.value.sharedTLS)
     }
 
     private static func isPlain(_ request: Indirect<AttemptRequest>) -> Bool {

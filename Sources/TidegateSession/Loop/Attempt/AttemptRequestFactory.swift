@@ -19,13 +19,15 @@ struct AttemptRequestFactory {
         return stream.isUntouched || self.delegate.hook(record.task, \.newBodyStream) != nil
     }
 
-    func make(_ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink) -> AttemptRequest {
+    func make(
+        _ record: TaskRecord, _ live: LiveAttempt, addresses: [IPAddress], sink: BodySink
+    ) -> Indirect<AttemptRequest> {
         let (request, hop) = (record.request, record.hop)
         let tls = self.tls(of: record)
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
         var attempt = AttemptRequest(id: live.id, url: hop.url, sink: sink, tls: tls)
         attempt.method = hop.method
-        attempt.headers = self.traced(self.withConditions(self.fields(record), record, tls), record, live)
+        attempt.headers = self.traced(self.withConditions(self.fields(record), record, tls.value), record, live)
         attempt.body = self.bodies.upload(of: record)
         attempt.addresses = addresses
         let resume = record.download.partial.resumePoint
@@ -42,13 +44,15 @@ struct AttemptRequestFactory {
         attempt.bodyObserver = self.bodyObserver(of: record)
         attempt.maxBodyBytes = self.maxBodyBytes(record).map(Int64.init)
         attempt.wireLog = record.task.shared.exchanges?.wire(of: live.number)
-        return attempt
+        return Indirect(attempt)
     }
 
-    private func tls(of record: TaskRecord) -> TLSOptions {
-        record.policies.tls.options(
-            for: record.hop.url, showsCertificate: record.hop.keepsCredentials,
-            evaluator: record.hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil)
+    private func tls(of record: TaskRecord) -> Indirect<TLSOptions> {
+        let evaluator = record.hop.url.scheme == .https ? self.trustEvaluator(of: record) : nil
+        if evaluator == nil, let plain = record.policies.plainTLS { return plain }
+        return Indirect(
+            record.policies.tls.options(
+                for: record.hop.url, showsCertificate: record.hop.keepsCredentials, evaluator: evaluator))
     }
 
     private func userAgent(_ record: TaskRecord) -> String {
@@ -107,9 +111,13 @@ struct AttemptRequestFactory {
 
     private func fields(_ record: TaskRecord) -> [HTTPField] {
         let authorization = record.attempt.authentication?.fields(for: record.hop) ?? []
-        let fields = (record.attempt.headers ?? self.headers(record, of: record.hop)).filter { field in
-            field.name != .userAgent && !authorization.contains { field.name == $0.name }
-        }
+        let own = record.attempt.headers ?? self.headers(record, of: record.hop)
+        let fields =
+            own.isEmpty
+            ? own
+            : own.filter { field in
+                field.name != .userAgent && !authorization.contains { field.name == $0.name }
+            }
         return self.withCookies(authorization.isEmpty ? fields : fields + authorization, of: record.hop)
     }
 
@@ -129,7 +137,10 @@ struct AttemptRequestFactory {
 
     private func traced(_ fields: [HTTPField], _ record: TaskRecord, _ live: LiveAttempt) -> [HTTPField] {
         record.attempt.span = nil
-        guard let span = record.task.handlers?.span else { return fields + self.traceFields(record) }
+        guard let span = record.task.handlers?.span else {
+            let trace = self.traceFields(record)
+            return trace.isEmpty ? fields : fields + trace
+        }
         return fields
             + self.fields(of: span, record, live).filter { field in !fields.contains { $0.name == field.name } }
     }

@@ -264,11 +264,11 @@ struct TaskBodies {
     }
 
     /// What continues an ended task's download; nil if nothing of it is kept for its user.
-    func resumeData(of record: TaskRecord) -> ResumeData? {
+    func resumeData(of record: TaskRecord) -> Indirect<ResumeData>? {
         guard record.download.hasTemporary, self.leavesPart(record), let paths = record.paths,
             let point = record.download.partial.resumePoint
         else { return nil }
-        return ResumeData(url: record.request.address.text, file: paths.destination.path, point: point)
+        return Indirect(ResumeData(url: record.request.address.text, file: paths.destination.path, point: point))
     }
 
     private func leavesPart(_ record: TaskRecord) -> Bool { record.continues || record.delegate?.keepsPartial == true }

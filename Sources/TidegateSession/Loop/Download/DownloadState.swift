@@ -11,7 +11,7 @@ struct DownloadState {
     /// True once a temporary file of this task may be on the disk.
     var hasTemporary = false
     /// The file that is sent, as it was when the task began.
-    var uploadIdentity: FileIdentity?
+    @Rare var uploadIdentity: FileIdentity? = nil
     /// True once it was checked whether the task can begin and end on this host.
     var isPrepared = false
     /// The response's body, if it is kept in memory.

@@ -245,5 +245,5 @@ struct GateState {
     /// True once it was published how the task left its gate, for this attempt.
     var wasReported = false
     /// Why the gate is shut; nil while it is open.
-    var shut: GateEvaluator.Shut?
+    @Rare var shut: GateEvaluator.Shut? = nil
 }

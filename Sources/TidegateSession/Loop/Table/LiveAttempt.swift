@@ -10,7 +10,7 @@ struct AttemptState {
     /// What is sent next.
     var hop: Hop
     /// The proxy that it goes through; nil if it goes directly, or was not admitted yet.
-    var proxy: Proxy?
+    @Rare var proxy: Proxy? = nil
     /// The fields that a hook gave the attempt under way instead of the task's; nil if none was asked.
     var headers: [HTTPField]?
     /// The attempt's part of its task's trace; nil without one.

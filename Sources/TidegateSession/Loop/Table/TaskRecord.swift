@@ -195,6 +195,10 @@ final class ResolvedPolicies: Sendable {
     let tls: ServerTrustPolicy
     let proxy: ProxyPolicy
     let limits: Indirect<TaskClocks.Limits>
+    /// True if every URL is connected to directly.
+    let isDirect: Bool
+    /// What an attempt is told that shows no certificate and has no hook; nil if that depends on the host.
+    let plainTLS: Indirect<TLSOptions>?
     /// True if tasks wait rather than fail when something of this host's is used up.
     let waitsOut: Bool
 
@@ -204,6 +208,8 @@ final class ResolvedPolicies: Sendable {
         self.redirects = request.options.redirects ?? configuration.redirects
         self.tls = request.options.tls ?? configuration.tls
         self.proxy = request.options.proxy ?? configuration.proxy
+        self.isDirect = self.proxy == .direct
+        self.plainTLS = self.tls.hostless.map { Indirect($0) }
         self.waitsOut = configuration.waitsOut
         self.limits = Indirect(
             TaskClocks.Limits(
@@ -223,9 +229,9 @@ struct ResultState {
     var refetched: Int64 = 0
     var phases = PhaseDurations()
     var failure: TaskFailure?
-    var attribution: Attribution?
+    @Rare var attribution: Attribution? = nil
     /// Why the task failed; nil before that is known.
-    var sentence: FailureSentence?
+    @Rare var sentence: FailureSentence? = nil
     var requireUnmet: Requirement?
     var movedTo: String?
     var sha256: String?
