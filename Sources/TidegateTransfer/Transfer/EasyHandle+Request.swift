@@ -131,7 +131,7 @@ extension EasyHandle {
             try self.set(CURLOPT_USERNAME, credentials.user)
             try self.set(CURLOPT_PASSWORD, credentials.password)
         }
-        if let agent = request.value.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
+        if request.value.proxy != nil, let agent = request.value.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
         if request.value.acceptsCompression, CurlLibrary.decodesOnDemand { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
         // Not CURLOPT_RESUME_FROM: with that a changed file ends the transfer instead of giving the new one.
         if let resume = request.value.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }

@@ -11,6 +11,8 @@ struct TransferOptions: ~Copyable {
     private let curlURL: CurlURL
     // libcurl reads the lists until the transfer is over.
     private var fields = CurlList()
+    /// What every attempt without fields of its own sends: who asks.
+    private var agent = CurlList()
     private var resolve = CurlList()
     private var proxyFields = CurlList()
     private var otherPeer = CurlList()
@@ -47,7 +49,11 @@ struct TransferOptions: ~Copyable {
         guard self.hasLists || !self.fields.isEmpty || !self.resolve.isEmpty else { return }
         // Even if they are empty: the last attempt's lists are gone.
         self.hasLists = true
-        try transfer.easy.set(CURLOPT_HTTPHEADER, self.fields)
+        if self.fields.isEmpty {
+            try transfer.easy.set(CURLOPT_HTTPHEADER, self.agent)
+        } else {
+            try transfer.easy.set(CURLOPT_HTTPHEADER, self.fields)
+        }
         try transfer.easy.set(CURLOPT_RESOLVE, self.resolve)
         self.hasLists = !self.fields.isEmpty || !self.resolve.isEmpty
     }
@@ -76,6 +82,11 @@ struct TransferOptions: ~Copyable {
         try transfer.easy.setConnection(request)
         try transfer.easy.setTLS(request.value.tls, context: context)
         try transfer.easy.setRequest(request, context: context)
+        self.agent.clear()
+        if let agent = request.value.agentField {
+            try self.agent.append(agent)
+            try transfer.easy.set(CURLOPT_HTTPHEADER, self.agent)
+        }
         if request.value.wireLog != nil { try transfer.easy.setLog(context: context) }
         self.reused = ReusedOptions(request, pool)
     }
@@ -111,6 +122,16 @@ struct TransferOptions: ~Copyable {
         {
             try self.fields.append("Expect:")
         }
+        if !self.fields.isEmpty, let agent = request.value.agentField { try self.fields.append(agent) }
+    }
+}
+
+extension AttemptRequest {
+    /// The User-Agent as a field like others, because libcurl writes one of its own twice, byte by byte; nil if it is not
+    /// sent, or a proxy is shown it, too.
+    fileprivate var agentField: String? {
+        guard self.proxy == nil, let agent = self.userAgent, !agent.isEmpty else { return nil }
+        return "User-Agent: \(agent)"
     }
 }
 
