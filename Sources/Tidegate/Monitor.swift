@@ -73,7 +73,7 @@ public final class Monitor: Sendable {
             build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel,
             targetNames: configuration.namesOfTargets, settlesParties: configuration.diagnosesHost)
         // Attached first, so that the counters equal the number of events.
-        bus.attach(MetricsSink(recorder: recorder))
+        bus.attach(recorder)
         let own = Self.ownSockets()
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time, own: own), time: time))
         // One for both, because it has a thread, which starts with the first check.
@@ -284,13 +284,6 @@ extension Monitor: MonitorView {
         _ = await self.reachability.firstStatus(within: limit)
         if !Task.isCancelled { self.hasFirstStatus.store(true, ordering: .releasing) }
     }
-}
-
-/// Passes every event on to the metrics.
-private struct MetricsSink: EventSink {
-    let recorder: MetricsRecorder
-
-    func receive(_ event: Event) { self.recorder.record(event) }
 }
 
 /// The metrics of one ``Monitor``.

@@ -4,7 +4,7 @@ package import TidegateCore
 ///
 /// Recording takes no lock for a series that exists and allocates nothing; the monitor attaches a sink to its bus that
 /// passes every event on.
-package final class MetricsRecorder: Sendable {
+package final class MetricsRecorder: EventSink {
     let registry: Registry
     private let tasks: TaskRecorder
     private let attempts: AttemptRecorder
@@ -55,6 +55,8 @@ package final class MetricsRecorder: Sendable {
         MetricsAdapter(
             self.registry, conflicts: self.conflicts.series, overflows: self.overflows, onConflict: onConflict)
     }
+
+    package func receive(_ event: Event) { self.record(event.payload, at: event.time, event.moment) }
 
     /// Takes an event; never blocks.
     package func record(_ event: Event) { self.record(event.payload, at: event.time, event.moment) }

@@ -23,7 +23,7 @@ struct TaskClocksTests {
     func suspended() {
         var clocks = TaskClocks(limits: TaskClocksTests.limits)
         clocks.follow(TaskClocks.Inputs(), at: TaskClocksTests.at(0))
-        #expect(clocks.nextDue == nil)
+        #expect(clocks.nextDue() == nil)
         clocks.follow(TaskClocksTests.running(), at: TaskClocksTests.at(1000))
         #expect(clocks.due(.deadline) == TaskClocksTests.at(1200))
         #expect(clocks.due(.idle) == TaskClocksTests.at(1060))
@@ -76,7 +76,7 @@ struct TaskClocksTests {
         var clocks = TaskClocks(limits: Indirect(TaskClocks.Limits()))
         clocks.schedule(.backoff, at: TaskClocksTests.at(5))
         clocks.schedule(.backoff, at: TaskClocksTests.at(8))
-        #expect(clocks.nextDue == TaskClocksTests.at(8))
+        #expect(clocks.nextDue() == TaskClocksTests.at(8))
         let due7 = clocks.takeDue(at: TaskClocksTests.at(7))
         #expect(due7 == [])
         let due8 = clocks.takeDue(at: TaskClocksTests.at(8))

@@ -61,9 +61,8 @@ struct AttemptRecorder: ~Copyable, Sendable {
                 method: RequestMethod(summary.method), status: summary.status, isSent: summary.isSent, host: host))
         series.attempts.add(from: source)
         series.durations.observe(summary.duration, from: source)
-        for phase in PhaseDurations.Phase.allCases {
-            if let duration = summary.phases[phase] { self.phases[phase].observe(duration) }
-        }
+        let phases = summary.phases
+        self.phases.forEach { phase, histogram in if let duration = phases[phase] { histogram.observe(duration) } }
         let opened = summary.connectionsOpened
         if opened > 0 {
             self.connectionsOpened.series.add(opened)

@@ -27,6 +27,11 @@ final class FixedLabelFamily<Key: LabelKey & CaseIterable, Child: MetricChild>: 
 
     subscript(key: Key) -> Child { self.children[self.keys.firstIndex(of: key) ?? 0] }
 
+    /// Every child in turn, which costs no search.
+    func forEach(_ body: (Key, Child) -> Void) {
+        for index in self.keys.indices { body(self.keys[index], self.children[index]) }
+    }
+
     func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
         for child in self.children { child.write(to: &output) }
     }
@@ -149,17 +154,19 @@ struct Samples {
 /// Values by key, for look-ups that usually repeat the last key: those are answered without hashing.
 struct LastHitCache<Key: Hashable, Value> {
     private var byKey: [Key: Value] = [:]
-    private var latest: (key: Key, value: Value)?
+    // Apart, because a pair would be copied to look at its key.
+    private var latestKey: Key?
+    private var latest: Value?
 
     mutating func find(_ key: Key) -> Value? {
-        if let latest = self.latest, latest.key == key { return latest.value }
+        if self.latestKey == key { return self.latest }
         guard let value = self.byKey[key] else { return nil }
-        self.latest = (key, value)
+        (self.latestKey, self.latest) = (key, value)
         return value
     }
 
     mutating func insert(_ value: Value, for key: Key) {
         self.byKey[key] = value
-        self.latest = (key, value)
+        (self.latestKey, self.latest) = (key, value)
     }
 }

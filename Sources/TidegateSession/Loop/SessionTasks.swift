@@ -180,7 +180,7 @@ struct SessionTasks: ~Copyable {
 
     /// Lets the task's timer follow its clocks.
     mutating func updateTimer(_ record: TaskRecord) {
-        let due = record.machine.isOver ? nil : record.clocks.nextDue
+        let due = record.machine.isOver ? nil : record.clocks.nextDue()
         // A timer that fires too early only looks again; one that moves with every byte would cost more.
         if let old = record.timer.due, let due, old <= due { return }
         self.cancelTimer(record)

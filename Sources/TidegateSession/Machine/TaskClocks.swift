@@ -114,7 +114,8 @@ struct TaskClocks: Sendable {
 
     func isScheduled(_ clock: Clock) -> Bool { self.scheduled.contains { $0.clock == clock } }
 
-    func activeTime(at now: MonotonicTime) -> Duration { self.active.reading(at: now) }
+    // Mutating, as below, because the clocks of a record would be copied to be read.
+    mutating func activeTime(at now: MonotonicTime) -> Duration { self.active.reading(at: now) }
 
     func lifetime(at now: MonotonicTime) -> Duration { self.life.reading(at: now) }
 
@@ -134,7 +135,7 @@ struct TaskClocks: Sendable {
     }
 
     /// The next moment at which a clock is due.
-    var nextDue: MonotonicTime? {
+    mutating func nextDue() -> MonotonicTime? {
         var next: MonotonicTime?
         func consider(_ due: MonotonicTime?) {
             guard let due else { return }

@@ -45,7 +45,7 @@ struct SidecarTimelineTests {
     }
 
     /// Outages of the way out, as every traffic shows them.
-    static let ways = [
+    static let ways: [Outage] = [
         Outage("the router is dead", "gateway", "limited", ["10.77.0.1"], .dark(.router, "lan")),
         Outage("the router forwards nothing", "upstream", "limited", ["10.77.0.1"], .forwardsNothing(.router)),
         Outage("the provider's edge is dead", "upstream", "limited", ["10.77.0.1"], .dead(.provider)),
@@ -60,7 +60,7 @@ struct SidecarTimelineTests {
     ]
 
     /// Outages that the kernel knows.
-    static let local = [
+    static let host: [Outage] = [
         Outage(
             "the uplink has no carrier", "mine", "none", ["uplink", "carrier"],
             .ip(.router, "link set lan down", undo: "link set lan up")),
@@ -74,7 +74,7 @@ struct SidecarTimelineTests {
     ]
 
     /// Outages of one target, or of names: the way out works.
-    static let targets = [
+    static let targets: [Outage] = [
         Outage(
             "the target's port is closed", nil, "routed", ["web", "the server"],
             .rules(.servers, "chain i { type filter hook input priority 0; tcp dport 80 reject with tcp reset; }")
@@ -86,13 +86,13 @@ struct SidecarTimelineTests {
     ]
 
     @Test("An outage of the way out", arguments: Self.ways, Traffic.allCases)
-    func way(_ outage: Outage, _ traffic: Traffic) async throws { try await self.follow(outage, traffic) }
+    func followsWay(_ outage: Outage, _ traffic: Traffic) async throws { try await self.follow(outage, traffic) }
 
-    @Test("An outage that the kernel knows", arguments: Self.local, Traffic.allCases)
-    func local(_ outage: Outage, _ traffic: Traffic) async throws { try await self.follow(outage, traffic) }
+    @Test("An outage that the kernel knows", arguments: Self.host, Traffic.allCases)
+    func followsHost(_ outage: Outage, _ traffic: Traffic) async throws { try await self.follow(outage, traffic) }
 
     @Test("An outage of one target", arguments: Self.targets)
-    func target(_ outage: Outage) async throws { try await self.follow(outage, .target) }
+    func followsTarget(_ outage: Outage) async throws { try await self.follow(outage, .target) }
 
     private func follow(_ outage: Outage, _ traffic: Traffic) async throws {
         let lab = try await SituationLab()

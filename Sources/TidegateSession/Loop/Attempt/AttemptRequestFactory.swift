@@ -27,7 +27,7 @@ struct AttemptRequestFactory {
         live.hook = self.awaitsDisposition(record) ? .awaitsHead : .none
         var attempt = AttemptRequest(id: live.id, url: hop.url, sink: sink, tls: tls)
         attempt.method = hop.method
-        attempt.headers = self.traced(self.withConditions(self.fields(record), record, tls.value), record, live)
+        attempt.headers = self.traced(self.withConditions(self.fields(record), record, tls), record, live)
         attempt.body = self.bodies.upload(of: record)
         attempt.addresses = addresses
         let resume = record.download.partial.resumePoint
@@ -64,13 +64,14 @@ struct AttemptRequestFactory {
     }
 
     // With the conditions by which a server is asked about a stored response.
-    private func withConditions(_ fields: [HTTPField], _ record: TaskRecord, _ tls: TLSOptions) -> [HTTPField] {
+    private func withConditions(_ fields: [HTTPField], _ record: TaskRecord, _ tls: Indirect<TLSOptions>) -> [HTTPField]
+    {
         // An observer of data is shown a body while it comes, and a hook decides about a response before its body.
         guard self.configuration.validators != nil, !self.delegate.observesData(record.task),
             self.delegate.hook(record.task, \.disposition) == nil
         else { return fields }
         let context = StoredRequest.Context(
-            credentials: self.credentials(record), tls: tls, userAgent: self.userAgent(record),
+            credentials: self.credentials(record), tls: tls.value, userAgent: self.userAgent(record),
             isDecoded: record.request.options.acceptsCompression)
         let limit: Int? =
             if case .memory(let limit) = record.destination {

@@ -234,7 +234,7 @@ struct ResultState {
     @Rare var sentence: FailureSentence? = nil
     var requireUnmet: Requirement?
     var movedTo: String?
-    var sha256: String?
+    @Rare var sha256: String? = nil
     /// The head of the last answer.
     var head: ResponseHead?
     /// True if the server has confirmed a stored response, which is the task's.
