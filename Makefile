@@ -26,7 +26,7 @@ BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
   { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
 
-.PHONY: run build install uninstall test client lint format bench setup setup-test setup-bench check-swift
+.PHONY: run build install uninstall test outages client lint format bench setup setup-test setup-bench check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
 	.build/release/tidegate serve $(ARGS)
@@ -52,6 +52,10 @@ test: setup-test ## run every check: style, house rules, pure, kernel, wire, end
 	$(SWIFT) build --build-tests
 	SWIFT='$(SWIFT)' TESTS_AT_A_TIME=$(TESTS_AT_A_TIME) Tests/run $(ARGS)
 	$(MAKE) client
+
+outages: setup-test ## explain every outage at every hop ten times in a row, and follow a sidecar through each: a table
+	$(SWIFT) build --build-tests
+	TIDEGATE_OUTAGES=1 SWIFT='$(SWIFT)' TESTS_AT_A_TIME=4 Tests/run --filter 'HopOutageTests|SidecarTimelineTests'
 
 client: setup ## build and run an app that sees only the public products, as others write it
 	$(SWIFT) build --package-path Tests/ClientPackage --scratch-path .build

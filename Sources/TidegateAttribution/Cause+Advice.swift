@@ -73,7 +73,8 @@ extension PathCause {
         case .prohibits(let error), .noRoute(let error):
             "Ask the operator of \(error.sender(or: "a router on the way")) why it does not forward to \(target.shownHost)."
         case .ends(let router):
-            "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider") about \(target.shownHost)."
+            "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider")"
+                + (target.address?.isUnspecified ?? false ? ": packets get no further." : " about \(target.shownHost).")
         case .largePackets(let link):
             "Lower the MTU: ip link set \(link ?? "LINK") mtu 1400, or allow ICMP \"packet too big\" through its firewalls."
         }

@@ -71,11 +71,13 @@ struct Facts: Sendable {
     }
 
     /// The last router that answers, if packets to two networks at least get no further; nil otherwise, and for a target
-    /// on this side of every router.
+    /// on this side of every router. Of resolvers, one way is enough that ends at the first router.
     var commonEnd: IPAddress? {
         guard self.silent != .target || !self.seen.isOnLink, !self.isEndProven else { return nil }
         let routers = Set(self.lastRouters)
-        return routers.count == 1 && self.witnesses.count { $0.kind == .hopWalk } > 1 ? routers.first : nil
+        let isEdge = self.silent != .target && !self.seen.isOnLink && self.witnesses.contains(where: \.isEdge)
+        let isCommon = isEdge || self.witnesses.count { $0.kind == .hopWalk } > 1
+        return routers.count == 1 && isCommon ? routers.first : nil
     }
 
     /// True if the target's host itself has answered; a host on the link did when its link-layer address was found.

@@ -32,7 +32,7 @@ import TidegateTestKit
         (
             .failed(.init(ConnectionSamples.api, .notSent, party: .mine, count: 1)),
             #""connection.failed","seq":7,"time":"1970-01-01T00:00:00.000Z","remote":"198.51.100.2","port":443,"#
-                + #""direction":"out","outcome":"notSent","party":"mine","count":1}"#,
+                + #""direction":"out","outcome":"not_sent","party":"mine","count":1}"#,
             "198.51.100.2:443: 1 connect never left this host"
         ),
         (

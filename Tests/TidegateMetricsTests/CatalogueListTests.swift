@@ -50,6 +50,8 @@ import TidegateCore
         tidegate_reachability_transitions_total counter from to
         tidegate_reachability_last_transition_timestamp_seconds gauge
         tidegate_reachability_reason_info gauge family reason
+        tidegate_outage gauge party
+        tidegate_outage_start_timestamp_seconds gauge
         tidegate_rung_status gauge family rung status
         tidegate_default_path gauge family
         tidegate_interface_up gauge device

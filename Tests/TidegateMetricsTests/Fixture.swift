@@ -56,8 +56,9 @@ struct Fixture {
         let ladder = Explanation.Ladder(
             family: .ipv4, rungs: [RungReport(rung: .route, status: .ok), RungReport(rung: .gateway, status: .bad)])
         inputs.diagnosis = HostDiagnosis(
-            explanation: Explanation(target: "the internet", addresses: [], ladders: [ladder], conclusion: .broken),
-            time: WallTime(microseconds: 0))
+            explanation: Explanation(
+                target: "the internet", addresses: [], ladders: [ladder], conclusion: .broken, party: .gateway),
+            time: WallTime(microseconds: 1_790_000_003_000_000), since: WallTime(microseconds: 1_790_000_000_000_000))
         return inputs
     }
 

@@ -40,7 +40,20 @@ struct InternetMachineTests {
         #expect(machine.handle(.path(.ipv4, self.path()), at: self.at(1)).isEmpty)
         #expect(machine.deadline == self.at(1))
         #expect(machine.handle(.tick, at: self.at(1)) == [.check(.ipv4, round: 2)])
-        #expect(machine.deadline == nil, "nothing is due while a check is running")
+        #expect(machine.deadline == self.at(2.5), "only that a check is silent is noticed while it is running")
+    }
+
+    @Test("A check without an answer for 1.5 s is reported once, with its first packet; not where checks fail already")
+    func silent() {
+        var machine = InternetMachine(interval: .seconds(300))
+        _ = machine.handle(.path(.ipv4, self.path()), at: self.at(1))
+        _ = machine.handle(.tick, at: self.at(1))
+        #expect(machine.handle(.tick, at: self.at(2)).isEmpty)
+        #expect(machine.handle(.tick, at: self.at(2.5)) == [.silent(since: self.at(1))])
+        #expect(machine.deadline == nil)
+        _ = machine.handle(.finished(.ipv4, round: 2, .none), at: self.at(11))
+        #expect(machine.handle(.tick, at: self.at(12)) == [.check(.ipv4, round: 3)])
+        #expect(machine.deadline == nil)
     }
 
     @Test("A success counts at once; the next check follows after the interval")

@@ -10,7 +10,7 @@ struct BrowserTests {
     private static let isLive = "document.documentElement.className === 'live'"
     private static let level = "document.querySelector('h1').textContent"
 
-    private static let isUnplugged = "\(Self.level).startsWith('the link has no carrier; this host; ')"
+    private static let isUnplugged = "\(Self.level).startsWith('This host: the link has no carrier.')"
 
     private func withPage(
         _ fixture: Fixture, setUp: (Browser) async throws -> Void = { _ in },
@@ -57,7 +57,7 @@ struct BrowserTests {
             #expect(
                 try await browser.text("document.querySelector('.ladder .bad span + p span').textContent")
                     == "the link has no carrier")
-            #expect(try await browser.text("document.title").hasPrefix("the link has no carrier; this host; "))
+            #expect(try await browser.text("document.title").hasPrefix("This host: the link has no carrier."))
             let colours = "['h1', 'body'].map(name => getComputedStyle(document.querySelector(name)).color)"
             #expect(try await browser.text("new Set(\(colours)).size") == "1", "bad news are not pale")
             #expect(

@@ -15,28 +15,31 @@ import TidegateCore
                 [
                     "Since 21:54:27 UTC (8 s). Plug in its cable, or let up2 take over: "
                         + "sysctl -w net.ipv4.conf.uplink.ignore_routes_with_linkdown=1.",
-                    "2 of 2 targets not reached", "3 tasks wait",
+                    "2 of 2 targets not reached", "1 of 71 requests failed in 15 min, this host", "3 tasks wait",
                 ]
             ),
             (
                 .hungRouter, "Your router 10.77.0.1 does not answer on uplink.",
                 [
                     "Since 21:53:48 UTC (47 s). Restart the router at 10.77.0.1, or look at its console.",
-                    "1 of 2 targets not reached", "3 tasks wait",
+                    "1 of 2 targets not reached",
+                    "4 of 71 requests failed in 15 min, all your router: api.example.com", "3 tasks wait",
                 ]
             ),
             (
                 .deadProvider, "Your provider is down: 10.77.0.1 answers, nothing beyond it does.",
                 [
                     "Since 21:53:48 UTC (47 s). Ask your provider: the router at 10.77.0.1 answers, and nothing behind it "
-                        + "does.", "1 of 2 targets not reached", "3 tasks wait",
+                        + "does.", "1 of 2 targets not reached",
+                    "4 of 71 requests failed in 15 min, all your provider: api.example.com", "3 tasks wait",
                 ]
             ),
             (
                 .deadResolver, "The resolver 10.77.0.53 does not answer.",
                 [
                     "Since 21:53:48 UTC (47 s). Name another one in /etc/resolv.conf, or start the one at 10.77.0.53.",
-                    "1 of 2 targets not reached", "3 tasks wait",
+                    "1 of 2 targets not reached",
+                    "3 of 71 requests failed in 15 min, all the resolver: api.example.com", "3 tasks wait",
                 ]
             ),
             (

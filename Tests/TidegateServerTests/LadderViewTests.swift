@@ -45,7 +45,7 @@ import Testing
         #expect(
             html.contains(
                 "<div class=\"reading bad\"><span class=\"mark\" role=\"img\" aria-label=\"fails\">✕</span><p>"
-                    + "<span>10.77.0.53 does not answer</span><span>2 tries, 1 s each</span></p></div>"))
+                    + "<span>the resolver 10.77.0.53 does not answer</span><span>2 tries, 1 s each</span></p></div>"))
         #expect(html.contains("<span>10.77.0.1 answers in 0.4 ms</span>"))
         #expect(html.contains("aria-label=\"not checked\">?</span><p><span>not tried: dns failed</span></p>"))
         #expect(html.contains("aria-label=\"does not apply\">–</span>"))

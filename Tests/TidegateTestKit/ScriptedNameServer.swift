@@ -171,7 +171,8 @@ private final class NameServerHandler: LoopHandler {
                 recvfrom(self.sockets.receiving, &question, question.count, 0, $0, &size)
             }
         }
-        guard length >= 0 else { return }
+        // A hop walk sends a few bytes that are no question; a name server drops what has no header.
+        guard length >= 12 else { return }
         self.count.datagrams.add(1, ordering: .acquiringAndReleasing)
         for answer in self.datagrams(Array(question[..<length])) {
             let reply = Reply(bytes: answer, peer: peer, size: size)

@@ -36,6 +36,8 @@ package struct Witness: Sendable, Hashable {
     package var reach: Reach
     /// The ICMP error that came instead of an answer; nil if none did.
     package var refusal: ICMPError?
+    /// True if it came as far as the first router beyond the gateway, where every way out passes.
+    package var isEdge = false
 
     /// A witness from its parts.
     package init(_ kind: Kind, _ reach: Reach, refusal: ICMPError? = nil) {

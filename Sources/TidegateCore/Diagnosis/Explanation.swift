@@ -85,7 +85,7 @@ public struct Explanation: Sendable, Hashable {
         let isInternet = self.target == Self.internet
         let works = isInternet ? "online" : "works"
         switch self.conclusion {
-        case .works: return Sentence.fitting(works + (self.result.map { ": \($0)" } ?? ""))
+        case .works: return Sentence.fitting(works + (isInternet ? "" : self.result.map { ": \($0)" } ?? ""))
         case .worksBut:
             let failing = self.ladders.first { ladder in
                 ladder.firstFailure != nil && (isInternet || self.addresses.contains { $0.family == ladder.family })
@@ -170,18 +170,6 @@ public struct HostDiagnosis: Sendable, Hashable {
         self.explanation.json(saying: self.sentence).adding(.init("state", .string(self.state.rawValue)))
             .adding(.init("time", .string(self.time.description)))
             .adding(.init("since", .optional(self.since?.description)))
-    }
-
-    var projection: EventProjection {
-        let explanation = self.isBroken ? self.explanation : nil
-        let level: Event.Level = self.state == .checking ? .debug : self.isBroken ? .warning : .info
-        return EventProjection(
-            "path.diagnosed", level, self.state == .checking ? "checking a silence" : "network diagnosed",
-            [
-                .both("state", self.state.rawValue), .both("party", .word(explanation?.party)),
-                .both("cause", explanation?.cause?.code), .both("text", self.sentence),
-                .both("advice", explanation?.advice), .both("since", self.since?.description),
-            ])
     }
 
     /// The diagnosis in one sentence of at most 90 characters.

@@ -123,7 +123,9 @@ package struct HopWalkResult: Sendable, Hashable {
 
     /// The walk as a witness.
     package func witness(past gateway: IPAddress?, asking subject: IPAddress) -> Witness {
-        Witness(.hopWalk, self.reach(past: gateway, asking: subject), refusal: self.refusal)
+        var witness = Witness(.hopWalk, self.reach(past: gateway, asking: subject), refusal: self.refusal)
+        witness.isEdge = !self.isDestinationReached && self.lastAnswer?.hop == 2
+        return witness
     }
 
     /// What a router said other than that the hop limit was spent; nil if none did.

@@ -65,6 +65,20 @@ public struct PathEvent: Sendable {
     }
 }
 
+extension HostDiagnosis {
+    var projection: EventProjection {
+        let explanation = self.isBroken ? self.explanation : nil
+        let level: Event.Level = self.state == .checking ? .debug : self.isBroken ? .warning : .info
+        return EventProjection(
+            "path.diagnosed", level, self.state == .checking ? "checking a silence" : "network diagnosed",
+            [
+                .both("state", self.state.rawValue), .both("party", .word(explanation?.party)),
+                .both("cause", explanation?.cause?.code), .both("text", self.sentence),
+                .both("advice", explanation?.advice), .both("since", self.since?.description),
+            ])
+    }
+}
+
 /// A change of a link's admin state, carrier, operstate, usability or reason; or its coming or going.
 public struct LinkEvent: Sendable {
     /// The link before; nil when it is new.

@@ -154,10 +154,16 @@ extension TaskEvent.Kind {
 }
 
 extension TaskResult {
+    private static let phrases: [HTTPResponse.Status] = [
+        .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict, .gone,
+        .contentTooLarge, .tooManyRequests, .internalServerError, .notImplemented, .badGateway, .serviceUnavailable,
+        .gatewayTimeout,
+    ]
+
     /// The status that is the failure, and whose: `404 Not Found: check the URL`, `403 Forbidden (this host)`; nil if something else is.
     package var statusText: String? {
         guard self.failure == .httpStatus, let status = self.status, (400..<600).contains(status) else { return nil }
-        let phrase = HTTPResponse.Status(code: status).reasonPhrase
+        let phrase = Self.phrases.first { $0.code == status }?.reasonPhrase ?? ""
         return "\(status)" + (phrase.isEmpty ? "" : " \(phrase)")
             + ([404, 410].contains(status) ? ": check the URL" : self.attribution.map { " (\($0.party))" } ?? "")
     }

@@ -127,6 +127,7 @@ public struct TargetVerdict: Sendable, Hashable {
             "latencySeconds": report?.lastSuccess == nil ? .null : report?.phases.checkJSON ?? .null,
             "certificateExpiry": .optional(report?.certificateExpiry?.description),
             "nextCheck": .optional(report?.nextCheck?.description),
+            "checkingSince": .optional(report?.checkingSince?.description),
         ]
     }
 }

@@ -38,13 +38,16 @@ package final class HTTPTargetChecker: TargetChecker {
             return await self.outcome(of: request)
         }
         let start = host.diagnostics.time.monotonic()
-        return await withTaskGroup(of: Step.self) { group in
-            defer { group.cancelAll() }
-            group.addTask { .ended(await self.outcome(of: request)) }
-            if request.isReached != false, !request.addresses.isEmpty {
-                group.addTask { .silent(await self.outage(of: request, since: start, by: host)) }
-            }
-            for await step in group {
+        // Not a task group, which would wait for a check that goes on until its time-out.
+        let (steps, step) = AsyncStream.makeStream(of: Step.self)
+        let ended = Task { step.yield(.ended(await self.outcome(of: request))) }
+        let silent = Task {
+            guard request.isReached != false, !request.addresses.isEmpty else { return }
+            step.yield(.silent(await self.outage(of: request, since: start, by: host)))
+        }
+        return await withTaskCancellationHandler {
+            defer { silent.cancel() }
+            for await step in steps {
                 switch step {
                 case .silent(nil): break
                 case .silent(let cause?):
@@ -59,6 +62,9 @@ package final class HTTPTargetChecker: TargetChecker {
                 }
             }
             return TargetCheck.Outcome()
+        } onCancel: {
+            ended.cancel()
+            silent.cancel()
         }
     }
 

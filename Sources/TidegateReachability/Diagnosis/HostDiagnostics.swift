@@ -124,14 +124,19 @@ package final class HostDiagnostics: Sendable {
     private func diagnoseAlone() async -> Bool {
         let start = self.diagnostics.time.monotonic()
         let began = self.moment(start)
+        let path = self.state.withLock { $0.standing.path }
         let found = await self.diagnostics.diagnoseHost(within: Thresholds.hostDiagnosis)
         let now = self.diagnostics.time.monotonic()
         let ended = self.moment(now)
-        // What was found until it was cancelled says nothing.
-        guard !Task.isCancelled else {
+        // What was found until it was cancelled, or the path changed, says nothing.
+        guard !Task.isCancelled, path == self.state.withLock({ $0.standing.path }) else {
             self.state.withLock { $0.running = nil }
             return false
         }
+        var next = self.state.withLock { $0.standing }
+        next.record(found.explanation, from: began, to: ended)
+        // First, so that nobody sees a level that contradicts the diagnosis.
+        await self.diagnostics.monitor.setFailing(next.latest?.failing ?? [:])
         let revisions = self.state.withLock { state in
             state.standing.record(found.explanation, from: began, to: ended)
             (state.evidence, state.endedAt, state.running) = (found.evidence, now, nil)
@@ -148,7 +153,7 @@ package final class HostDiagnostics: Sendable {
         return found.explanation.conclusion == .broken
     }
 
-    /// Publishes the diagnosis if it has changed, and has the level follow it.
+    /// Publishes the diagnosis if it has changed.
     private func publishNews() {
         let news = self.state.withLock { state -> (now: HostDiagnosis?, isNew: Bool) in
             let now = state.standing.latest
@@ -156,7 +161,6 @@ package final class HostDiagnostics: Sendable {
             state.published = now
             return (now, isNew)
         }
-        self.diagnostics.monitor.setFailing(news.now?.failing ?? [:])
         if news.isNew, let diagnosis = news.now { self.diagnostics.monitor.bus.publish(.diagnosis(diagnosis)) }
     }
 
@@ -210,7 +214,7 @@ extension HostDiagnostics {
         case .global where change.isOfKernel:
             let moment = StandingDiagnosis.Moment(monotonic: event.moment, wall: event.time)
             self.state.withLock { $0.standing.pathChanged(to: change.to, at: moment) }
-            self.diagnostics.monitor.setFailing([:])
+            self.diagnostics.monitor.forgetFailing()
             self.input.yield(change.to.level < .routed ? .lost : .changed)
         // Internet checks fail, unless the level only follows the diagnosis.
         case .global where change.to.level == .limited: self.suspect(since: event.moment)

@@ -245,3 +245,19 @@ extension NameFindings {
         return (server?.server, answer)
     }
 }
+
+extension PathFindings {
+    /// What the kernel says of the path to a subject.
+    init(_ subject: Subject, _ report: RouteReport) {
+        self.init(subject: subject)
+        guard let path = report.routes[subject.address] else { return }
+        (self.verdict, self.deadLink, self.explanation) = (path.verdict, path.deadLink, path.explanation)
+        if let sentinel = report.sentinels[subject.address.family],
+            let gateway = report.routes[sentinel]?.verdict.path?.gateway
+        {
+            self.leadsToGateway = gateway == subject.address
+            if self.leadsToGateway || gateway == path.verdict.path?.gateway { self.sentinel = sentinel }
+        }
+        self.gateway = report.gateway(subject.address)
+    }
+}

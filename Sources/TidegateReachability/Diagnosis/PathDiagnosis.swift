@@ -137,19 +137,8 @@ struct PathDiagnosis: Sendable {
     }
 
     private func pathFindings(_ subject: PathFindings.Subject, _ report: RouteReport) -> PathFindings {
-        var findings = PathFindings(subject: subject)
-        guard let path = report.routes[subject.address] else { return findings }
-        findings.verdict = path.verdict
-        findings.deadLink = path.deadLink
-        findings.explanation = path.explanation
-        if let sentinel = report.sentinels[subject.address.family],
-            let gateway = report.routes[sentinel]?.verdict.path?.gateway
-        {
-            findings.leadsToGateway = gateway == subject.address
-            if findings.leadsToGateway || gateway == path.verdict.path?.gateway { findings.sentinel = sentinel }
-        }
-        findings.gateway = report.gateway(subject.address)
-        findings.passive = self.diagnostics.monitor.evidence.fresh(from: path.verdict.path?.source, at: self.now)
+        var findings = PathFindings(subject, report)
+        findings.passive = self.diagnostics.monitor.evidence.fresh(from: findings.verdict.path?.source, at: self.now)
         return findings
     }
 

@@ -12,6 +12,8 @@ struct StandingDiagnosis: Sendable, Hashable {
 
     /// What is known; nil before the first measurement, and after a change that made it old.
     private(set) var latest: HostDiagnosis?
+    /// Counts the paths: a measurement that began on another one says nothing.
+    private(set) var path = 0
     // The first packet that was not answered, until it is decided why.
     private var silence: Moment?
 
@@ -29,6 +31,7 @@ struct StandingDiagnosis: Sendable, Hashable {
     /// The kernel's state has changed: what was measured before says nothing about the present one.
     mutating func pathChanged(to verdict: Verdict, at moment: Moment) {
         self.latest = nil
+        self.path += 1
         // The kernel knows that nothing can be sent, and since when.
         self.silence = verdict.level < .routed && verdict.level != .unknown ? moment : nil
     }

@@ -83,11 +83,13 @@ final class ReachabilityEngine: NetlinkDelegate {
         case .targetChecked(let number, let round, let outcome):
             self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
         case .requestFailed: self.internet?.requestFailed(at: self.kernel.now)
-        case .setFailing(let families):
-            guard self.failing != families else { return }
-            self.failing = families
-            if families.isEmpty { self.targets.checks?.recovered(at: self.kernel.now) }
-            self.evaluate(receivedAt: nil)
+        case .setFailing(let families, let waiter):
+            if self.failing != families {
+                self.failing = families
+                if families.isEmpty { self.targets.checks?.recovered(at: self.kernel.now) }
+                self.evaluate(receivedAt: nil)
+            }
+            waiter?.resume()
         case .answered(let families, let moment):
             let now = self.kernel.now
             let changes = families.map { self.internet?.didAnswer($0, since: moment, at: now) ?? false }
@@ -160,7 +162,13 @@ final class ReachabilityEngine: NetlinkDelegate {
         }
         return self.publisher.update(links: self.links) {
             $0.update(
-                families, published: published, times: { self.evaluator.debounceTimes(for: $0, at: now) },
+                families, published: published,
+                times: { path in
+                    var times = self.evaluator.debounceTimes(for: path, at: now)
+                    // `limited` is above `routed`, and no gain here.
+                    if !self.failing.isEmpty { times.published = .zero }
+                    return times
+                },
                 detection: detection, at: now)
         }
     }
@@ -327,7 +335,7 @@ extension ReachabilityEngine {
         case internetCheckFinished(AddressFamily, round: Int, Connectivity)
         case targetChecked(Int, round: Int, TargetCheck.Outcome)
         case requestFailed
-        case setFailing([AddressFamily: UnreachableReason])
+        case setFailing([AddressFamily: UnreachableReason], CheckedContinuation<Void, Never>?)
         case answered([AddressFamily], since: MonotonicTime)
     }
 }

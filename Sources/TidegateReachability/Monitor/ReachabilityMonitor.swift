@@ -137,7 +137,12 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     // MARK: What a diagnosis found
 
     /// Has the published levels follow a diagnosis: the families over which nothing works although they have a route.
-    func setFailing(_ families: [AddressFamily: UnreachableReason]) { self.thread?.send(.setFailing(families)) }
+    func setFailing(_ families: [AddressFamily: UnreachableReason]) async {
+        await self.ask({ .setFailing(families, $0) }, or: ())
+    }
+
+    /// What a diagnosis found holds no more.
+    func forgetFailing() { self.thread?.send(.setFailing([:], nil)) }
 
     /// The check URLs have answered over these families since a diagnosis began.
     func answered(_ families: [AddressFamily], since moment: MonotonicTime) {

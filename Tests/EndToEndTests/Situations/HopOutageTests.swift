@@ -89,6 +89,36 @@ struct HopOutageTests {
             }
         }
     }
+
+    /// The table of `make outages`: each outage, each question, ten times in a row, while routers limit their ICMP.
+    @Test(
+        "Every answer of ten in a row is right, without a sidecar and beside one",
+        .enabled(if: ProcessInfo.processInfo.environment["TIDEGATE_OUTAGES"] != nil, "make outages takes minutes"),
+        arguments: Self.outages, [false, true])
+    func matrix(_ outage: Outage, isWatched: Bool) async throws {
+        let limited = [SituationLab.Host.router, .provider, .core].map { SituationLab.Outage.limitedICMP($0) }
+        let lab = try await SituationLab()
+        let target = "{name: web, host: 203.0.113.10, port: 80}"
+        func ask() async throws {
+            var (right, durations) = (0, [Duration]())
+            try await lab.during(limited + [outage.outage], keepingNeighbours: isWatched) { lab in
+                for _ in 0..<10 {
+                    for question in Question.all {
+                        let answer = try await lab.explain(nil, question.arguments)
+                        answer.expect(rung: outage.rung, party: outage.party)
+                        if answer.firstFailure == outage.rung, answer.party == outage.party { right += 1 }
+                        durations.append(answer.duration)
+                    }
+                }
+            }
+            let (median, worst) = (durations.sorted()[durations.count / 2], durations.max() ?? .zero)
+            print(
+                "| \(outage) | \(isWatched ? "beside a sidecar" : "alone") | \(right)/\(durations.count) |",
+                "\(median.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 1)))) |",
+                "\(worst.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 1)))) |")
+        }
+        if isWatched { try await lab.withSidecar(observing: target) { _ in try await ask() } } else { try await ask() }
+    }
 }
 
 extension SituationLab {

@@ -62,10 +62,10 @@ struct SidecarTimelineTests {
     /// Outages that the kernel knows.
     static let host: [Outage] = [
         Outage(
-            "the uplink has no carrier", "mine", "none", ["uplink", "carrier"],
+            "the uplink has no carrier", "mine", "local", ["uplink", "carrier"],
             .ip(.router, "link set lan down", undo: "link set lan up")),
         Outage(
-            "the uplink is switched off", "mine", "none", ["uplink"],
+            "the uplink is switched off", "mine", "local", ["uplink"],
             .ip(.client, "link set uplink down", undo: "link set uplink up")),
         Outage(
             "there is no default route", "mine", "local", ["no route"],
@@ -131,7 +131,7 @@ extension SituationLab {
 }
 
 extension Sidecar {
-    private static let words = [
+    private static let descriptions = [
         "mine": "this host", "gateway": "your router", "upstream": "your provider", "resolver": "the resolver",
         "path": "on the way", "theirs": "the server", "unknown": "not known",
     ]
@@ -199,7 +199,7 @@ extension Sidecar {
             let target = try await self.target("web")
             #expect(target?.reached == false, "\(self.log)")
             #expect(target?.lastFailure?.party == outage.targetParty, "\(target.map { "\($0)" } ?? "-")")
-            let word = outage.targetParty.flatMap { Self.words[$0] } ?? "-"
+            let word = outage.targetParty.flatMap { Self.descriptions[$0] } ?? "-"
             #expect(page.targets["web"]?.contains(word) ?? false, "“\(word)” in \(page.targets)")
             #expect(try await self.metrics()["tidegate_target_reachable{target=\"web\"}"] == 0)
         }
@@ -208,7 +208,7 @@ extension Sidecar {
         #expect(status.level == outage.level)
         for phrase in outage.says { #expect(page.headline.contains(phrase), "“\(phrase)” in “\(page.headline)”") }
         #expect(page.headline.count <= 90)
-        guard let party = outage.party, let word = Self.words[party] else { return }
+        guard let party = outage.party, let word = Self.descriptions[party] else { return }
         #expect(page.headline == diagnosis.sentence)
         #expect(page.detail.contains(diagnosis.advice) && !diagnosis.advice.isEmpty, "\(page.detail)")
         #expect(page.tone == "bad")
@@ -217,8 +217,8 @@ extension Sidecar {
         let metrics = try await self.metrics()
         #expect(metrics["tidegate_outage{party=\"\(party)\"}"] == 1)
         #expect(metrics.sum("tidegate_outage", containing: "party=") == 1)
-        let told = metrics["tidegate_outage_start_timestamp_seconds"] ?? 0
-        #expect(abs(told - start.timeIntervalSince1970) < 0.001, "\(told)")
+        let seconds = metrics["tidegate_outage_start_timestamp_seconds"] ?? 0
+        #expect(abs(seconds - start.timeIntervalSince1970) < 0.001, "\(seconds)")
         let line = self.log.split(separator: "\n").last { $0.contains("network diagnosed") } ?? ""
         #expect(line.contains("text=\"\(diagnosis.sentence)\"") && line.contains("party=\"\(word)\""), "\(line)")
     }

@@ -23,7 +23,7 @@ import Tidegate
                 == "waiting 3 s of 2 min for dns: no resolver has answered yet")
         #expect(
             self.progress(75, "v0 has no carrier", of: WaitConfiguration([.route(family: .ipv4)]))
-                == "waiting 1m15s for route:v4: v0 has no carrier")
+                == "waiting 1 min 15 s for route:v4: v0 has no carrier")
     }
 
     @Test("Conditions that hold, but not for long enough, are named with the time")

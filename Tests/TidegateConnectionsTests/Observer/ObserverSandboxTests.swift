@@ -74,7 +74,7 @@ struct ObserverSandboxTests {
         }
         #expect(isCounted)
         let metrics = try await daemon.metrics()
-        #expect(metrics["tidegate_reachability_level{level=\"routed\"}"] == 1, "\(metrics.keys.sorted())")
+        #expect(metrics["tidegate_default_path{family=\"ipv4\"}"] == 1, "\(metrics.keys.sorted())")
         #expect(metrics.filter { $0.key.hasPrefix("tidegate_observed_") }.allSatisfy { $0.value == 0 })
     }
 
