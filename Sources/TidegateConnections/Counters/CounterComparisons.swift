@@ -52,11 +52,7 @@ struct AmbiguousConnects: Sendable {
 /// The kernel reports both cases alike, but counts its own resets (TCPAbortOnClose). The endings of a second are therefore
 /// classified together: the number of aborts is exact, and the choice of connections is a guess.
 struct UnreadEnds {
-    struct End {
-        let report: SocketReport
-        let known: TrackedConnection?
-        var context: OutcomeClassifier.Context
-    }
+    typealias End = (report: SocketReport, known: TrackedConnection?, context: OutcomeClassifier.Context)
 
     private var waiting: [End] = []
     // The counter at the last second, and the aborts of that second without a matching ending.

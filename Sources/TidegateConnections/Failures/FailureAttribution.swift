@@ -14,11 +14,7 @@ struct FailureAttribution {
         let event: ConnectionEvent?
     }
 
-    private struct Pending {
-        let remote: Remote
-        let outcome: ConnectionOutcome
-        let moment: MonotonicTime
-    }
+    private typealias Pending = (remote: Remote, outcome: ConnectionOutcome, moment: MonotonicTime)
 
     private static let pendingLimit = 4096
 
@@ -35,7 +31,7 @@ struct FailureAttribution {
     mutating func add(
         _ remote: Remote, _ outcome: ConnectionOutcome, _ state: Surroundings, at now: MonotonicTime
     ) -> Decided? {
-        let failure = Pending(remote: remote, outcome: outcome, moment: now)
+        let failure = (remote, outcome, now)
         // Of more than can wait it is decided by what is known now.
         guard let verdict = state.verdict ?? (self.pendingCount < Self.pendingLimit ? nil : .unknown) else {
             self.pendingCount += 1
@@ -97,35 +93,30 @@ struct FailureAttribution {
 /// nothing of it, because clients reset them as they like. Nor do those to hosts on this host's own links: no middlebox
 /// stands on the way.
 struct RecentResets {
-    private struct Reset {
-        let address: IPAddress
-        let moment: MonotonicTime
-    }
-
     private static let hopLimit = 256
 
     // The last of each next hop, as many as decide.
-    private var resets: [NextHop: [Reset]] = [:]
+    private var resets: [NextHop: [(address: IPAddress, moment: MonotonicTime)]] = [:]
 
     /// A remote behind a next hop reset a connection.
     mutating func add(_ remote: Remote, behind nextHop: NextHop, at moment: MonotonicTime) {
         guard remote.direction == .outgoing, nextHop.gateway != nil else { return }
         if self.resets[nextHop] == nil, self.resets.count >= Self.hopLimit {
-            self.resets = self.resets.filter { _, resets in resets.contains { Self.isRecent($0, at: moment) } }
+            self.resets = self.resets.filter { _, resets in resets.contains { Self.isRecent($0.moment, at: moment) } }
         }
         var resets = self.resets[nextHop] ?? []
         resets.removeAll { $0.address == remote.address }
-        resets.append(Reset(address: remote.address, moment: moment))
+        resets.append((remote.address, moment))
         self.resets[nextHop] = resets.suffix(Thresholds.manyResets)
     }
 
     /// How many remotes behind a next hop reset connections within the second before `moment`; as many as decide.
     func count(behind nextHop: NextHop, at moment: MonotonicTime) -> Int {
-        self.resets[nextHop]?.count { Self.isRecent($0, at: moment) } ?? 0
+        self.resets[nextHop]?.count { Self.isRecent($0.moment, at: moment) } ?? 0
     }
 
-    private static func isRecent(_ reset: Reset, at moment: MonotonicTime) -> Bool {
-        moment < reset.moment + Thresholds.resetWindow
+    private static func isRecent(_ reset: MonotonicTime, at moment: MonotonicTime) -> Bool {
+        moment < reset + Thresholds.resetWindow
     }
 }
 
@@ -136,17 +127,11 @@ struct FailureReporter: Sendable {
         let outcome: ConnectionOutcome
     }
 
-    private struct Run {
-        var reported: MonotonicTime
-        var count = 0
-        var party: FaultParty
-    }
-
     private static let interval = Duration.seconds(10)
     // What scans or floods make must not grow without an end.
     private static let limit = 1024
 
-    private var runs: [Key: Run] = [:]
+    private var runs: [Key: (reported: MonotonicTime, count: Int, party: FaultParty)] = [:]
 
     /// A connection failed; the event, if it is the first of its kind.
     mutating func add(
@@ -159,7 +144,7 @@ struct FailureReporter: Sendable {
             return nil
         }
         guard self.runs.count < Self.limit else { return nil }
-        self.runs[key] = Run(reported: now, party: party)
+        self.runs[key] = (now, 0, party)
         return .failed(ConnectionEvent.Failure(remote, outcome, party: party, count: 1))
     }
 
@@ -173,7 +158,7 @@ struct FailureReporter: Sendable {
             }
             events.append(
                 .failed(ConnectionEvent.Failure(key.remote, key.outcome, party: run.party, count: run.count)))
-            self.runs[key] = Run(reported: now, party: run.party)
+            self.runs[key] = (now, 0, run.party)
         }
         return events
     }

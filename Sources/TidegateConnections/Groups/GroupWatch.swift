@@ -3,12 +3,8 @@ internal import TidegateCore
 
 /// Follows the groups of remotes behind each next hop, and makes the events of their stalls.
 struct GroupWatch {
-    /// What a look at all groups found.
-    struct Assessment {
-        /// Whose failure it is that connections hang, by remote.
-        var parties: [Remote: FaultParty] = [:]
-        var effects: [ObservationEffect] = []
-    }
+    /// Whose failure it is that connections hang, by remote, and what is to be done after a look at all groups.
+    typealias Assessment = (parties: [Remote: FaultParty], effects: [ObservationEffect])
 
     // Stalls that no event has told yet: it says whose failure they are, which the group decides.
     private var unreported: [Remote: StallFinding] = [:]
@@ -51,7 +47,7 @@ struct GroupWatch {
     /// Looks at all groups, as of the last list.
     mutating func assess(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Assessment {
         self.forget(allBut: remotes)
-        var assessment = Assessment()
+        var assessment: Assessment = ([:], [])
         let moment = self.lastList ?? now
         let groups = Dictionary(grouping: remotes.entries.keys) { routes.nextHop(to: $0.address) }
         var stillSilent: Set<NextHop> = []
@@ -126,10 +122,7 @@ struct GroupWatch {
 /// Every connection that fails asks it, of which there are thousands at once: the table of remotes is gone through once for
 /// those of a moment.
 struct RecentAnswers {
-    private struct Answer {
-        let address: IPAddress
-        let moment: MonotonicTime
-    }
+    private typealias Answer = (address: IPAddress, moment: MonotonicTime)
 
     private static let lifetime = Duration.milliseconds(10)
 
@@ -153,7 +146,7 @@ struct RecentAnswers {
         self.answers = [:]
         for (remote, entry) in remotes.entries {
             guard let moment = entry.answered, let nextHop = routes.nextHop(to: remote.address) else { continue }
-            self.add(Answer(address: remote.address, moment: moment), behind: nextHop)
+            self.add((remote.address, moment), behind: nextHop)
         }
     }
 

@@ -193,8 +193,7 @@ struct ObservationState {
     // Whose failure it is that connections hang, by what other remotes behind the same next hop say.
     private mutating func assessGroups(at now: MonotonicTime) -> [ObservationEffect] {
         var effects: [ObservationEffect] = []
-        let hasStalls = self.remotes.entries.contains { $0.value.isStalled }
-        guard hasStalls || !self.groups.isIdle else { return [] }
+        guard self.isAnythingStalled || !self.groups.isIdle else { return [] }
         for (remote, entry) in self.remotes.entries
         where entry.count > 0 && (remote.direction == .outgoing || entry.isStalled) {
             if self.routes.needsLookUp(remote.address, at: now) { effects.append(.lookUp(remote.address)) }
@@ -238,7 +237,7 @@ struct ObservationState {
         }
         // The counters of this second tell.
         guard !ending.wasEstablished else {
-            self.unreadEnds.add(UnreadEnds.End(report: report, known: known, context: context))
+            self.unreadEnds.add((report, known, context))
             return []
         }
         // The kernel forgets the remote's port when it gives up a connect; a list may have shown it.
