@@ -49,7 +49,8 @@ public struct TransferProgress: Sendable, Hashable, CustomStringConvertible {
     /// The share of the request body that was sent, 0 to 1; nil while its length is unknown.
     public var fractionSent: Double? { Self.share(self.sent, of: self.expectedSent) }
 
-    private static func share(_ bytes: Int64, of whole: Int64?) -> Double? {
+    /// The share of a length that some bytes are, 0 to 1; nil while the length is unknown.
+    package static func share(_ bytes: Int64, of whole: Int64?) -> Double? {
         whole.map { $0 > 0 ? min(1, Double(bytes) / Double($0)) : 1 }
     }
 

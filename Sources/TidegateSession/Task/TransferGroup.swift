@@ -90,10 +90,10 @@ public struct GroupProgress: Sendable, Hashable {
     public var expectedSent: Int64? = 0
 
     /// The share of the responses' bodies that is here, 0 to 1; nil while a length is unknown.
-    public var fraction: Double? { Self.share(self.received, of: self.expected) }
+    public var fraction: Double? { TransferProgress.share(self.received, of: self.expected) }
 
     /// The share of the requests' bodies that was sent, 0 to 1; nil while a length is unknown.
-    public var fractionSent: Double? { Self.share(self.sent, of: self.expectedSent) }
+    public var fractionSent: Double? { TransferProgress.share(self.sent, of: self.expectedSent) }
 
     init(of tasks: [TransferTask]) {
         self.tasks = tasks.count
@@ -114,10 +114,5 @@ public struct GroupProgress: Sendable, Hashable {
         self.ended += 1
         self.expected = TransferProgress.sum(self.expected, here)
         self.expectedSent = TransferProgress.sum(self.expectedSent, progress.sent)
-    }
-
-    private static func share(_ part: Int64, of whole: Int64?) -> Double? {
-        guard let whole else { return nil }
-        return whole > 0 ? min(1, Double(part) / Double(whole)) : 1
     }
 }

@@ -51,9 +51,9 @@ enum GateEvaluator {
         switch requirement {
         case .none, .routed: return nil
         case .online:
-            let verdict = family(self.familyInUse(target))
+            let verdict = family(target.family)
             guard verdict.level != .online, verdict.level != .unknown else { return nil }
-            return "not online: internet checks over \(self.familyInUse(target).rawValue) have not succeeded"
+            return "not online: internet checks over \(target.family.rawValue) have not succeeded"
         case .unmetered:
             guard let path, path.metered.isCostly else { return nil }
             return "the path over \(path.interface) is metered"
@@ -62,10 +62,5 @@ enum GateEvaluator {
             guard !used.isEmpty, !used.contains(where: { isInterface(name, $0) }) else { return nil }
             return "the path leaves by \(used[0].interface), not by \(name)"
         }
-    }
-
-    private static func familyInUse(_ target: TargetVerdict) -> AddressFamily {
-        let best = target.addresses.first { $0.verdict.level == target.verdict.level }
-        return (best?.address ?? target.target.address ?? target.verdict.path?.source)?.family ?? .ipv4
     }
 }
