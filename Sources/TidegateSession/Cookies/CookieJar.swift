@@ -9,14 +9,9 @@ package import TidegateCore
 /// A server cannot set a cookie for a public suffix such as `co.uk` or `github.io`; one that is itself such a host gets
 /// its own cookies alone.
 public final class CookieJar: Sendable {
-    private struct Entry {
-        var cookie: Cookie
-        /// Counts cookies, so that of equal ones the earlier is sent first.
-        let number: Int
-    }
-
     private struct State {
-        var entries: [Entry] = []
+        /// With numbers that count cookies, so that of equal ones the earlier is sent first.
+        var entries: [(cookie: Cookie, number: Int)] = []
         var lastNumber = 0
     }
 
@@ -84,7 +79,7 @@ public final class CookieJar: Sendable {
             }
             if let place { return state.entries[place].cookie = cookie }
             state.lastNumber += 1
-            state.entries.append(Entry(cookie: cookie, number: state.lastNumber))
+            state.entries.append((cookie, state.lastNumber))
             if state.entries.count(where: { $0.cookie.domain == cookie.domain }) > Self.perDomain,
                 let oldest = state.entries.firstIndex(where: { $0.cookie.domain == cookie.domain })
             {

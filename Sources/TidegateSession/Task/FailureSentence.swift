@@ -1,15 +1,7 @@
 internal import TidegateCore
 
 /// Why a task cannot begin or go on.
-struct TaskProblem {
-    let failure: TaskFailure
-    let sentence: FailureSentence
-
-    init(_ failure: TaskFailure, _ sentence: FailureSentence) {
-        self.failure = failure
-        self.sentence = sentence
-    }
-}
+typealias TaskProblem = (failure: TaskFailure, sentence: FailureSentence)
 
 /// What went wrong with a task, in parts, so that whoever names the task already need not repeat them.
 struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {

@@ -25,11 +25,11 @@ struct TaskBodies {
         guard !record.download.isPrepared else { return nil }
         record.download.isPrepared = true
         if let error = record.request.policyError {
-            return TaskProblem(.invalidRequest, FailureSentence(error.description))
+            return (.invalidRequest, FailureSentence(error.description))
         }
         do {
             if record.request.options.createsDirectories { try record.paths?.createDirectories() }
-            if let obstacle = record.paths?.obstacle() { return TaskProblem(.fileError, FailureSentence(obstacle)) }
+            if let obstacle = record.paths?.obstacle() { return (.fileError, FailureSentence(obstacle)) }
             // It may have been accepted long ago.
             if let state = record.journal, let problem = JournalWriter.bodyProblem(state.task) { return problem }
             if let file = record.request.bodyFile { record.download.uploadIdentity = try FileIdentity.of(file) }
@@ -37,7 +37,7 @@ struct TaskBodies {
             try self.adoptEarlierPart(record)
             return nil
         } catch {
-            return TaskProblem(error.failure, FailureSentence(self.message(for: error, record)))
+            return (error.failure, FailureSentence(self.message(for: error, record)))
         }
     }
 
@@ -52,7 +52,7 @@ struct TaskBodies {
         {
             other = "response"
         }
-        return other.map { TaskProblem(.invalidRequest, "the stream for the \($0)'s body is another task's") }
+        return other.map { (.invalidRequest, "the stream for the \($0)'s body is another task's") }
     }
 
     /// Goes on with what an earlier download left, if that can be found.
@@ -151,10 +151,10 @@ struct TaskBodies {
         switch record.request.destination {
         case .memory, .discard: break
         case .file, .descriptor, .stream:
-            return TaskProblem(.invalidRequest, "a body that goes elsewhere already cannot become a download")
+            return (.invalidRequest, "a body that goes elsewhere already cannot become a download")
         }
         record.ownDelegate.destination = destination
-        return record.paths?.obstacle().map { TaskProblem(.fileError, FailureSentence($0)) }
+        return record.paths?.obstacle().map { (.fileError, FailureSentence($0)) }
     }
 
     // MARK: - While bytes come

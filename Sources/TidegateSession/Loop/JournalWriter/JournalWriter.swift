@@ -54,11 +54,11 @@ struct JournalWriter {
         do {
             let file = FileLocation(path, below: task.description.options.confinedTo)
             guard try FileIdentity.of(file).hasContents(of: accepted) else {
-                return TaskProblem(.bodyChanged, "\(path) changed after the task was accepted")
+                return (.bodyChanged, "\(path) changed after the task was accepted")
             }
             return nil
         } catch {
-            return TaskProblem(error.failure, FailureSentence(error.description))
+            return (error.failure, FailureSentence(error.description))
         }
     }
 

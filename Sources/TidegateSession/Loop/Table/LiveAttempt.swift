@@ -97,7 +97,8 @@ final class LiveAttempt {
 struct AttemptPath {
     /// What was known of the target when the attempt began.
     private let known: KnownVerdict?
-    private var connection = Connection.none
+    // Nil without a connection; its path is nil if nothing is known of the connection's address.
+    private var connection: NetworkPath??
     /// Why nothing goes out, while the path is lost and not yet given up: `no path: eth0 has no carrier`.
     var stall: String?
     /// When the path came back within the grace.
@@ -109,24 +110,14 @@ struct AttemptPath {
     var before: Verdict { self.known?.ownVerdict ?? .unknown }
 
     /// Where its packets go; nil while unknown.
-    var current: NetworkPath? {
-        switch self.connection {
-        case .none: self.known?.ownVerdict.path
-        case .made(let path): path
-        }
-    }
+    var current: NetworkPath? { self.connection ?? self.known?.ownVerdict.path }
 
     /// The attempt has a connection; `path` is nil if nothing is known of the connection's address.
-    mutating func connected(on path: NetworkPath?) { self.connection = .made(path) }
+    mutating func connected(on path: NetworkPath?) { self.connection = .some(path) }
 
     /// What is known of the connection's address by now.
     mutating func learned(_ path: NetworkPath?) {
-        if case .made(nil) = self.connection { self.connection = .made(path) }
-    }
-
-    private enum Connection {
-        case none
-        case made(NetworkPath?)
+        if case .some(.none) = self.connection { self.connection = .some(path) }
     }
 }
 

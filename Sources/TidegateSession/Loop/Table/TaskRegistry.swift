@@ -14,10 +14,7 @@ final class TaskRegistry: Sendable {
     /// How many bytes of bodies the tasks that ended lately may hold; with more the oldest of these are removed.
     static let bodyLimit = 16 << 20
 
-    private struct FinishedTask {
-        let task: TransferTask
-        let bytes: Int
-    }
+    private typealias FinishedTask = (task: TransferTask, bytes: Int)
 
     private struct State {
         var lastNumber: UInt64 = 0
@@ -103,7 +100,7 @@ final class TaskRegistry: Sendable {
     func end(_ task: TransferTask, holding bytes: Int = 0) -> Entry? {
         self.state.withLock { state in
             guard let entry = state.live.removeValue(forKey: task.number) else { return nil }
-            state.keep(FinishedTask(task: task, bytes: bytes), atMost: self.kept)
+            state.keep((task, bytes), atMost: self.kept)
             return entry
         }
     }
