@@ -51,9 +51,11 @@ enum ClockRules {
 
     private static func circuitDue(_ record: TaskRecord, in session: inout SessionState) {
         guard let origin = record.retry.waitsForCircuit else { return }
-        session.origins.circuitDue(record, &session.tasks)
+        session.origins.leaveCircuit(record, &session.tasks)
+        session.tasks.feed(.release(.circuit), to: record)
         session.carryOutSteps()
-        session.origins.circuitTurnTaken(record, at: origin, &session.tasks)
+        // A task that was suspended, or is held by something else as well, does not test the origin: the next one does.
+        if record.retry.probing == nil { session.origins.nextAtCircuit(of: origin, &session.tasks) }
     }
 
     private static func patienceOver(_ record: TaskRecord, in session: inout SessionState) {

@@ -94,9 +94,6 @@ struct RetryController {
 
     // MARK: - Circuits
 
-    /// True if attempts can open circuits at all.
-    var hasCircuits: Bool { self.circuitPolicy.isEnabled }
-
     /// Whether a task may ask the origin; one that may not is remembered until ``leaveCircuit(_:of:)``.
     mutating func admit(_ task: UInt64, to origin: Origin, at now: MonotonicTime) -> Circuit.Pass {
         guard !self.circuits.isEmpty, self.circuits[origin] != nil else { return .through }
@@ -181,19 +178,8 @@ struct RetryController {
         return true
     }
 
-    /// The circuit's pause is over: this task goes first.
-    mutating func circuitDue(_ record: TaskRecord, _ tasks: inout SessionTasks) {
-        self.leaveCircuit(record, &tasks)
-        tasks.feed(.release(.circuit), to: record)
-    }
-
-    /// The task has had its turn; if it does not test the origin, because it was suspended or is held by something
-    /// else as well, the next one does.
-    func circuitTurnTaken(_ record: TaskRecord, at origin: Origin, _ tasks: inout SessionTasks) {
-        if record.retry.probing == nil { self.nextAtCircuit(of: origin, &tasks) }
-    }
-
-    private func nextAtCircuit(of origin: Origin, _ tasks: inout SessionTasks) {
+    /// The first task that waits for an origin tests it when its circuit's pause is over.
+    func nextAtCircuit(of origin: Origin, _ tasks: inout SessionTasks) {
         guard let next = self.nextAtCircuit(of: origin, at: tasks.now), let record = tasks[next.task] else { return }
         record.clocks.schedule(.circuit, at: next.at)
         tasks.updateTimer(record)
@@ -221,7 +207,7 @@ struct RetryController {
     mutating func attemptEnded(
         _ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks, saysNothing: () -> Bool
     ) {
-        guard self.hasCircuits else { return }
+        guard self.circuitPolicy.isEnabled else { return }
         let health = RetryController.health(
             status: end.status, failure: end.failure, kind: end.kind, isProbe: record.retry.probing != nil,
             pathIsLost: saysNothing)
