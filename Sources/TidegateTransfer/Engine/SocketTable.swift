@@ -158,11 +158,8 @@ struct SocketTable {
         guard self.entries[index].registered != nil else { return }
         self.entries[index].registered = nil
         self.controlCalls += 1
-        do throws(LoopError) {
-            try loop.unwatch(descriptor)
-        } catch {
-            // The kernel forgets closed descriptors by itself: there is nothing left to undo.
-        }
+        // The kernel forgets closed descriptors by itself: of a failure there is nothing left to undo.
+        try? loop.unwatch(descriptor)
     }
 
     private func index(_ descriptor: Int32) -> Int? {
@@ -208,11 +205,8 @@ struct BlockedDescriptors {
     /// The transfers that waited for a descriptor; nil if it is no blocked sink.
     mutating func take(_ descriptor: Int32, on loop: Loop) -> [Int]? {
         guard !self.waiting.isEmpty, let transfers = self.waiting.removeValue(forKey: descriptor) else { return nil }
-        do throws(LoopError) {
-            try loop.unwatch(descriptor)
-        } catch {
-            // It was closed, and so unwatched; the next write will fail.
-        }
+        // One that was closed is unwatched already; the next write will fail.
+        try? loop.unwatch(descriptor)
         return transfers
     }
 }

@@ -24,7 +24,7 @@ final class CurlTransfer {
     var upload = BodyReader()
     var pause: PauseState = []
     /// Why we ended the transfer ourselves; the first reason stays.
-    private(set) var abortReason: AbortReason?
+    private(set) var abortReason: (failure: TaskFailure, text: String)?
 
     init(number: Int, queue: ReportQueue, clock: SystemClock) throws(CurlError) {
         self.easy = try EasyHandle()
@@ -61,7 +61,7 @@ final class CurlTransfer {
 
     /// Has libcurl, or the engine, end the transfer.
     func abort(_ failure: TaskFailure, _ text: @autoclosure () -> String) {
-        if self.abortReason == nil { self.abortReason = AbortReason(failure: failure, text: text()) }
+        if self.abortReason == nil { self.abortReason = (failure, text()) }
     }
 
     /// Has the engine end the attempt: libcurl does not report what failed inside a call of ours.
@@ -189,12 +189,6 @@ final class CurlTransfer {
         if !self.pause.isDisjoint(with: .sending) { mask |= CURLPAUSE_SEND }
         return curl_easy_pause(self.easy.raw, mask) == CURLE_OK
     }
-}
-
-/// Why a transfer was ended by us and not by libcurl.
-struct AbortReason {
-    let failure: TaskFailure
-    let text: String
 }
 
 /// Why nothing moves.

@@ -15,10 +15,7 @@ package final class WireLog: Sendable {
     }
 
     /// A line without its end.
-    package struct Line: Sendable, Hashable {
-        package var kind: Kind
-        package var text: String
-    }
+    package typealias Line = (kind: Kind, text: String)
 
     /// What was said, as it came: few read it, and those split it into lines.
     private struct State {
@@ -39,7 +36,7 @@ package final class WireLog: Sendable {
         var start = 0
         return pieces.flatMap { piece in
             defer { start = piece.end }
-            return Self.lines(in: bytes[start..<piece.end]).map { Line(kind: piece.kind, text: $0) }
+            return Self.lines(in: bytes[start..<piece.end]).map { (piece.kind, $0) }
         }
     }
 
