@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Testing
+internal import TidegateLoop
 @testable internal import TidegateTransfer
 
 @Suite("The sockets of a pool by their local ports")
@@ -19,7 +20,7 @@ struct LocalPortsTests {
             }
         }
         try #require(result == 0, "error \(errno)")
-        return try #require(SocketName.localPort(of: descriptor))
+        return try #require(SocketAddress.localPort(of: descriptor))
     }
 
     @Test("A socket is found by its port while it is open, also if it had none when it was opened")

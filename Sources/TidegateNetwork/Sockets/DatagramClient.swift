@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 package import TidegateCore
+internal import TidegateLoop
 
 /// Sends datagrams over UDP and waits for an answer to each, by a socket of its own.
 ///

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 package import TidegateCore
+internal import TidegateLoop
 
 /// Sends ICMP echo requests, as ping(8) does, each by a socket of its own.
 ///

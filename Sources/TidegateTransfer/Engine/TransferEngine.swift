@@ -169,7 +169,9 @@ package final class TransferEngine {
     /// libcurl would take bytes that nobody asked for as the answer to the next request: an answer that was smuggled in,
     /// or a 408 that a server says before it closes.
     func closeIdle(_ descriptor: Int32, of pool: ConnectionPool) {
-        guard let port = SocketName.localPort(of: descriptor), !self.busyPorts(of: pool).contains(port) else { return }
+        guard let port = SocketAddress.localPort(of: descriptor), !self.busyPorts(of: pool).contains(port) else {
+            return
+        }
         IdleSocket.end(descriptor)
     }
 
@@ -191,7 +193,7 @@ package final class TransferEngine {
         // flight, a body would end early and look whole.
         let busy = self.busyPorts(of: pool)
         for descriptor in self.sockets.unwatched(of: pool.generation) {
-            guard let port = SocketName.localPort(of: descriptor), !busy.contains(port) else { continue }
+            guard let port = SocketAddress.localPort(of: descriptor), !busy.contains(port) else { continue }
             shutdown(descriptor, Int32(SHUT_RDWR))
             self.sockets.markDead(descriptor)
         }

@@ -2,6 +2,7 @@ internal import CCurl
 internal import CLinux
 internal import Glibc
 internal import TidegateCore
+internal import TidegateLoop
 
 /// The connections and cached addresses of one network path; a new generation begins when the path has changed.
 ///
@@ -310,13 +311,14 @@ struct ConnectingSockets {
 
     private static func failure(of descriptor: Int32, _ attempt: ConnectAttempt) -> FailedConnect {
         var failure = FailedConnect(
-            address: attempt.address, local: SocketName.localAddress(of: descriptor), isImmediate: !attempt.isWaiting)
+            address: attempt.address, local: SocketAddress.localAddress(of: descriptor), isImmediate: !attempt.isWaiting
+        )
         var info: (UInt8, UInt8, UInt8, UInt8) = (0, 0, 0, 0)
         let isKnown = withUnsafeMutableBytes(of: &info) {
             tg_tcp_info(descriptor, $0.assumingMemoryBound(to: UInt8.self).baseAddress) == 0
         }
         if isKnown { failure.retransmits = Int(info.2) }
-        if let message = self.drainErrors(descriptor) {
+        if let message = ErrorQueue.drain(descriptor) {
             failure.refusal = message.refusal
             failure.errorNumber = message.errorNumber
         } else if !isKnown || info.0 != self.synSent {
@@ -328,18 +330,4 @@ struct ConnectingSockets {
 
     // TCP_SYN_SENT of <linux/tcp_states.h>.
     private static let synSent: UInt8 = 2
-
-    private static func drainErrors(_ descriptor: Int32) -> ExtendedSocketError? {
-        var last: ExtendedSocketError?
-        var control = [UInt8](repeating: 0, count: 256)
-        var packet: UInt8 = 0
-        // The bound holds if errors arrive faster than they are read.
-        for _ in 0..<16 {
-            var size = 1
-            let count = tg_take_error(descriptor, &packet, &size, &control, control.count)
-            guard count >= 0 else { break }
-            last = ExtendedSocketError(control: Array(control.prefix(count))) ?? last
-        }
-        return last
-    }
 }

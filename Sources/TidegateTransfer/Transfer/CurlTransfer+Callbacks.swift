@@ -90,7 +90,7 @@ private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? 
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
     let name = UnsafeRawBufferPointer(
         start: UnsafeRawPointer(address) + offset, count: min(Int(address.pointee.addrlen), 128))
-    return SocketName.address(in: Array(name))
+    return SocketAddress.address(in: Array(name))
 }
 
 // Connections outlive the attempt that opened them, so the context is the pool's and not a transfer.
