@@ -30,8 +30,6 @@ package struct EventProjection: Sendable {
         /// The fact.
         package let value: Value
 
-        package typealias Value = EventProjection.Value
-
         /// A field that JSON and the log give under one name, or the log under another one.
         static func both(_ key: String, _ value: Value, log logKey: String? = nil) -> Self {
             Self(key: key, logKey: logKey ?? key, value: value)

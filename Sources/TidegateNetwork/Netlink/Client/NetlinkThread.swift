@@ -106,8 +106,6 @@ package struct NetlinkChanges: Sendable {
     package var neighbours: [KernelNeighbour] = []
     /// ``NetlinkClient/state`` changed.
     package var isStateChanged = false
-
-    package init() {}
 }
 
 /// The client's own timers and watched descriptors on the loop of the netlink thread.
