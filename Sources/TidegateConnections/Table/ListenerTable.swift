@@ -6,10 +6,7 @@ struct ListenerTable: Sendable {
     // A listener may end a moment before the connections that it has accepted.
     private static let memory = Duration.seconds(60)
 
-    private struct Listener: Sendable {
-        let address: IPAddress
-        var until: MonotonicTime?
-    }
+    private typealias Listener = (address: IPAddress, until: MonotonicTime?)
 
     private var listeners: [UInt16: [Listener]] = [:]
     /// The ports at which this program itself listens.
@@ -22,7 +19,7 @@ struct ListenerTable: Sendable {
         var present: [UInt16: [Listener]] = [:]
         self.ownPorts = []
         for report in reports where report.state == .listen {
-            present[report.local.port, default: []].append(Listener(address: report.local.address))
+            present[report.local.port, default: []].append((report.local.address, nil))
             if report.inode != 0, isOwn(report.inode) { self.ownPorts.insert(report.local.port) }
         }
         for (port, old) in self.listeners {
@@ -31,7 +28,7 @@ struct ListenerTable: Sendable {
                     && listener.until.map { $0 > now } ?? true
             }
             present[port, default: []] += gone.map {
-                Listener(address: $0.address, until: $0.until ?? now + Self.memory)
+                ($0.address, $0.until ?? now + Self.memory)
             }
         }
         self.listeners = present.filter { !$0.value.isEmpty }
@@ -42,7 +39,7 @@ struct ListenerTable: Sendable {
         var listeners = self.listeners[port] ?? []
         // Where lists are refused, nothing else removes them.
         listeners.removeAll { $0.until.map { $0 <= now } ?? false || $0.until != nil && $0.address == address }
-        listeners.append(Listener(address: address, until: now + Self.memory))
+        listeners.append((address, now + Self.memory))
         self.listeners[port] = listeners
     }
 

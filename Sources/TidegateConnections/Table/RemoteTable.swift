@@ -56,13 +56,8 @@ struct RemoteTable {
 struct RemoteEntry {
     // What lists showed of its connections.
     private struct Shown {
-        struct Stall {
-            var count = 0
-            var nextTry: MonotonicTime
-        }
-
         var counts: [ConnectionStatistics.State: Int] = [:]
-        var stalls: [ConnectionStall: Stall] = [:]
+        var stalls: [ConnectionStall: (count: Int, nextTry: MonotonicTime)] = [:]
         // Eight of each state at most: people want to know who, not to read a list.
         var owners: [ConnectionStatistics.State: [RemoteReport.Owner]] = [:]
     }
@@ -123,7 +118,7 @@ struct RemoteEntry {
         if let owner { self.add(owner, of: state) }
         guard let stall else { return }
         let next = now + stall.nextTry
-        var shown = self.listing.stalls[stall.kind] ?? Shown.Stall(nextTry: next)
+        var shown = self.listing.stalls[stall.kind] ?? (0, next)
         shown.count += 1
         shown.nextTry = min(shown.nextTry, next)
         self.listing.stalls[stall.kind] = shown

@@ -23,11 +23,6 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         var settlesAt: MonotonicTime?
     }
 
-    private struct Slot {
-        let due: MonotonicTime
-        let id: ID
-    }
-
     /// Checks that begin at the same moment are started this far apart.
     private static var spread: Duration { .milliseconds(10) }
 
@@ -36,7 +31,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     private let settlesByStart: Bool
     private var entries: [ID: Entry] = [:]
     // The latest first, so that the next one is taken from the end.
-    private var queue: [Slot] = []
+    private var queue: [(due: MonotonicTime, id: ID)] = []
     private var nextStart = MonotonicTime(nanoseconds: 0)
 
     /// An empty schedule; every turn comes up to `jitter` of an interval after its beat.
@@ -149,7 +144,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         }
         self.entries[id]?.due = moment
         guard let moment, self.entries[id] != nil else { return }
-        self.queue.insert(Slot(due: moment, id: id), at: self.position(of: moment))
+        self.queue.insert((moment, id), at: self.position(of: moment))
     }
 
     // The first place whose turn is not later than `moment`.

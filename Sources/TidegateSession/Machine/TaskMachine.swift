@@ -89,18 +89,12 @@ struct TaskMachine: Sendable {
         case end(TaskOutcome)
     }
 
-    private struct Hold {
-        let reason: HoldReason
-        let detail: String?
-        let since: MonotonicTime
-    }
-
     private(set) var phase = Phase.idle
     private(set) var suspendCount = 1
     private(set) var attempts = 0
     /// How long each kind of hold that has ended lasted in all.
     private(set) var heldTotals: [HoldReason: Duration] = [:]
-    private var holds: [Hold] = []
+    private var holds: [(reason: HoldReason, detail: String?, since: MonotonicTime)] = []
 
     var isSuspended: Bool { self.suspendCount > 0 }
 
@@ -111,7 +105,7 @@ struct TaskMachine: Sendable {
 
     var isHeld: Bool { !self.holds.isEmpty }
 
-    var heldReasons: [HoldReason] { self.holds.map(\.reason) }
+    var heldReasons: [HoldReason] { self.holds.map { $0.reason } }
 
     /// True while no path lets it go.
     var waitsAtGate: Bool { self.isHeld && (self.isHeld(for: .path) || self.isHeld(for: .constraint)) }
@@ -230,7 +224,7 @@ struct TaskMachine: Sendable {
         _ reason: HoldReason, _ detail: String?, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>
     ) {
         guard !self.isHeld(for: reason) else { return }
-        self.holds.append(Hold(reason: reason, detail: detail, since: now))
+        self.holds.append((reason, detail, now))
         effects.append(.report(.held(reason, detail: detail)))
     }
 

@@ -84,21 +84,16 @@ public struct Exchange: Sendable, Hashable {
 
 /// The exchanges of one task: written on the transfer thread, read by all.
 final class ExchangeLog: Sendable {
-    private struct Entry {
-        var exchange: Exchange
-        let wire: WireLog
-    }
-
     /// How many are kept; of more the oldest go.
     private static let limit = 32
 
-    private let entries = Mutex<[Entry]>([])
+    private let entries = Mutex<[(exchange: Exchange, wire: WireLog)]>([])
 
     /// An attempt begins.
     func begin(_ exchange: Exchange) {
         self.entries.withLock { entries in
             if entries.count == ExchangeLog.limit { entries.removeFirst() }
-            entries.append(Entry(exchange: exchange, wire: WireLog()))
+            entries.append((exchange, WireLog()))
         }
     }
 
