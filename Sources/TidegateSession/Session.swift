@@ -168,9 +168,6 @@ public final class Session: Sendable {
     /// The tasks of ``tasks()`` themselves.
     package var allTasks: [TransferTask] { self.dependencies.registry.all }
 
-    /// The tasks of one kind, as ``tasks()`` gives them.
-    package func tasks(of kind: TaskKind) -> [TaskInfo] { self.tasks().filter { $0.kind == kind } }
-
     /// The task that is not over or ended lately; nil if the id is not known.
     public func task(withID id: TaskID) -> TransferTask? {
         self.dependencies.registry.first { $0.id == id }
