@@ -108,14 +108,8 @@ final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
         }
     }
 
-    private struct Pending {
-        var command: Command
-        var interest: Loop.Interest
-        var timer: TimerID
-    }
-
     private let loop: Loop
-    private var pending: [Int32: Pending] = [:]
+    private var pending: [Int32: (command: Command, interest: Loop.Interest, timer: TimerID)] = [:]
     private var waiting: [Command] = []
     private var buffer = [UInt8](repeating: 0, count: Exchange.bufferSize)
 
@@ -170,7 +164,7 @@ final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
             }
             let step = command.exchange.begin(descriptor, at: self.now)
             let timer = self.schedule(command.exchange, descriptor)
-            self.pending[descriptor] = Pending(command: command, interest: interest, timer: timer)
+            self.pending[descriptor] = (command, interest, timer)
             self.take(step, descriptor)
         } catch {
             command.end(error)
