@@ -229,7 +229,11 @@ struct ObservationState {
             }
             return []
         }
-        let context = self.context(report, known, now)
+        let context = OutcomeClassifier.Context(
+            isOwnPortListening: known.map { $0.direction == .incoming }
+                ?? self.listeners.contains(report.local, at: now.monotonic),
+            wasNeverSent: known?.flags.contains(.neverSent) ?? false,
+            wasEstablished: known?.flags.contains(.established) ?? false)
         guard let ending = OutcomeClassifier.classify(report, context) else { return [] }
         if known == nil, ending.direction == .outgoing { self.observed.connects += 1 }
         guard ending.certainty == .likely, !ending.wasEstablished || report.receiveQueue > 0 else {
@@ -244,17 +248,6 @@ struct ObservationState {
         if report.remote.port == 0, let port = known?.remote.port { report.remote.port = port }
         self.ambiguousConnects.add(report, isTorn: count.isTorn)
         return []
-    }
-
-    private func context(
-        _ report: SocketReport, _ known: TrackedConnection?, _ now: Moment
-    ) -> OutcomeClassifier.Context {
-        var context = OutcomeClassifier.Context()
-        context.isOwnPortListening =
-            known.map { $0.direction == .incoming } ?? self.listeners.contains(report.local, at: now.monotonic)
-        context.wasNeverSent = known?.flags.contains(.neverSent) ?? false
-        context.wasEstablished = known?.flags.contains(.established) ?? false
-        return context
     }
 
     /// What became of a connection is decided.

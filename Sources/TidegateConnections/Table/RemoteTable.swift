@@ -200,14 +200,11 @@ struct StallTimes {
             shown.contains(kind) || !(answered.map { $0 - since > Self.tolerance } ?? false)
         }
         if self.since.isEmpty { return .answered }
-        guard isEstablished, shown.isEmpty, count == 0 || self.hasPaused(at: now) else { return nil }
+        // Those that are left are idle: what hung has ended unseen, and was not tried again.
+        let hasPaused = self.lastShown.map { now - $0 >= Self.longestPause } ?? true
+        guard isEstablished, shown.isEmpty, count == 0 || hasPaused else { return nil }
         self.since = [:]
         return .gone
-    }
-
-    // The others are idle: what hung has ended unseen, and was not tried again.
-    private func hasPaused(at now: MonotonicTime) -> Bool {
-        self.lastShown.map { now - $0 >= Self.longestPause } ?? true
     }
 }
 

@@ -78,9 +78,9 @@ enum GateRules {
             by: known, generation: session.pool.current, grace: session.configuration.lossGrace, at: session.tasks.now)
         if isStale { session.pool.markStale() }
         for number in state.tasks.values.sorted() {
-            guard let record = session.tasks[number], record.isUnderWay, !self.hasEnded(record, in: session) else {
-                continue
-            }
+            guard let record = session.tasks[number], record.isUnderWay else { continue }
+            // Everything is here, and only a hook has not said what becomes of it.
+            if case .disposition(_, .some)? = record.delegate?.question { continue }
             self.pathMayHaveChanged(under: record, state, in: &session)
         }
         self.evaluateWaiting(at: state, in: &session)
@@ -109,11 +109,6 @@ enum GateRules {
         record.gate.shut = shut
         session.tasks.feed(.hold(shut.reason, detail: shut.message), to: record)
         session.tasks.feed(.release(old.reason), to: record)
-    }
-
-    // Everything is here, and only a hook has not said what becomes of it.
-    private static func hasEnded(_ record: TaskRecord, in session: borrowing SessionState) -> Bool {
-        if case .disposition(_, .some)? = record.delegate?.question { true } else { false }
     }
 
     // MARK: - Paths under attempts

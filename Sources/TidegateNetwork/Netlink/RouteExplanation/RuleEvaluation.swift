@@ -48,7 +48,8 @@ package struct RuleEvaluation: Sendable {
     /// The rule that led to a route of `table` with this many network bits; nil if none can have.
     package func rule(to table: UInt32, prefixLength: UInt8) -> KernelRule? {
         self.matching.first { rule in
-            self.table(of: rule) == table && !rule.suppresses(prefixLength)
+            let isSuppressed = rule.suppressPrefixLength.map { UInt32(prefixLength) <= $0 } ?? false
+            return self.table(of: rule) == table && !isSuppressed
         }
     }
 
@@ -75,10 +76,6 @@ package struct RuleEvaluation: Sendable {
 }
 
 extension KernelRule {
-    fileprivate func suppresses(_ prefixLength: UInt8) -> Bool {
-        self.suppressPrefixLength.map { UInt32(prefixLength) <= $0 } ?? false
-    }
-
     fileprivate func matches(_ packet: RuleEvaluation.Packet) -> Bool { self.selects(packet) != self.isInverted }
 
     private func selects(_ packet: RuleEvaluation.Packet) -> Bool {
