@@ -7,8 +7,7 @@ enum Catalogue {
     static let tasks = gauge("tidegate_tasks", by: ["state"], "Tasks that are not over.")
     static let heldTasks = gauge("tidegate_held_tasks", by: ["reason"], "Holds in force on tasks.")
     static let taskHeldSeconds = counter(
-        "tidegate_task_held_seconds_total", in: .seconds, by: ["reason"],
-        "Time tasks were held, counted when a hold ends.")
+        "tidegate_task_held_seconds_total", by: ["reason"], "Time tasks were held, counted when a hold ends.")
     static let taskSubmissions = counter("tidegate_task_submissions_total", by: ["kind"], "Tasks created.")
     static let taskResumes = counter("tidegate_task_resumes_total", "Times the last suspension of a task ended.")
     static let taskSuspends = counter(
@@ -21,13 +20,13 @@ enum Catalogue {
         "Tasks that failed, by cause and whose failure it was."
     ).withExemplars()
     static let taskDuration = histogram(
-        "tidegate_task_duration_seconds", in: .seconds, by: ["kind", "outcome"], bounds: Buckets.tasks,
+        "tidegate_task_duration_seconds", by: ["kind", "outcome"], bounds: Buckets.tasks,
         "Time from a task's first resume to its end, waits included."
     ).withExemplars()
     static let stalledTasks = gauge(
         "tidegate_stalled_tasks", "Running tasks without a byte for longer than the stall time.")
     static let oldestTaskStart = gauge(
-        "tidegate_oldest_task_start_timestamp_seconds", in: .seconds, by: ["state"],
+        "tidegate_oldest_task_start_timestamp_seconds", by: ["state"],
         "When the oldest task in the state started or, before its first attempt, was created.")
 
     // MARK: Attempts
@@ -37,11 +36,11 @@ enum Catalogue {
         "HTTP attempts, by method and status code: \"none\" was sent and not answered, \"unsent\" never was sent."
     ).withExemplars()
     static let requestDuration = histogram(
-        "tidegate_request_duration_seconds", in: .seconds, by: ["method", "code_class"], bounds: Buckets.requests,
+        "tidegate_request_duration_seconds", by: ["method", "code_class"], bounds: Buckets.requests,
         "Time of one attempt, to its last byte or its failure."
     ).withExemplars()
     static let requestPhaseDuration = histogram(
-        "tidegate_request_phase_duration_seconds", in: .seconds, by: ["phase"], bounds: Buckets.phases,
+        "tidegate_request_phase_duration_seconds", by: ["phase"], bounds: Buckets.phases,
         "Time of the phases of attempts; a reused connection has no resolve, connect and tls.")
     static let taskRetries = counter("tidegate_task_retries_total", by: ["reason"], "Retries scheduled.")
     static let taskRetrySuccesses = counter(
@@ -49,29 +48,26 @@ enum Catalogue {
     static let taskRetriesExhausted = counter(
         "tidegate_task_retries_exhausted_total", by: ["reason"], "Tasks for which no further retry was allowed.")
     static let taskRetryBackoff = histogram(
-        "tidegate_task_retry_backoff_seconds", in: .seconds, bounds: Buckets.waits, "Waits chosen before retries.")
+        "tidegate_task_retry_backoff_seconds", bounds: Buckets.waits, "Waits chosen before retries.")
     static let retryBudgetTokens = gauge(
         "tidegate_retry_budget_tokens", by: ["host"], "Remaining retry budget (minimum over ports).")
-    static let sentBytes = counter("tidegate_sent_bytes_total", in: .bytes, by: ["kind"], "Request body bytes sent.")
+    static let sentBytes = counter("tidegate_sent_bytes_total", by: ["kind"], "Request body bytes sent.")
     static let receivedBytes = counter(
-        "tidegate_received_bytes_total", in: .bytes, by: ["kind"], "Response body bytes received, before decoding.")
+        "tidegate_received_bytes_total", by: ["kind"], "Response body bytes received, before decoding.")
     static let requestBodySize = histogram(
-        "tidegate_request_body_size_bytes", in: .bytes, bounds: Buckets.sizes,
-        "Request bodies of attempts that succeeded."
+        "tidegate_request_body_size_bytes", bounds: Buckets.sizes, "Request bodies of attempts that succeeded."
     )
     static let responseBodySize = histogram(
-        "tidegate_response_body_size_bytes", in: .bytes, bounds: Buckets.sizes,
-        "Response bodies of tasks that succeeded.")
+        "tidegate_response_body_size_bytes", bounds: Buckets.sizes, "Response bodies of tasks that succeeded.")
     static let inflightExpectedBytes = gauge(
-        "tidegate_inflight_expected_bytes", in: .bytes, by: ["kind"],
-        "Body bytes that running tasks of known length expect.")
+        "tidegate_inflight_expected_bytes", by: ["kind"], "Body bytes that running tasks of known length expect.")
     static let inflightTransferredBytes = gauge(
-        "tidegate_inflight_transferred_bytes", in: .bytes, by: ["kind"], "Body bytes that those tasks have.")
+        "tidegate_inflight_transferred_bytes", by: ["kind"], "Body bytes that those tasks have.")
     static let inflightExpectedSentBytes = gauge(
-        "tidegate_inflight_expected_sent_bytes", in: .bytes, by: ["kind"],
+        "tidegate_inflight_expected_sent_bytes", by: ["kind"],
         "Request body bytes of known length that running tasks send.")
     static let inflightSentBytes = gauge(
-        "tidegate_inflight_sent_bytes", in: .bytes, by: ["kind"], "Request body bytes that those tasks have sent.")
+        "tidegate_inflight_sent_bytes", by: ["kind"], "Request body bytes that those tasks have sent.")
     static let connections = gauge("tidegate_connections", by: ["state"], "Connections to servers.")
     static let connectionsOpened = counter("tidegate_connections_opened_total", "Connections opened for attempts.")
     static let connectionReuses = counter(
@@ -80,10 +76,10 @@ enum Catalogue {
         "tidegate_network_epochs_total",
         "Times pooled connections and cached names were dropped because the path changed.")
     static let requestCertificateExpiry = gauge(
-        "tidegate_request_certificate_expiry_timestamp_seconds", in: .seconds, by: ["host"],
+        "tidegate_request_certificate_expiry_timestamp_seconds", by: ["host"],
         "When the certificate ends that the host showed last, with the host label; the first to end of _other.")
     static let refetchedBytes = counter(
-        "tidegate_refetched_bytes_total", in: .bytes, "Bytes received again for offsets already held.")
+        "tidegate_refetched_bytes_total", "Bytes received again for offsets already held.")
     static let resumeRestarts = counter("tidegate_resume_restarts_total", "Resumed downloads that had to start again.")
 
     // MARK: Gate
@@ -92,7 +88,7 @@ enum Catalogue {
         "tidegate_gate_state", by: ["state"], "Whether the gate that requires a route is open: exactly one state is 1.")
     static let gateWaitingTasks = gauge("tidegate_gate_waiting_tasks", "Tasks waiting at the gate.")
     static let gateWait = histogram(
-        "tidegate_gate_wait_seconds", in: .seconds, by: ["result"], bounds: Buckets.waits,
+        "tidegate_gate_wait_seconds", by: ["result"], bounds: Buckets.waits,
         "Waits at a gate that was shut; tasks let through at once are not observed.")
     static let gateAdmissions = counter(
         "tidegate_gate_admissions_total", by: ["result"], "Tasks that passed the gate or timed out there.")
@@ -104,18 +100,18 @@ enum Catalogue {
     static let familyLevel = gauge(
         "tidegate_reachability_family_level", by: ["family", "level"], "The families' levels: exactly one each is 1.")
     static let levelSeconds = counter(
-        "tidegate_reachability_level_seconds_total", in: .seconds, by: ["level"], "Time spent at each global level.")
+        "tidegate_reachability_level_seconds_total", by: ["level"], "Time spent at each global level.")
     static let transitions = counter(
         "tidegate_reachability_transitions_total", by: ["from", "to"], "Changes of the global level.")
     static let lastTransition = gauge(
-        "tidegate_reachability_last_transition_timestamp_seconds", in: .seconds, "When the global level last changed.")
+        "tidegate_reachability_last_transition_timestamp_seconds", "When the global level last changed.")
     static let reasonInfo = gauge(
         "tidegate_reachability_reason_info", by: ["family", "reason"], "Why a family is not reachable, if it is not.")
     static let outage = gauge(
         "tidegate_outage", by: ["party"],
         "Whether this host's diagnosis names the party; absent before the first diagnosis, all 0 while nothing fails.")
     static let outageStart = gauge(
-        "tidegate_outage_start_timestamp_seconds", in: .seconds,
+        "tidegate_outage_start_timestamp_seconds",
         "When the first packet was not answered, while that is checked or fails; absent otherwise.")
     static let rungStatus = gauge(
         "tidegate_rung_status", by: ["family", "rung", "status"],
@@ -136,18 +132,18 @@ enum Catalogue {
         "tidegate_target_reachable", by: ["target"],
         "Whether the last check reached the configured target; absent for a target that is not checked.")
     static let targetCheckDuration = histogram(
-        "tidegate_target_check_duration_seconds", in: .seconds, by: ["target", "stage"], bounds: Buckets.phases,
+        "tidegate_target_check_duration_seconds", by: ["target", "stage"], bounds: Buckets.phases,
         "Time of the stages of checks of configured targets.")
     static let targetCheckFailures = counter(
         "tidegate_target_check_failures_total", by: ["target", "party"],
         "Checks that did not reach the configured target, by whose failure it was.")
     static let targetCertificateExpiry = gauge(
-        "tidegate_target_certificate_expiry_timestamp_seconds", in: .seconds, by: ["target"],
+        "tidegate_target_certificate_expiry_timestamp_seconds", by: ["target"],
         "When the certificate ends that the configured target showed last.")
     static let targetLevel = gauge(
         "tidegate_target_level", by: ["target", "level"], "The configured targets' levels: exactly one each is 1.")
     static let detection = histogram(
-        "tidegate_reachability_detection_seconds", in: .seconds, bounds: Buckets.detection,
+        "tidegate_reachability_detection_seconds", bounds: Buckets.detection,
         "Time from reading the kernel's message to the verdict that follows from it.")
 
     // MARK: Probes
@@ -163,7 +159,7 @@ enum Catalogue {
         "tidegate_probe_overruns_total", by: ["probe"],
         "Turns of scheduled probes that were left out because the run before was not over.")
     static let probeDuration = histogram(
-        "tidegate_probe_duration_seconds", in: .seconds, by: ["probe"], bounds: Buckets.requests,
+        "tidegate_probe_duration_seconds", by: ["probe"], bounds: Buckets.requests,
         "Time of the runs of scheduled probes that succeeded or failed.")
     static let probeSuccess = gauge(
         "tidegate_probe_success", by: ["probe"],
@@ -174,7 +170,7 @@ enum Catalogue {
     static let probeUptime = gauge(
         "tidegate_probe_uptime_ratio", by: ["probe"], "The share of runs that succeeded, without inconclusive ones.")
     static let probeCertificateExpiry = gauge(
-        "tidegate_probe_certificate_expiry_timestamp_seconds", in: .seconds, by: ["probe"],
+        "tidegate_probe_certificate_expiry_timestamp_seconds", by: ["probe"],
         "When the certificate ends that the probed server showed last.")
 
     // MARK: Netlink
@@ -185,13 +181,13 @@ enum Catalogue {
         "tidegate_netlink_overruns_total", "Times the kernel dropped messages; a resync follows each.")
     static let netlinkResyncs = counter("tidegate_netlink_resyncs_total", by: ["reason"], "Full dumps completed.")
     static let netlinkResyncDuration = histogram(
-        "tidegate_netlink_resync_duration_seconds", in: .seconds, bounds: Buckets.phases, "Time of full dumps.")
+        "tidegate_netlink_resync_duration_seconds", bounds: Buckets.phases, "Time of full dumps.")
     static let netlinkMalformed = counter("tidegate_netlink_malformed_total", "Malformed netlink messages.")
     static let netlinkLookups = counter("tidegate_netlink_lookups_total", "Route lookups made.")
     static let netlinkMode = gauge(
         "tidegate_netlink_mode", by: ["mode"], "How changes are learned: exactly one mode is 1.")
     static let netlinkReceiveBuffer = gauge(
-        "tidegate_netlink_receive_buffer_bytes", in: .bytes, "Effective size of the netlink receive buffer.")
+        "tidegate_netlink_receive_buffer_bytes", "Effective size of the netlink receive buffer.")
 
     // MARK: Bus and self
 
@@ -219,7 +215,7 @@ enum Catalogue {
     static let journalErrors = counter(
         "tidegate_journal_errors_total", by: ["reason"], "Entries that the journal could not write.")
     static let journalWriteDuration = histogram(
-        "tidegate_journal_write_duration_seconds", in: .seconds, bounds: Buckets.phases,
+        "tidegate_journal_write_duration_seconds", bounds: Buckets.phases,
         "Time of the journal's transactions, until they were durable.")
     static let remoteWriteSamples = counter(
         "tidegate_remote_write_samples_total", "Samples that the remote-write receiver has taken.")
@@ -230,12 +226,11 @@ enum Catalogue {
         "tidegate_remote_write_failures_total", by: ["error_type"],
         "Failed attempts to send samples, which are repeated.")
     static let remoteWritePending = gauge(
-        "tidegate_remote_write_pending_bytes", in: .bytes, "Size of the samples that wait to be sent.")
+        "tidegate_remote_write_pending_bytes", "Size of the samples that wait to be sent.")
     static let configReloadSuccessful = gauge(
         "tidegate_config_last_reload_successful", "Whether the last configuration reload succeeded.")
     static let configReloadTime = gauge(
-        "tidegate_config_last_reload_success_timestamp_seconds", in: .seconds,
-        "When the configuration was last loaded successfully.")
+        "tidegate_config_last_reload_success_timestamp_seconds", "When the configuration was last loaded successfully.")
     static let threadStalled = gauge(
         "tidegate_thread_stalled", by: ["thread"], "Whether the thread has been in one turn for longer than 10 s.")
     static let buildInfo = gauge(
@@ -243,17 +238,15 @@ enum Catalogue {
 
     // MARK: Process (names and sentences as every Prometheus client has them)
 
-    static let processCPU = counter(
-        "process_cpu_seconds_total", in: .seconds, "Total user and system CPU time spent in seconds.")
+    static let processCPU = counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.")
     static let processOpenDescriptors = gauge("process_open_fds", "Number of open file descriptors.")
     static let processMaxDescriptors = gauge("process_max_fds", "Maximum number of open file descriptors.")
-    static let processVirtualMemory = gauge("process_virtual_memory_bytes", in: .bytes, "Virtual memory size in bytes.")
+    static let processVirtualMemory = gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.")
     static let processVirtualMemoryMax = gauge(
-        "process_virtual_memory_max_bytes", in: .bytes, "Maximum amount of virtual memory available in bytes.")
-    static let processResidentMemory = gauge(
-        "process_resident_memory_bytes", in: .bytes, "Resident memory size in bytes.")
+        "process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.")
+    static let processResidentMemory = gauge("process_resident_memory_bytes", "Resident memory size in bytes.")
     static let processStartTime = gauge(
-        "process_start_time_seconds", in: .seconds, "Start time of the process since unix epoch in seconds.")
+        "process_start_time_seconds", "Start time of the process since unix epoch in seconds.")
     static let processThreads = gauge("process_threads", "Number of OS threads in the process.")
     static let metricSeries = gauge("tidegate_metric_series", "Samples in this exposition, without this one.")
 
@@ -279,10 +272,10 @@ enum Catalogue {
         "tidegate_observed_stalls_total", by: ["direction", "kind"],
         "Times a connection of another program began to hang, by how.")
     static let observedLastAnswer = gauge(
-        "tidegate_observed_last_answer_timestamp_seconds", in: .seconds, by: ["scope"],
+        "tidegate_observed_last_answer_timestamp_seconds", by: ["scope"],
         "When any remote last answered another program: on the link, in private space or public; absent before.")
     static let observedRoundTrip = histogram(
-        "tidegate_observed_min_round_trip_seconds", in: .seconds, by: ["scope"],
+        "tidegate_observed_min_round_trip_seconds", by: ["scope"],
         bounds: ConnectionStatistics.roundTripBounds,
         "The shortest round trip of each outgoing connection of another program, observed when it ends.")
     static let observedSentSegments = counter(
@@ -292,11 +285,10 @@ enum Catalogue {
         "tidegate_observed_retransmitted_segments_total", by: ["direction"],
         "Segments that other programs' connections sent again.")
     static let observedSentBytes = counter(
-        "tidegate_observed_sent_bytes_total", in: .bytes, by: ["direction"],
+        "tidegate_observed_sent_bytes_total", by: ["direction"],
         "Bytes that other programs' connections sent, without those that were sent again.")
     static let observedReceivedBytes = counter(
-        "tidegate_observed_received_bytes_total", in: .bytes, by: ["direction"],
-        "Bytes that other programs' connections received.")
+        "tidegate_observed_received_bytes_total", by: ["direction"], "Bytes that other programs' connections received.")
     static let observedTargetConnections = gauge(
         "tidegate_observed_target_connections", by: ["target", "state"],
         "TCP connections of other programs to the configured target when they were last listed.")
@@ -307,7 +299,7 @@ enum Catalogue {
         "tidegate_observed_target_ends_total", by: ["target", "outcome"],
         "Established connections of other programs to the configured target that ended, by how.")
     static let observedTargetLastAnswer = gauge(
-        "tidegate_observed_target_last_answer_timestamp_seconds", in: .seconds, by: ["target"],
+        "tidegate_observed_target_last_answer_timestamp_seconds", by: ["target"],
         "When the configured target last answered another program; absent before.")
 
     // MARK: The kernel's own counters
@@ -348,31 +340,35 @@ enum Catalogue {
         "tidegate_observation_excluded_total", by: ["kind"],
         "Connects that were left out: of this program, of other processes of Tidegate, or by the configuration.")
     static let observationDumpDuration = histogram(
-        "tidegate_observation_dump_duration_seconds", in: .seconds, by: ["kind"],
+        "tidegate_observation_dump_duration_seconds", by: ["kind"],
         bounds: ConnectionStatistics.dumpBounds, "Time of lists of sockets.")
     static let observationTracked = gauge(
         "tidegate_observation_tracked_connections", "Connections of other programs that are kept in mind.")
     static let observationReceiveBuffer = gauge(
-        "tidegate_observation_receive_buffer_bytes", in: .bytes,
-        "Effective size of the receive buffer for messages about sockets.")
+        "tidegate_observation_receive_buffer_bytes", "Effective size of the receive buffer for messages about sockets.")
 
     // MARK: Definitions
 
-    static func counter(
-        _ name: String, in unit: MetricDefinition.Unit = .none, by labels: [String] = [], _ help: String
-    ) -> MetricDefinition {
-        MetricDefinition(name: name, help: help, kind: .counter, unit: unit, labels: labels)
+    static func counter(_ name: String, by labels: [String] = [], _ help: String) -> MetricDefinition {
+        self.definition(name, .counter, labels, help)
     }
 
-    static func gauge(
-        _ name: String, in unit: MetricDefinition.Unit = .none, by labels: [String] = [], _ help: String
-    ) -> MetricDefinition {
-        MetricDefinition(name: name, help: help, kind: .gauge, unit: unit, labels: labels)
+    static func gauge(_ name: String, by labels: [String] = [], _ help: String) -> MetricDefinition {
+        self.definition(name, .gauge, labels, help)
     }
 
     static func histogram(
-        _ name: String, in unit: MetricDefinition.Unit, by labels: [String] = [], bounds: [Double], _ help: String
+        _ name: String, by labels: [String] = [], bounds: [Double], _ help: String
     ) -> MetricDefinition {
-        MetricDefinition(name: name, help: help, kind: .histogram(bounds), unit: unit, labels: labels)
+        self.definition(name, .histogram(bounds), labels, help)
+    }
+
+    // A name ends in its unit, before the `_total` of a counter.
+    private static func definition(
+        _ name: String, _ kind: MetricDefinition.Kind, _ labels: [String], _ help: String
+    ) -> MetricDefinition {
+        let family = name.hasSuffix("_total") ? name.dropLast(6) : name[...]
+        let unit = [MetricDefinition.Unit.seconds, .bytes].first { family.hasSuffix("_\($0.rawValue)") }
+        return MetricDefinition(name: name, help: help, kind: kind, unit: unit ?? .none, labels: labels)
     }
 }
