@@ -1,7 +1,18 @@
+/// The label values of one series.
+package protocol LabelKey: Hashable, Sendable {
+    /// The values, in the order of the label names.
+    var values: [String] { get }
+}
+
 /// A closed set of label values: cardinality is known to the compiler.
-package protocol MetricLabel: CaseIterable, Hashable, Sendable {
+package protocol MetricLabel: CaseIterable, LabelKey {
     /// The value as it stands in a series; snake_case.
     var label: String { get }
+}
+
+extension MetricLabel {
+    /// One label is a key by itself.
+    package var values: [String] { [self.label] }
 }
 
 extension MetricLabel where Self: RawRepresentable, RawValue == String {

@@ -1,29 +1,5 @@
 internal import TidegateCore
 
-/// The label values of one child, in the order of its family's label names.
-protocol LabelKey: Hashable, Sendable {
-    var values: [String] { get }
-}
-
-/// One label out of a closed set is a key by itself.
-extension MetricLabel {
-    var values: [String] { [self.label] }
-}
-
-extension Event.Topic: LabelKey {}
-extension GateWaitResult: LabelKey {}
-extension HoldReason: LabelKey {}
-extension JournalIssue: LabelKey {}
-extension NetlinkEvent.MessageType: LabelKey {}
-extension NetlinkEvent.ResyncReason: LabelKey {}
-extension PhaseDurations.Phase: LabelKey {}
-extension RemoteWriteLoss: LabelKey {}
-extension TaskEvent.ExhaustionReason: LabelKey {}
-extension TaskEvent.GateResult: LabelKey {}
-extension TaskEvent.SuspendReason: LabelKey {}
-extension TaskFailure: LabelKey {}
-extension TaskKind: LabelKey {}
-
 /// Two labels out of closed sets.
 struct Label2<First: MetricLabel, Second: MetricLabel>: LabelKey, CaseIterable {
     let first: First
