@@ -2,8 +2,8 @@ internal import Synchronization
 internal import TidegateCore
 
 /// Records changes of verdicts.
-struct ReachabilityRecorder: Sendable {
-    private let levels: LevelSecondsFamily
+final class ReachabilityRecorder: Sendable {
+    private let levels: Mutex<LevelDurations>
     // All from the start: for Prometheus a series that starts at 1 has not increased.
     private let transitions = TableFamily<Label2<ReachabilityLevel, ReachabilityLevel>, Counter>(
         Catalogue.transitions, from: Label2.allCases.filter { $0.first != $0.second })
@@ -11,9 +11,16 @@ struct ReachabilityRecorder: Sendable {
     private let detection = SingleFamily<Histogram>(Catalogue.detection)
 
     init(_ registry: Registry, start: MonotonicTime) {
-        self.levels = LevelSecondsFamily(Catalogue.levelSeconds, start: start)
+        self.levels = Mutex(LevelDurations(level: .unknown, since: start))
         ReachabilityCollector.registerLevels(in: registry)
-        registry.add(self.levels, self.transitions, self.lastTransition)
+        // Events end a level; a scrape adds what the present one has lasted.
+        registry.collect(Catalogue.levelSeconds) { [weak self] inputs, samples in
+            guard let levels = self?.levels.withLock({ $0 }) else { return }
+            for level in ReachabilityLevel.allCases {
+                samples.add(level.label, value: levels.total(level, until: inputs.now).metricSeconds)
+            }
+        }
+        registry.add(self.transitions, self.lastTransition)
         ReachabilityCollector.register(in: registry)
         registry.add(self.detection)
     }
@@ -23,34 +30,10 @@ struct ReachabilityRecorder: Sendable {
         switch change.scope {
         case .family, .target: break
         case .global:
-            self.levels.change(to: change.to.level, at: moment)
+            self.levels.withLock { $0.change(to: change.to.level, at: moment) }
             guard change.from.level != change.to.level else { return }
             self.transitions[Label2(change.from.level, change.to.level)].add()
             self.lastTransition.series.set(time.seconds)
-        }
-    }
-}
-
-/// `tidegate_reachability_level_seconds_total`: events end a level, a scrape adds what the present one has lasted.
-final class LevelSecondsFamily: Family {
-    let definition: MetricDefinition
-    private let clock: Mutex<LevelDurations>
-    private let names: [(level: ReachabilityLevel, name: SeriesName)]
-
-    init(_ definition: MetricDefinition, start: MonotonicTime) {
-        self.definition = definition
-        self.clock = Mutex(LevelDurations(level: .unknown, since: start))
-        self.names = ReachabilityLevel.allCases.map { ($0, SeriesName(definition, [$0.label])) }
-    }
-
-    func change(to level: ReachabilityLevel, at moment: MonotonicTime) {
-        self.clock.withLock { $0.change(to: level, at: moment) }
-    }
-
-    func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs) {
-        let clock = self.clock.withLock { $0 }
-        for (level, name) in self.names {
-            output.counter(name, clock.total(level, until: inputs.now).metricSeconds)
         }
     }
 }
