@@ -73,18 +73,3 @@ struct AttemptClassKey: LabelKey {
 
     var values: [String] { [self.method.label, self.codes.label] + (self.host.map { [$0] } ?? []) }
 }
-
-/// Whether the gate lets tasks through.
-enum GateState: String, MetricLabel {
-    case open, shut
-}
-
-/// What a connection is doing.
-enum ConnectionState: String, MetricLabel {
-    case active, idle
-}
-
-/// How a wait at the gate ended.
-enum GateWaitResult: String, MetricLabel {
-    case admitted, timeout, cancelled
-}

@@ -46,8 +46,9 @@ struct AttemptRecorder: ~Copyable, Sendable {
         registry.collect(Catalogue.inflightExpectedSentBytes, by: kinds) { $0.session.expectedSentBytes[$1] ?? 0 }
         registry.collect(Catalogue.inflightSentBytes, by: kinds) { $0.session.sentBytes[$1] ?? 0 }
         registry.add(self.refetched, self.restarts)
-        registry.collect(Catalogue.connections, by: ConnectionState.allCases) {
-            $1 == .active ? $0.session.activeConnections : $0.session.idleConnections
+        registry.collect(Catalogue.connections) { inputs, samples in
+            samples.add("active", value: inputs.session.activeConnections)
+            samples.add("idle", value: inputs.session.idleConnections)
         }
         registry.add(self.connectionsOpened, self.connectionReuses, self.epochs)
     }

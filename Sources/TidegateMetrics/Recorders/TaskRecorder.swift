@@ -126,14 +126,17 @@ final class UnsettledFailures: Sendable {
 /// Records waits and admissions at the gate.
 struct GateRecorder: Sendable {
     // All from the start: the first wait is an increase, and not the beginning of a series.
-    private let waits = TableFamily<GateWaitResult, Histogram>(Catalogue.gateWait, from: GateWaitResult.allCases)
+    private let waits = TableFamily<TextLabels, Histogram>(
+        Catalogue.gateWait, from: ["admitted", "timeout", "cancelled"].map { TextLabels($0) })
     private let admissions = TableFamily<TaskEvent.GateResult, Counter>(
         Catalogue.gateAdmissions, from: [.immediate, .delayed, .timeout])
 
     init(_ registry: Registry) {
-        registry.collect(Catalogue.gateState, by: GateState.allCases) { inputs, state in
+        registry.collect(Catalogue.gateState) { inputs, samples in
             let level = inputs.status.global.level
-            return (level == .unknown || level >= .routed) == (state == .open) ? 1 : 0
+            let isOpen = level == .unknown || level >= .routed
+            samples.add("open", value: isOpen ? 1 : 0)
+            samples.add("shut", value: isOpen ? 0 : 1)
         }
         registry.collect(Catalogue.gateWaitingTasks) { $0.session.gateWaiting }
         registry.add(self.waits, self.admissions)
@@ -141,11 +144,7 @@ struct GateRecorder: Sendable {
 
     func record(_ result: TaskEvent.GateResult, waited: Duration) {
         if result != .cancelled { self.admissions[result].add() }
-        switch result {
-        case .immediate: break
-        case .delayed: self.waits[.admitted].observe(waited)
-        case .timeout: self.waits[.timeout].observe(waited)
-        case .cancelled: self.waits[.cancelled].observe(waited)
-        }
+        guard result != .immediate else { return }
+        self.waits[TextLabels(result == .delayed ? "admitted" : result.label)].observe(waited)
     }
 }
