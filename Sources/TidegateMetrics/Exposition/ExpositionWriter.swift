@@ -9,7 +9,7 @@ struct ExpositionWriter {
     let format: ExpositionFormat
     /// Since when counters count, for the formats that show it.
     let start: WallTime
-    private var family: ProtobufWriter.Mark?
+    private var family: Int?
     private var familyStart = 0
     // Samples instead of lines; nil if something is written.
     private var samples: [MetricSample]?

@@ -56,44 +56,30 @@ package struct ProtobufWriter: Sendable {
     /// Writes a message of its own as a field.
     package mutating func message(_ field: Int, _ body: (inout ProtobufWriter) -> Void) {
         self.tag(field, 2)
-        let mark = self.openDelimited()
+        let start = self.openDelimited()
         body(&self)
-        self.close(mark)
+        self.close(start)
     }
 
-    /// Begins a message of a stream: its length and no tag.
-    mutating func openDelimited() -> Mark {
+    /// Begins a message of a stream: its length and no tag; returns where its content begins.
+    mutating func openDelimited() -> Int {
         // Most messages are shorter than 128 bytes, and then nothing has to move.
         self.bytes.append(0)
-        return Mark(start: self.bytes.count)
+        return self.bytes.count
     }
 
-    /// Ends the message that began at `mark`.
-    mutating func close(_ mark: Mark) {
-        var rest = UInt64(self.bytes.count - mark.start)
-        guard rest >= 0x80 else {
-            self.bytes[mark.start - 1] = UInt8(truncatingIfNeeded: rest)
-            return
-        }
-        self.bytes[mark.start - 1] = UInt8(truncatingIfNeeded: rest) | 0x80
-        rest >>= 7
-        var more: [UInt8] = []
-        while rest >= 0x80 {
-            more.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        more.append(UInt8(truncatingIfNeeded: rest))
-        self.bytes.insert(contentsOf: more, at: mark.start)
+    /// Ends the message whose content begins at `start`.
+    mutating func close(_ start: Int) {
+        let count = UInt64(self.bytes.count - start)
+        guard count >= 0x80 else { return self.bytes[start - 1] = UInt8(truncatingIfNeeded: count) }
+        var length = ProtobufWriter()
+        length.varint(count)
+        self.bytes.replaceSubrange(start - 1..<start, with: length.bytes)
     }
 
-    /// Takes the message that began at `mark` back, its length included; only for messages of a stream.
-    mutating func discard(_ mark: Mark) {
-        self.bytes.removeLast(self.bytes.count - mark.start + 1)
-    }
-
-    /// Where a message's content begins.
-    struct Mark {
-        fileprivate let start: Int
+    /// Takes the message whose content begins at `start` back, its length included; only for messages of a stream.
+    mutating func discard(_ start: Int) {
+        self.bytes.removeLast(self.bytes.count - start + 1)
     }
 
     private mutating func tag(_ field: Int, _ wire: UInt64) {
