@@ -8,12 +8,8 @@ final class ObservedTargetNames: Sendable {
     static let limit = 50
 
     private let overflows: TableFamily<TextLabels, Counter>
-    private let known = Mutex<Known>(Known())
-
-    private struct Known {
-        var own: Set<String> = []
-        var counted: [String: Set<String>] = [:]
-    }
+    private let names = HostTable(.top(limit: limit))
+    private let counted = Mutex<[String: Set<String>]>([:])
 
     /// Targets beyond the bound are counted in `overflows`, once for each metric.
     init(overflows: TableFamily<TextLabels, Counter>) { self.overflows = overflows }
@@ -24,18 +20,17 @@ final class ObservedTargetNames: Sendable {
     ) -> [(name: String, target: ConnectionStatistics.OfTarget)] {
         guard let targets = statistics?.targets, !targets.isEmpty else { return [] }
         let sorted = targets.sorted { $0.key < $1.key }
-        return self.known.withLock { known in
+        return self.counted.withLock { counted in
             var rows: [(name: String, target: ConnectionStatistics.OfTarget)] = []
             var others: ConnectionStatistics.OfTarget?
             for (name, target) in sorted {
-                if known.own.contains(name) || known.own.count < Self.limit {
-                    known.own.insert(name)
+                guard self.names.value(of: name)?.isOverflow ?? false else {
                     rows.append((name, target))
-                } else {
-                    others = others.map { $0 + target } ?? target
-                    if known.counted[definition.name, default: []].insert(name).inserted {
-                        self.overflows[TextLabels(definition.name, "target")].add()
-                    }
+                    continue
+                }
+                others = others.map { $0 + target } ?? target
+                if counted[definition.name, default: []].insert(name).inserted {
+                    self.overflows[TextLabels(definition.name, "target")].add()
                 }
             }
             return rows + (others.map { [(HostTable.other, $0)] } ?? [])
@@ -54,7 +49,7 @@ extension ConnectionStatistics.OfTarget {
     }
 }
 
-/// Gives hosts their label values: a host that gets one keeps it, and their number is bounded.
+/// Gives hosts, or targets, their label values: one that gets a value keeps it, and their number is bounded.
 final class HostTable: Sendable {
     /// Stands for every host without a value of its own.
     static let other = "_other"
