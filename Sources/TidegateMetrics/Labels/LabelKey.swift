@@ -18,8 +18,10 @@ struct Label2<First: MetricLabel, Second: MetricLabel>: LabelKey, CaseIterable {
 /// Labels whose number of values other types bound.
 struct TextLabels: LabelKey {
     let values: [String]
+}
 
-    init(_ values: String...) { self.values = values }
+extension TextLabels {
+    init(_ values: String...) { self.init(values: values) }
 }
 
 /// The `method` label: what is not a method of RFC 9110 or PATCH is `_OTHER`.
@@ -63,13 +65,4 @@ struct AttemptKey: LabelKey {
         [self.method.label, self.status.map(String.init) ?? (self.isSent ? "none" : "unsent")]
             + (self.host.map { [$0] } ?? [])
     }
-}
-
-/// The labels of attempts' durations: a method, a class of codes, and the host if hosts are labelled.
-struct AttemptClassKey: LabelKey {
-    let method: RequestMethod
-    let codes: CodeClass
-    let host: String?
-
-    var values: [String] { [self.method.label, self.codes.label] + (self.host.map { [$0] } ?? []) }
 }

@@ -8,7 +8,7 @@ struct AttemptRecorder: ~Copyable, Sendable {
 
     private let hosts: HostMetrics
     private let attempts: TableFamily<AttemptKey, Counter>
-    private let durations: TableFamily<AttemptClassKey, Histogram>
+    private let durations: TableFamily<TextLabels, Histogram>
     // All of one attempt in one look-up.
     private let series = Mutex(LastHitCache<AttemptKey, Series>())
     private let phases = FixedLabelFamily<PhaseDurations.Phase, Histogram>(Catalogue.requestPhaseDuration)
@@ -77,8 +77,8 @@ struct AttemptRecorder: ~Copyable, Sendable {
     private func series(of key: AttemptKey) -> Series {
         self.series.withLock { table in
             if let series = table.find(key) { return series }
-            let codes = CodeClass(status: key.status)
-            let durations = self.durations[AttemptClassKey(method: key.method, codes: codes, host: key.host)]
+            let labels = [key.method.label, CodeClass(status: key.status).label] + (key.host.map { [$0] } ?? [])
+            let durations = self.durations[TextLabels(values: labels)]
             let series = (attempts: self.attempts[key], durations: durations)
             table.insert(series, for: key)
             return series
