@@ -119,11 +119,7 @@ struct Samples {
     let definition: MetricDefinition
     fileprivate private(set) var lines: [(name: SeriesName, value: Double)] = []
     fileprivate private(set) var histograms: [(name: HistogramName, reading: HistogramReading)] = []
-    private var seen: Set<[String]> = []
-
-    init(definition: MetricDefinition) {
-        self.definition = definition
-    }
+    fileprivate private(set) var seen: Set<[String]> = []
 
     /// Adds a sample, unless there is no value; of two with the same labels the first one counts.
     mutating func add(_ values: String..., value: Double?) {
