@@ -68,12 +68,6 @@ package final class MetricsAdapter: MetricsFactory {
     package func destroyCounter(_ handler: any CounterHandler) {}
 
     /// Keeps the series.
-    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-
-    /// Keeps the series.
-    package func destroyMeter(_ handler: any MeterHandler) {}
-
-    /// Keeps the series.
     package func destroyRecorder(_ handler: any RecorderHandler) {}
 
     /// Keeps the series.
