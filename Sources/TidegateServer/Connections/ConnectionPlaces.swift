@@ -9,25 +9,11 @@ struct ConnectionPlaces: Sendable {
         let closing: UInt64?
     }
 
-    private enum Activity: Equatable {
-        /// For a request, since this step.
-        case waiting(UInt64)
-        /// The client does not read its response, or sends a body that nobody reads.
-        case stalled(UInt64)
-        case answering
-
-        /// When the client's turn began; nil while it is the server's.
-        var since: UInt64? {
-            switch self {
-            case .waiting(let step), .stalled(let step): step
-            case .answering: nil
-            }
-        }
-    }
-
     private struct Place {
         let peer: PeerAddress
-        var activity: Activity
+        /// When the client's turn began: its request is due, or its response is not read; nil while it is the server's.
+        var since: UInt64?
+        /// Whether every response was sent and nothing has come since.
         var hasCompleted = false
     }
 
@@ -63,25 +49,29 @@ struct ConnectionPlaces: Sendable {
         }
         if let closing { self.close(closing) }
         self.step += 1
-        self.places[self.step] = Place(peer: peer, activity: .waiting(self.step))
+        self.places[self.step] = Place(peer: peer, since: self.step)
         self.counts[peer, default: 0] += 1
         return Admission(number: self.step, closing: closing)
     }
 
     /// A request is being answered.
-    mutating func answer(_ number: UInt64) { self.places[number]?.activity = .answering }
+    mutating func answer(_ number: UInt64) { self.begin(number, since: nil) }
 
     /// The client does not read its response, or has not sent all of a request that was answered already.
     mutating func stall(_ number: UInt64) {
         self.step += 1
-        self.places[number]?.activity = .stalled(self.step)
+        self.begin(number, since: self.step)
+    }
+
+    private mutating func begin(_ number: UInt64, since step: UInt64?) {
+        self.places[number] = self.places[number].map { Place(peer: $0.peer, since: step) }
     }
 
     /// Every response has been sent.
     mutating func complete(_ number: UInt64) {
         guard let peer = self.places[number]?.peer else { return }
         self.step += 1
-        self.places[number] = Place(peer: peer, activity: .waiting(self.step), hasCompleted: true)
+        self.places[number] = Place(peer: peer, since: self.step, hasCompleted: true)
         self.proven.removeAll { $0 == peer }
         self.proven.append(peer)
         if self.proven.count > Self.maxProven { self.proven.removeFirst() }
@@ -92,20 +82,20 @@ struct ConnectionPlaces: Sendable {
         guard let place = self.places.removeValue(forKey: number) else { return }
         let left = self.counts[place.peer, default: 1] - 1
         self.counts[place.peer] = left > 0 ? left : nil
-        if case .waiting = place.activity, place.hasCompleted { return }
+        if place.hasCompleted { return }
         self.proven.removeAll { $0 == place.peer }
     }
 
     private var busiestPeer: PeerAddress? {
         var waiting: [PeerAddress: Int] = [:]
-        for place in self.places.values where place.activity != .answering { waiting[place.peer, default: 0] += 1 }
+        for place in self.places.values where place.since != nil { waiting[place.peer, default: 0] += 1 }
         return waiting.max { $0.value < $1.value }?.key
     }
 
     private func longestWaiting(of peer: PeerAddress) -> UInt64? {
         // By its time alone: one that has just been opened would go before its request came if stalled ones were spared.
         let found = self.places.compactMap { number, place in
-            place.peer == peer ? place.activity.since.map { (number: number, since: $0) } : nil
+            place.peer == peer ? place.since.map { (number: number, since: $0) } : nil
         }
         return found.min { $0.since < $1.since }?.number
     }
