@@ -45,32 +45,24 @@ struct EventLine: Codable, Sendable {
     init(_ event: Event, targets: [Target: String] = [:]) {
         switch event.payload {
         case .path(let path): self.init(path, at: event.time, targets: targets)
-        case .diagnosis:
-            self.init(
-                event.payload.sentence, at: event.time, rank: .host, tone: event.payload.tone,
-                party: event.payload.party)
-        case .link(let link):
-            let isUsable = link.to?.isUsable ?? false
-            self.init(
-                event.payload.sentence, at: event.time, rank: .link, tone: isUsable ? .good : .bad,
-                party: isUsable ? nil : .mine, subject: (link.to ?? link.from)?.name ?? "")
-        case .task(let task):
-            self.init(
-                event.payload.sentence, at: event.time, tone: task.kind.tone,
-                party: event.payload.party, task: task.id)
+        case .diagnosis: self.init(event, rank: .host)
+        case .link(let link): self.init(event, rank: .link, subject: (link.to ?? link.from)?.name ?? "")
+        case .task(let task): self.init(event, rank: .other, task: task.id)
         case .targetCheck(let check):
             let name = targets[check.target] ?? check.target.description
             let text = check.failure.map { "not reached: \($0.text)" } ?? "reached"
             self.init(
                 "\(name) \(text)", at: event.time, rank: .check, tone: check.failure == nil ? .good : .bad,
                 party: check.failure?.party, subject: name)
-        case .probe(let probe):
-            self.init(
-                event.payload.sentence, at: event.time, rank: .check, tone: event.payload.tone,
-                party: event.payload.party, subject: probe.probe)
-        case .netlink, .session, .connection, .daemon:
-            self.init(event.payload.sentence, at: event.time, tone: event.payload.tone, party: event.payload.party)
+        case .probe(let probe): self.init(event, rank: .check, subject: probe.probe)
+        case .netlink, .session, .connection, .daemon: self.init(event, rank: .other)
         }
+    }
+
+    private init(_ event: Event, rank: Rank, subject: String = "", task: TaskID? = nil) {
+        self.init(
+            event.payload.sentence, at: event.time, rank: rank, tone: event.payload.tone, party: event.payload.party,
+            subject: subject, task: task)
     }
 
     private init(_ path: PathEvent, at time: WallTime, targets: [Target: String]) {
@@ -111,6 +103,7 @@ extension Event.Payload {
             .connection(.failed), .connection(.groupSilent):
             .bad
         case .diagnosis(let diagnosis): diagnosis.isBroken ? .bad : diagnosis.state == .checking ? .wait : .good
+        case .link(let link): link.to?.isUsable ?? false ? .good : .bad
         case .netlink(.overrun), .session(.circuitOpened), .daemon(.runSkipped): .wait
         case .session(.circuitClosed), .daemon(.remoteWrite(.delivered)), .connection(.recovered): .good
         case .probe(let probe):
@@ -119,12 +112,20 @@ extension Event.Payload {
             } else {
                 .plain
             }
+        case .task(let task):
+            switch task.kind {
+            case .attemptFailed, .moveFailed: .bad
+            case .restarted: .wait
+            case .completed(let result): result.outcome.tone
+            default: .plain
+            }
         default: .plain
         }
     }
 
     fileprivate var party: FaultParty? {
         switch self {
+        case .link(let link): link.to?.isUsable ?? false ? nil : .mine
         case .task(let task):
             switch task.kind {
             case .attemptFailed(_, _, let attribution, isCharged: _): attribution?.party ?? .unknown
@@ -138,17 +139,6 @@ extension Event.Payload {
         case .connection(.stalled(let stall)): stall.party
         case .connection(.failed(let failure)): failure.party
         default: nil
-        }
-    }
-}
-
-extension TaskEvent.Kind {
-    fileprivate var tone: EventLine.Tone {
-        switch self {
-        case .attemptFailed, .moveFailed: .bad
-        case .restarted: .wait
-        case .completed(let result): result.outcome.tone
-        default: .plain
         }
     }
 }
