@@ -121,14 +121,8 @@ struct TimelineSVG {
 
     // MARK: The level
 
-    /// A time without a change of level; nil where nothing was watching.
-    private struct Segment {
-        let level: ReachabilityLevel?
-        let start: WallTime
-        let end: WallTime
-    }
-
-    private var segments: [Segment] {
+    // The times without a change of level; nil where nothing was watching.
+    private var segments: [(level: ReachabilityLevel?, start: WallTime, end: WallTime)] {
         let begin = self.now - self.window
         var points = self.record.past.map { (time: $0.time, level: $0.to) }
         points.append((self.record.start, self.record.changes.first.map(\.from) ?? self.current))
@@ -136,7 +130,7 @@ struct TimelineSVG {
         let ends = points.dropFirst().map(\.time) + [self.now]
         return zip(points, ends).compactMap { point, end in
             let (start, end) = (max(point.time, begin), min(end, self.now))
-            return start < end ? Segment(level: point.level, start: start, end: end) : nil
+            return start < end ? (point.level, start, end) : nil
         }
     }
 
