@@ -75,14 +75,14 @@ struct EventStream {
     private func beginning(after lastID: String?) -> String {
         let retry = "retry: 2000\n\n"
         guard !self.reader.isResumed else { return retry }
-        return retry + self.snapshot(lastID == nil ? .snapshot : .reset, id: self.reader.lastID)
+        return retry + self.snapshot(lastID == nil ? "snapshot" : "reset", id: self.reader.lastID)
     }
 
     private func text(of batch: EventHistory.Batch, progress: [Event]) -> String {
         let redaction = self.dependencies.configuration.redaction
         var text = EventFrame.progress(progress, redaction: redaction)
         if batch.dropped > 0 {
-            text += self.snapshot(.reset, id: nil, dropped: batch.dropped)
+            text += self.snapshot("reset", id: nil, dropped: batch.dropped)
         }
         for event in batch.events {
             text += EventFrame.text(event, id: self.dependencies.history.id(of: event), redaction: redaction)
@@ -90,31 +90,25 @@ struct EventStream {
         return text
     }
 
-    /// Why a client is sent the state.
-    private enum SnapshotReason: String {
-        /// The client sent no `Last-Event-ID`.
-        case snapshot
-        /// The event of the `Last-Event-ID` is unknown, or the client missed events.
-        case reset
-    }
-
     // Further tasks are only counted.
     private static let taskLimit = 256
 
     /// The state that a stream begins with, or begins again with.
-    private func snapshot(_ reason: SnapshotReason, id: String?, dropped: UInt64 = 0) -> String {
+    ///
+    /// - Parameter name: `reset` if the event of the `Last-Event-ID` is unknown or the client missed events.
+    private func snapshot(_ name: String, id: String?, dropped: UInt64 = 0) -> String {
         let view = self.dependencies.view
         let sample = view.taskSample(atMost: EventStream.taskLimit)
         let data = JSONValue.object(
             [
-                .init("schema", 1), .init("event", .string(reason.rawValue)),
+                .init("schema", 1), .init("event", .string(name)),
                 .init("time", .string(self.dependencies.time.wall().description)),
                 .init("dropped", .integer(Int64(clamping: dropped))),
             ] + view.status.documentMembers + [
                 .init("tasks", .array(sample.tasks.map(\.json))),
                 .init("tasksLeftOut", .integer(Int64(sample.total - sample.tasks.count))),
             ])
-        return EventFrame.text(id: id, name: reason.rawValue, data: data)
+        return EventFrame.text(id: id, name: name, data: data)
     }
 
     private func write(_ text: String, to body: inout any ResponseBodyWriter, on channel: any Channel) async throws {
