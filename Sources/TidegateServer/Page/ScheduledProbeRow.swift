@@ -14,17 +14,13 @@ struct ScheduledProbeRow {
 
     var cells: [Cell] {
         let probe = self.report.probe
+        let target = self.redaction.target(from: probe.target)
         return [
             .html(
                 "<b>\(HTML.escaped(probe.name))</b>"
-                    + "<span class=\"url\">\(HTML.escaped(self.target)) · \(HTML.escaped(probe.module))</span>"),
+                    + "<span class=\"url\">\(HTML.escaped(target)) · \(HTML.escaped(probe.module))</span>"),
             self.state, self.strip, self.uptime, self.lastFailure, self.certificate,
         ]
-    }
-
-    private var target: String {
-        let target = self.report.probe.target
-        return self.redaction.target(from: target)
     }
 
     private var state: Cell {
