@@ -44,8 +44,9 @@ package final class ControlServer: Sendable {
     }
 
     private func serve(whenListening: @escaping @Sendable () -> Void) async -> TextError? {
-        let (socket, shutdown, listening) = (self.socket, ServerShutdown(), ListenResult())
-        defer { socket.remove(listening.state.withLock { $0.identity }) }
+        let (socket, shutdown) = (self.socket, ServerShutdown())
+        let listening = Mutex<(identity: ControlSocketPath.Identity?, error: TextError?)>((nil, nil))
+        defer { socket.remove(listening.withLock { $0.identity }) }
         let server = Server(
             childChannelSetup: HTTP1Channel(
                 responder: { try await self.respond(to: $0, with: $1, on: $2) },
@@ -56,11 +57,11 @@ package final class ControlServer: Sendable {
             onServerRunning: { _ in
                 // Until here the umask or the check of each peer has kept other users out.
                 do throws(TextError) {
-                    listening.state.withLock { $0.identity = socket.identity }
+                    listening.withLock { $0.identity = socket.identity }
                     try socket.restrict()
                     whenListening()
                 } catch {
-                    listening.state.withLock { $0.error = error }
+                    listening.withLock { $0.error = error }
                     shutdown.begin()
                 }
                 shutdown.didStartListening()
@@ -68,7 +69,7 @@ package final class ControlServer: Sendable {
         if let error = await shutdown.run(server) {
             return TextError("cannot listen on the control socket \(self.socket.path): \(error)")
         }
-        return listening.state.withLock { $0.error }
+        return listening.withLock { $0.error }
     }
 
     private func respond(
@@ -81,16 +82,5 @@ package final class ControlServer: Sendable {
             self.bus.publish(.daemon(.requestAnswered(handler: "control", status: response.status.code)))
         }
         try await writer.write(response, to: request.method, on: channel, timeout: Self.writeTimeout)
-    }
-}
-
-/// How listening on the socket went.
-private final class ListenResult: Sendable {
-    let state = Mutex(State())
-
-    struct State {
-        var identity: ControlSocketPath.Identity?
-        /// Why the socket cannot be used.
-        var error: TextError?
     }
 }
