@@ -34,7 +34,8 @@ package final class Endpoint: Sendable {
         scheduledProbes: @escaping @Sendable () async -> [ScheduledProbeReport] = { [] },
         reload: ConfigurationReload? = nil, connectionLimit: (@Sendable () -> Int)? = nil
     ) {
-        let own = EventHistory(boot: time.wall().instanceID, capacity: configuration.eventHistory)
+        // The boot differs between two runs of a process.
+        let own = EventHistory(boot: String(time.wall().microseconds, radix: 36), capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
         let page = PageHistory(from: time.wall(), configuration: configuration, storage: storage)
         bus.attach(page)
@@ -68,19 +69,27 @@ package final class Endpoint: Sendable {
     package func run(
         whenListening: @escaping @Sendable ([ListenAddress]) -> Void = { _ in }
     ) async throws(TextError) {
-        let bindings = Bindings(expected: self.configuration.listen.count, whenComplete: whenListening)
         self.access?.start()
         defer { self.access?.stop() }
-        if let failure = await self.serveAll(bindings: bindings) { throw failure }
+        if let failure = await self.serveAll(whenListening: whenListening) { throw failure }
     }
 
     // The first server that fails ends the others: an endpoint on half of its addresses would look healthy.
-    private func serveAll(bindings: Bindings) async -> TextError? {
-        await withTaskGroup(of: TextError?.self) { group in
+    private func serveAll(whenListening: @escaping @Sendable ([ListenAddress]) -> Void) async -> TextError? {
+        let count = self.configuration.listen.count
+        let bound = Mutex([ListenAddress?](repeating: nil, count: count))
+        let note: @Sendable (Int, ListenAddress) -> Void = { position, address in
+            let known = bound.withLock { bound in
+                bound[position] = address
+                return bound.compactMap(\.self)
+            }
+            if known.count == count { whenListening(known) }
+        }
+        return await withTaskGroup(of: TextError?.self) { group in
             for (position, address) in self.configuration.listen.enumerated() {
                 group.addTask {
                     await self.serve(address) { port in
-                        bindings.bound(position, to: ListenAddress(host: address.host, port: port ?? address.port))
+                        note(position, ListenAddress(host: address.host, port: port ?? address.port))
                     }
                 }
             }
@@ -175,26 +184,6 @@ struct EndpointChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
 }
 
-/// Collects the bound addresses until all are known.
-private final class Bindings: Sendable {
-    private let addresses: Mutex<[ListenAddress?]>
-    private let whenComplete: @Sendable ([ListenAddress]) -> Void
-
-    init(expected: Int, whenComplete: @escaping @Sendable ([ListenAddress]) -> Void) {
-        self.addresses = Mutex(Array(repeating: nil, count: expected))
-        self.whenComplete = whenComplete
-    }
-
-    func bound(_ position: Int, to address: ListenAddress) {
-        let complete = self.addresses.withLock { addresses -> [ListenAddress]? in
-            addresses[position] = address
-            let known = addresses.compactMap(\.self)
-            return known.count == addresses.count ? known : nil
-        }
-        if let complete { self.whenComplete(complete) }
-    }
-}
-
 extension EndpointConfiguration {
     // No scraper or browser sends more than 16 KiB of header fields.
     fileprivate func channel(slots: EventStreamSlots) -> HTTP1Channel.Configuration {
@@ -221,9 +210,4 @@ extension TextError {
             }
         self.init("cannot listen on \(address): \(problem)")
     }
-}
-
-extension WallTime {
-    /// Differs between two runs of a process.
-    fileprivate var instanceID: String { String(self.microseconds, radix: 36) }
 }
