@@ -98,10 +98,7 @@ package struct BcryptHash: Sendable, Hashable {
     }
 
     private static func isBase64Digit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x2E...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: false
-        }
+        [0x2E...0x39, 0x41...0x5A, 0x61...0x7A].contains { $0.contains(byte) }
     }
 }
 
