@@ -30,14 +30,16 @@ struct ControlRoutes: Sendable {
                 (.get, { request, _ in try await routes.list(request) }),
                 (.post, { try await routes.submit($0, $1) }),
             ])
-        table.add("/api/v1/tasks/{id}", [(.get, { try await routes.show($1) })])
+        table.add("/api/v1/tasks/{id}", [(.get, { .json(try await routes.control.task(Self.id($1)).response) })])
         table.add("/api/v1/tasks/{id}/body", [(.get, { try await routes.body($1) })])
         for format in ExportFormat.allCases {
             table.add(
                 "/api/v1/tasks/{id}/\(format.rawValue)", [(.get, { try await routes.export(format, $0, $1) })])
         }
         for command in TaskCommand.allCases {
-            table.add("/api/v1/tasks/{id}/\(command.rawValue)", [(.post, { try await routes.carryOut(command, $1) })])
+            table.add(
+                "/api/v1/tasks/{id}/\(command.rawValue)",
+                [(.post, { .json(try await routes.control.command(command, Self.id($1)).response) })])
         }
         table.add("/api/v1/targets", [(.get, { _, _ in .json(routes.report()) })])
         table.add(
@@ -72,10 +74,6 @@ struct ControlRoutes: Sendable {
         return response
     }
 
-    private func show(_ context: ServerContext) async throws(ControlRefusal) -> Response {
-        .json(try await self.control.task(try Self.id(context)).response)
-    }
-
     private func body(_ context: ServerContext) async throws(ControlRefusal) -> Response {
         let body =
             switch try await self.control.body(try Self.id(context), for: context.caller) {
@@ -104,10 +102,6 @@ struct ControlRoutes: Sendable {
             try Self.id(context), as: format, showingSecrets: request.uri.queryParameters["secrets"] == "true")
         let type = format == .har ? "application/json" : "text/plain; charset=utf-8"
         return .content(ByteBuffer(string: text + "\n"), type: type)
-    }
-
-    private func carryOut(_ command: TaskCommand, _ context: ServerContext) async throws(ControlRefusal) -> Response {
-        .json(try await self.control.command(command, try Self.id(context)).response)
     }
 
     private static func id(_ context: ServerContext) throws(ControlRefusal) -> TaskID {
