@@ -59,7 +59,7 @@ package final class Endpoint: Sendable {
 
     /// The samples that a scrape would return now, for remote write.
     package func samples() -> [MetricSample] {
-        self.routes.samples(inFlight: self.inFlight.load(ordering: .relaxed))
+        self.routes.status.samples(inFlight: self.inFlight.load(ordering: .relaxed))
     }
 
     /// Serves until the Swift task is cancelled or a graceful shutdown begins; responses under way are finished first.

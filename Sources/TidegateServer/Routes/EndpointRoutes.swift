@@ -30,7 +30,7 @@ struct EndpointRoutes: Sendable {
             logs, reload, other
     }
 
-    private let status: StatusRoutes
+    let status: StatusRoutes
     private let responder: RouterResponder<ServerContext>
     private let handlers: [String: HandlerLabel]
 
@@ -98,7 +98,4 @@ struct EndpointRoutes: Sendable {
         let path = head.path.map { String(Substring($0.utf8.prefix { $0 != UInt8(ascii: "?") })) } ?? ""
         return (response, self.handlers[path] ?? context.endpointPath.flatMap { self.handlers[$0] } ?? .other)
     }
-
-    /// The samples that a scrape would return now.
-    func samples(inFlight: Int) -> [MetricSample] { self.status.samples(inFlight: inFlight) }
 }

@@ -10,7 +10,7 @@ struct RegistrySnapshot {
     let numbers: [SeriesKey: Double]
 
     init(_ fixture: Fixture) {
-        let pairs = fixture.routes.samples(inFlight: 1).map { sample in
+        let pairs = fixture.routes.status.samples(inFlight: 1).map { sample in
             let labels = sample.labels.map { ($0.name, $0.value) }
             return (SeriesKey(name: sample.name, labels: Dictionary(labels) { first, _ in first }), sample.value)
         }
