@@ -60,13 +60,9 @@ enum Snappy {
 
 /// Remembers the series of the last collection, so that each series that has ended gets one stale marker.
 struct StaleSeriesTracker {
-    private struct Series: Hashable {
-        let name: String
-        let labels: [MetricSample.Label]
-    }
-
     private let external: [MetricSample.Label]
-    private var last: Set<Series> = []
+    // The samples without their values.
+    private var last: Set<MetricSample> = []
 
     /// A tracker that adds `external` labels to every sample that has none of the same name.
     init(external: [MetricSample.Label]) { self.external = external }
@@ -74,14 +70,15 @@ struct StaleSeriesTracker {
     /// The samples to be sent: with the external labels, and with a stale marker for each series of the last collection
     /// that is missing in this one.
     mutating func entries(for samples: [MetricSample]) -> [MetricSample] {
-        var current: Set<Series> = []
-        current.reserveCapacity(samples.count)
-        var entries = samples.map(self.labelled)
-        for entry in entries { current.insert(Series(name: entry.name, labels: entry.labels)) }
+        var current = Set<MetricSample>(minimumCapacity: samples.count)
+        let entries = samples.map(self.labelled)
+        for var entry in entries {
+            entry.value = 0
+            current.insert(entry)
+        }
         let ended = self.last.subtracting(current).sorted { "\($0)" < "\($1)" }
-        entries += ended.map { MetricSample(name: $0.name, labels: $0.labels, value: WriteRequest.stale) }
         self.last = current
-        return entries
+        return entries + ended.map { MetricSample(name: $0.name, labels: $0.labels, value: WriteRequest.stale) }
     }
 
     private func labelled(_ sample: MetricSample) -> MetricSample {
