@@ -172,13 +172,7 @@ package enum ProbeExposition {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(4096)
         for family in families {
-            bytes += "# HELP ".utf8
-            bytes += family.name.utf8
-            bytes.append(UInt8(ascii: " "))
-            bytes += Escaping.help(family.help, for: .text)
-            bytes += "\n# TYPE ".utf8
-            bytes += family.name.utf8
-            bytes += " gauge\n".utf8
+            bytes += FamilyHeader(Catalogue.gauge(family.name, family.help)).text
             for sample in family.samples {
                 bytes += Escaping.samplePrefix(family.name, family.labels, sample.labels)
                 bytes += self.number(sample.value).utf8
