@@ -6,26 +6,21 @@ struct FamilyHeader: Sendable {
     let protobuf: [UInt8]
 
     init(_ definition: MetricDefinition) {
-        var lines = Array("# TYPE \(definition.family) \(definition.type.name)\n".utf8)
-        if !definition.unit.rawValue.isEmpty {
-            lines += "# UNIT \(definition.family) \(definition.unit.rawValue)\n".utf8
+        func help(_ name: String, for format: ExpositionFormat) -> [UInt8] {
+            guard !definition.help.isEmpty else { return [] }
+            return Array("# HELP \(name) ".utf8) + Escaping.help(definition.help, for: format) + "\n".utf8
         }
-        if !definition.help.isEmpty {
-            lines += Array("# HELP \(definition.family) ".utf8) + Escaping.help(definition.help, for: .openMetrics)
-            lines.append(UInt8(ascii: "\n"))
-        }
-        self.openMetrics = lines
-        var classic: [UInt8] = []
-        if !definition.help.isEmpty {
-            classic += Array("# HELP \(definition.name) ".utf8) + Escaping.help(definition.help, for: .text)
-            classic.append(UInt8(ascii: "\n"))
-        }
-        self.text = classic + "# TYPE \(definition.name) \(definition.type.name)\n".utf8
+        let unit = definition.unit.rawValue
+        let type = Array("# TYPE \(definition.family) \(definition.type.name)\n".utf8)
+        self.openMetrics =
+            type + (unit.isEmpty ? "" : "# UNIT \(definition.family) \(unit)\n").utf8
+            + help(definition.family, for: .openMetrics)
+        self.text = help(definition.name, for: .text) + "# TYPE \(definition.name) \(definition.type.name)\n".utf8
         var writer = ProtobufWriter()
         writer.string(1, definition.name)
         if !definition.help.isEmpty { writer.string(2, definition.help) }
         writer.number(3, definition.type.number)
-        if !definition.unit.rawValue.isEmpty { writer.string(5, definition.unit.rawValue) }
+        if !unit.isEmpty { writer.string(5, unit) }
         self.protobuf = writer.bytes
     }
 }
