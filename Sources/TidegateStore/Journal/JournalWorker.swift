@@ -126,13 +126,11 @@ final class JournalWorker: LoopHandler {
     }
 
     private func journalError(_ error: any Error) -> JournalError {
-        guard let error = error as? DatabaseError else {
-            return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(error)")
+        let known = error as? DatabaseError
+        guard !(known?.isFullDisk(at: self.file.path) ?? false) else {
+            return JournalError(.diskFull, "the disk of the journal \(self.file.path) is full")
         }
-        guard error.isFullDisk(at: self.file.path) else {
-            return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(error.text)")
-        }
-        return JournalError(.diskFull, "the disk of the journal \(self.file.path) is full")
+        return JournalError(.disk, "the journal \(self.file.path) cannot be written: \(known?.text ?? "\(error)")")
     }
 
     // MARK: - Waiting for the disk
