@@ -18,12 +18,11 @@ struct TLSContext: Sendable {
         let configuration = try configuration.nioConfiguration()
         do {
             self.context = try NIOSSLContext(configuration: configuration)
-        } catch NIOSSLError.failedToLoadPrivateKey {
-            throw AccessError(part: .key, message: "is not the key of the certificate")
-        } catch let error as BoringSSLError where "\(error)".contains("KEY_VALUES_MISMATCH") {
-            throw AccessError(part: .key, message: "is not the key of the certificate")
         } catch {
-            throw AccessError(part: .tls, message: "cannot be used: \(error)")
+            let isMismatch = error is BoringSSLError && "\(error)".contains("KEY_VALUES_MISMATCH")
+            throw isMismatch || error as? NIOSSLError == .failedToLoadPrivateKey
+                ? AccessError(part: .key, message: "is not the key of the certificate")
+                : AccessError(part: .tls, message: "cannot be used: \(error)")
         }
     }
 
