@@ -194,8 +194,6 @@ struct TaskResults: Sendable {
     /// The oldest first.
     private(set) var entries: [Entry] = []
 
-    init(isNamed: Bool) { self.isNamed = isNamed }
-
     /// Adds a result, or replaces what was known of the same task.
     mutating func add(_ entry: Entry) {
         if let known = self.entries.lastIndex(where: { $0.task == entry.task }) {

@@ -122,8 +122,6 @@ struct RequestSlice: Codable, Sendable {
     var requests = 0
     private(set) var failures: [Failure] = []
 
-    init(number: Int64) { self.number = number }
-
     /// The slice of a moment.
     static func number(of time: WallTime) -> Int64 { time.microseconds / 15_000_000 }
 
