@@ -36,9 +36,7 @@ final class DirectoryLock: Sendable {
     // noticed.
     private func write(_ text: String) {
         let bytes = Array(text.utf8)
-        guard ftruncate(self.descriptor, 0) == 0, pwrite(self.descriptor, bytes, bytes.count, 0) == bytes.count else {
-            return
-        }
+        if ftruncate(self.descriptor, 0) == 0 { _ = pwrite(self.descriptor, bytes, bytes.count, 0) }
     }
 
     deinit { close(self.descriptor) }
