@@ -40,31 +40,20 @@ struct HTTPProbeChecks {
 
     private func checkHeaders(_ head: ResponseHead, _ findings: inout ProbeFindings) {
         let fields = head.fields
-        func values(_ condition: HeaderCondition) -> [String]? {
-            let values = fields.filter { $0.name == condition.name }.map(\.value)
-            return values.isEmpty && condition.allowsMissing ? nil : values
-        }
-        for condition in self.options.failsIfHeaderMatches {
-            guard let values = values(condition) else { continue }
-            if values.isEmpty { return self.missing(condition, &findings) }
-            let found = values.contains { condition.pattern.matches(Array($0.utf8)) }
-            if found {
-                return self.fail(.header, "\(condition.name) matches \"\(condition.pattern.pattern)\"", &findings)
+        for (conditions, isBad, verb) in [
+            (self.options.failsIfHeaderMatches, true, "matches"),
+            (self.options.failsIfHeaderDoesNotMatch, false, "does not match"),
+        ] {
+            for condition in conditions {
+                let values = fields.filter { $0.name == condition.name }.map(\.value)
+                if values.isEmpty, condition.allowsMissing { continue }
+                guard !values.isEmpty else {
+                    return self.fail(.header, "the answer has no field \(condition.name)", &findings)
+                }
+                guard values.contains(where: { condition.pattern.matches(Array($0.utf8)) }) == isBad else { continue }
+                return self.fail(.header, "\(condition.name) \(verb) \"\(condition.pattern.pattern)\"", &findings)
             }
         }
-        for condition in self.options.failsIfHeaderDoesNotMatch {
-            guard let values = values(condition) else { continue }
-            if values.isEmpty { return self.missing(condition, &findings) }
-            let found = values.contains { condition.pattern.matches(Array($0.utf8)) }
-            if !found {
-                return self.fail(
-                    .header, "\(condition.name) does not match \"\(condition.pattern.pattern)\"", &findings)
-            }
-        }
-    }
-
-    private func missing(_ condition: HeaderCondition, _ findings: inout ProbeFindings) {
-        self.fail(.header, "the answer has no field \(condition.name)", &findings)
     }
 
     private func checkBody(_ body: [UInt8], _ findings: inout ProbeFindings) {
