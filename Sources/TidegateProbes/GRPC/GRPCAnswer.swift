@@ -3,29 +3,24 @@ internal import TidegateCore
 
 /// The server's answer to a call of one message, as far as it has come (gRPC over HTTP/2, "Responses").
 struct GRPCAnswer {
-    private struct Head {
-        let status: Int
-        let isGRPC: Bool
-    }
-
     /// How many bytes a message may have; a health takes two.
     static let maxMessage = 65_536
     /// How much of a server's message is kept.
     private static let maxText = 200
     private static let prefix = 5
 
-    private var head: Head?
+    private var status: Int?
     private var bytes: [UInt8] = []
 
     /// Takes a header section; returns the health once the answer is complete.
     mutating func receive(
         _ fields: HPACKHeaders, isEnd: Bool
     ) throws(GRPCError) -> HealthMessage.ServingStatus? {
-        if self.head == nil {
-            let head = Head(status: Int(fields.first(name: ":status") ?? "") ?? 0, isGRPC: Self.isGRPC(fields))
-            guard head.status >= 200 || isEnd else { return nil }
-            guard head.isGRPC else { throw .http(head.status) }
-            self.head = head
+        if self.status == nil {
+            let status = Int(fields.first(name: ":status") ?? "") ?? 0
+            guard status >= 200 || isEnd else { return nil }
+            guard Self.isGRPC(fields) else { throw .http(status) }
+            self.status = status
         }
         return isEnd ? try self.conclude(fields) : nil
     }
@@ -39,9 +34,6 @@ struct GRPCAnswer {
         guard self.bytes.count <= length + Self.prefix else { throw .malformed("has more than one message") }
     }
 
-    /// The answer ended without a status.
-    func fail() -> GRPCError { .malformed("ended without a status") }
-
     // The message's length, once it has come.
     private var length: Int? {
         guard self.bytes.count >= Self.prefix else { return nil }
@@ -49,7 +41,7 @@ struct GRPCAnswer {
     }
 
     private func conclude(_ fields: HPACKHeaders) throws(GRPCError) -> HealthMessage.ServingStatus {
-        guard let field = fields.first(name: "grpc-status") else { throw .http(self.head?.status ?? 0) }
+        guard let field = fields.first(name: "grpc-status") else { throw .http(self.status ?? 0) }
         let status = GRPCStatus(field: field)
         guard status == .ok else {
             throw .status(status, message: Self.text(fields.first(name: "grpc-message") ?? ""))

@@ -33,7 +33,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
             case .data(let frame):
                 guard case .byteBuffer(let bytes) = frame.data else { return }
                 try self.answer.receive(bytes.readableBytesView)
-                if frame.endStream { throw self.answer.fail() }
+                if frame.endStream { throw .malformed("ended without a status") }
             case .rstStream(let code): throw .reset(code)
             default: break
             }
