@@ -37,6 +37,8 @@ struct ProbeContext: Sendable {
         of target: Target, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
         isProxied: Bool = false, _ findings: inout ProbeFindings
     ) async -> ProbeAddress? {
+        // A proxy's address may be of either family.
+        let preference = isProxied ? preference : source.narrowing(preference)
         guard let (candidates, time) = await self.candidates(for: target.host, preference, &findings),
             let address = await self.choose(candidates, from: isProxied ? nil : source, time, &findings)
         else { return nil }

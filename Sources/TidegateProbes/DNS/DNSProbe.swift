@@ -22,9 +22,8 @@ struct DNSProbe: TargetProbe {
         guard let target = try? Target(text) else {
             return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither HOST nor HOST:PORT")
         }
-        let preference = self.options.source.narrowing(self.options.family)
         let address = await self.context.address(
-            of: target, preferring: preference, from: self.options.source, &findings)
+            of: target, preferring: self.options.family, from: self.source, &findings)
         self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
         guard let address else { return }
         let query = DNSQuery(

@@ -56,10 +56,8 @@ struct HTTPProbe: TargetProbe {
 
     /// The address of a target, with what is wrong with it in `findings`; nil if it is not to be asked.
     func address(of url: HTTPURL, isProxied: Bool, _ findings: inout ProbeFindings) async -> ProbeAddress? {
-        // Of a proxy's address it is another question.
-        let preference = isProxied ? self.options.family : self.source.narrowing(self.options.family)
         let address = await self.context.address(
-            of: url.target, preferring: preference, from: self.source, isProxied: isProxied, &findings)
+            of: url.target, preferring: self.options.family, from: self.source, isProxied: isProxied, &findings)
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
         return address
     }

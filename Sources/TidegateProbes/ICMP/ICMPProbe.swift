@@ -25,9 +25,8 @@ struct ICMPProbe: TargetProbe {
         guard let target = try? Target(text), target.port == nil else {
             return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither a host name nor an address")
         }
-        let preference = self.options.source.narrowing(self.options.family)
         let address = await self.context.address(
-            of: target, preferring: preference, from: self.options.source, &findings)
+            of: target, preferring: self.options.family, from: self.source, &findings)
         self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
         guard let address else { return }
         let request = self.request(to: address)

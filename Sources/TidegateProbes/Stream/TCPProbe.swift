@@ -21,10 +21,9 @@ struct TCPProbe: TargetProbe {
         } catch {
             return findings.fail(.invalidTarget, .mine, "\(error)")
         }
-        let preference = self.source.narrowing(self.options.family)
         guard
             let address = await self.context.address(
-                of: target, preferring: preference, from: self.source, &findings)
+                of: target, preferring: self.options.family, from: self.source, &findings)
         else { return }
         findings.add(.tcpDuration, address.lookupTime.inSeconds, labels: ["resolve"])
         let session = StreamSession(
