@@ -6,26 +6,26 @@ internal import TidegateTransfer
 
 /// One request with what came of it.
 struct HTTPProbeExchange: Sendable {
+    /// Where a request goes.
+    struct Destination {
+        let addresses: [IPAddress]
+        /// How long the name took to resolve; nil if it was not.
+        let lookupTime: Duration?
+        /// The verdict on the address when the request was made.
+        let verdict: Verdict
+        /// The proxy that it goes through; nil for none.
+        var proxy: Proxy?
+    }
+
+    let destination: Destination
     let outcome: AttemptOutcome
     /// What came of the body; nil if it is not examined.
     let body: ExaminedBody?
-    /// How long the name took to resolve; nil if it was not.
-    let lookupTime: Duration?
-    /// The verdict on the address when the request was made.
-    let verdict: Verdict
-    /// The proxy that it went through; nil for none.
-    let proxy: Proxy?
 }
 
 /// The requests of one probe, from the first to where redirects lead.
 struct HTTPProbeExchanges {
-    /// Where a request goes.
-    private struct Destination {
-        var addresses: [IPAddress]
-        var lookupTime: Duration?
-        var verdict: Verdict
-        var proxy: Proxy?
-    }
+    private typealias Destination = HTTPProbeExchange.Destination
 
     /// blackbox_exporter's limit.
     private static let maxRedirects = 10
@@ -195,9 +195,7 @@ struct HTTPProbeExchanges {
                 self.jar.take(head.fields("Set-Cookie"), from: hop.url, at: environment.time.wall())
                 findings.note("Received HTTP response", [("status_code", "\(head.status)")])
             }
-            return HTTPProbeExchange(
-                outcome: outcome, body: body, lookupTime: destination.lookupTime, verdict: destination.verdict,
-                proxy: destination.proxy)
+            return HTTPProbeExchange(destination: destination, outcome: outcome, body: body)
         } catch {
             body?.release()
             findings.fail(.internal, .mine, error.description)

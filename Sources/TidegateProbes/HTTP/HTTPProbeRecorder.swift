@@ -14,7 +14,7 @@ struct HTTPProbeRecorder {
         // That of a redirect that was not followed is decided by its status.
         if let failure = last.outcome.failure, failure != .httpStatus { self.fail(failure, last, &findings) }
         guard let head = last.outcome.head else { return }
-        if let local = last.outcome.connection?.local, let remote = last.outcome.peer, last.proxy == nil {
+        if let local = last.outcome.connection?.local, let remote = last.outcome.peer, last.destination.proxy == nil {
             findings.connection = ProbeConnection(
                 local: local, remote: remote,
                 isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure)
@@ -50,7 +50,7 @@ struct HTTPProbeRecorder {
                 let duration: Duration?
                 switch phase {
                 // That of the first is recorded as soon as it is known.
-                case .resolve: duration = position == 0 ? nil : exchange.lookupTime
+                case .resolve: duration = position == 0 ? nil : exchange.destination.lookupTime
                 case .transfer where !isLast || self.exchanges.endsWithRedirect: duration = nil
                 case .connect, .tls, .processing, .transfer: duration = exchange.outcome.phases[phase]
                 }
@@ -91,12 +91,12 @@ struct HTTPProbeRecorder {
     }
 
     private func evidence(_ failure: TaskFailure, _ exchange: HTTPProbeExchange) -> FailureEvidence {
-        let (outcome, verdict) = (exchange.outcome, exchange.verdict)
+        let (outcome, verdict) = (exchange.outcome, exchange.destination.verdict)
         let family = outcome.peer?.family ?? verdict.path?.source?.family ?? .ipv4
         // Of another way out a diagnosis says nothing.
         let found = self.probe.source.isBound ? nil : self.probe.environment.network.diagnosis(family)
         var evidence = FailureEvidence(failure, outcome, before: verdict, after: verdict)
-        evidence.proxy = exchange.proxy.map { "\($0)" }
+        evidence.proxy = exchange.destination.proxy.map { "\($0)" }
         return evidence.adding(found)
     }
 }
