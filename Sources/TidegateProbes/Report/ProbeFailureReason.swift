@@ -53,17 +53,7 @@ enum ProbeFailureReason: String, MetricLabel {
     case notPermitted
     case `internal`
 
-    /// The reason with that label; nil if there is none.
-    init?(label: String) {
-        guard let reason = Self.allCases.first(where: { $0.label == label }) else { return nil }
-        self = reason
-    }
-
-    /// True if the target did not answer, or not to the end.
-    var isSilence: Bool {
-        switch self {
-        case .noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated, .unreachable: true
-        default: false
-        }
-    }
+    /// The labels of those with which the target did not answer, or not to the end.
+    static let silences = Set(
+        [Self.noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated, .unreachable].map(\.label))
 }

@@ -94,11 +94,6 @@ struct ProbeFindings {
         self.gate(reason, text)
     }
 
-    /// True if the failure may be due to what lies between, or to this host: the target did not answer.
-    var isInDoubt: Bool {
-        self.failure.flatMap { ProbeFailureReason(label: $0.reason) }?.isSilence ?? false
-    }
-
     /// Records whose failure it was, once that is known; the reason stays.
     mutating func explain(_ cause: Cause) {
         self.isOutage = cause.party.isWayOut || cause.party == .resolver

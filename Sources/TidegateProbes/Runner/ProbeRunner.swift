@@ -132,7 +132,7 @@ package final class ProbeRunner: ProbeService {
     ) async {
         guard let failure = findings.failure, !findings.isGated else { return }
         let network = self.environment.network
-        if let address = findings.address, findings.isInDoubt, !probe.source.isBound {
+        if let address = findings.address, failure.isInDoubt, !probe.source.isBound {
             let route = await network.route(address)
             if route.verdict.level != .unknown, route.verdict.level < .routed {
                 let reason = route.verdict.reason ?? .noRoute

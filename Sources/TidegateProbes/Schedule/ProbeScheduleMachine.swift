@@ -117,7 +117,8 @@ extension ProbeReport {
 }
 
 extension ProbeFailure {
+    /// True if the failure may be due to what lies between, or to this host: the target did not answer.
     // A target that answered wrongly has been reached. One that did not take the connection may not have been: after an
     // outage its neighbours do not know its address yet, and say that it does not exist.
-    fileprivate var isInDoubt: Bool { ProbeFailureReason(label: self.reason)?.isSilence ?? false }
+    var isInDoubt: Bool { ProbeFailureReason.silences.contains(self.reason) }
 }
