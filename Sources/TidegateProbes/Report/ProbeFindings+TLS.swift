@@ -9,7 +9,7 @@ extension ProbeFindings {
     mutating func record(_ chain: CertificateChain) {
         if let expiry = chain.earliestExpiry { self.set(.earliestExpiry, expiry.seconds) }
         self.set(.chainExpiry, chain.verifiedExpiry?.seconds ?? ProbeFindings.neverVerified)
-        self.set(.tlsVersion, 1, labels: [chain.version.replacingPrefix("TLSv", with: "TLS ")])
+        self.set(.tlsVersion, 1, labels: [chain.version.replacing("TLSv", with: "TLS ")])
         // swift-nio-ssl does not say.
         if !chain.cipher.isEmpty { self.set(.tlsCipher, 1, labels: [chain.cipher]) }
         self.set(
@@ -23,11 +23,5 @@ extension ProbeFindings {
     /// The value of a metric without labels; 0 if it was not set.
     func value(of metric: ProbeMetric) -> Double {
         self.families.first { $0.name == metric.name }?.value() ?? 0
-    }
-}
-
-extension String {
-    fileprivate func replacingPrefix(_ prefix: String, with other: String) -> String {
-        self.hasPrefix(prefix) ? other + self.dropFirst(prefix.count) : self
     }
 }

@@ -94,6 +94,11 @@ final class TLSClient: Sendable {
 private final class HandshakeObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
+    /// The names that OpenSSL and Go have for the versions, apart from the space.
+    private static let names: [NIOSSL.TLSVersion: String] = [
+        .tlsv1: "TLSv1.0", .tlsv11: "TLSv1.1", .tlsv12: "TLSv1.2", .tlsv13: "TLSv1.3",
+    ]
+
     private weak var handler: NIOSSLHandler?
     private var promise: EventLoopPromise<String?>?
 
@@ -103,7 +108,7 @@ private final class HandshakeObserver: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted = event as? TLSUserEvent {
-            self.finish(.success(self.handler?.tlsVersion?.text))
+            self.finish(.success(self.handler?.tlsVersion.flatMap { Self.names[$0] }))
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -136,18 +141,6 @@ extension TidegateCore.TLSVersion {
         case .v1_1: .tlsv11
         case .v1_2: .tlsv12
         case .v1_3: .tlsv13
-        }
-    }
-}
-
-extension NIOSSL.TLSVersion {
-    /// The name that OpenSSL and Go have for it, apart from the space.
-    fileprivate var text: String {
-        switch self {
-        case .tlsv1: "TLSv1.0"
-        case .tlsv11: "TLSv1.1"
-        case .tlsv12: "TLSv1.2"
-        case .tlsv13: "TLSv1.3"
         }
     }
 }
