@@ -53,55 +53,37 @@ struct RunMachine: Sendable {
     init(retryLimit: Int) { self.retryLimit = retryLimit }
 
     mutating func handle(_ input: Input) -> [Effect] {
-        switch self.state {
-        case .waiting: self.whileWaiting(input)
-        case .running(let lost, let signal): self.whileRunning(input, lost: lost, signal: signal)
-        case .failed(let code): self.whileFailed(input, code: code)
-        case .finished: []
-        }
-    }
-
-    private mutating func whileWaiting(_ input: Input) -> [Effect] {
-        switch input {
-        case .opened:
+        switch (self.state, input) {
+        case (.waiting, .opened):
             self.state = .running(lost: nil, signal: nil)
             return [.start]
-        case .gaveUp(let message): return self.finish(ExitStatus.gaveUp.number, message)
-        case .signal(let number): return self.finish(ExitStatus.signal(number).number, nil)
-        case .exited, .startFailed, .lost, .graceExpired: return []
-        }
-    }
-
-    private mutating func whileRunning(_ input: Input, lost: String?, signal: Int32?) -> [Effect] {
-        switch input {
-        case .lost(let description):
+        case (.waiting, .gaveUp(let message)): return self.finish(ExitStatus.gaveUp.number, message)
+        case (.waiting, .signal(let number)), (.failed, .signal(let number)):
+            return self.finish(ExitStatus.signal(number).number, nil)
+        case (.running(let lost, let signal), .lost(let description)):
             self.state = .running(lost: lost ?? description, signal: signal)
             return []
-        case .signal(let number):
+        case (.running(let lost, _), .signal(let number)):
             self.state = .running(lost: lost, signal: number)
             return [.forward(number)]
-        case .startFailed(let error): return self.finish(error.status.number, error.message)
-        case .exited(let code):
-            // A command that was interrupted has not failed; the terminal may have signalled it directly.
-            guard code != 0, signal == nil, !RunMachine.interruptedStatuses.contains(code) else {
-                return self.finish(code, nil)
-            }
-            if let lost { return self.retry(code, because: lost) }
-            // Without a retry left there is no reason to wait for a loss.
-            guard self.retries < self.retryLimit else { return self.finish(code, nil) }
-            self.state = .failed(code)
-            return [.startGrace]
-        case .opened, .gaveUp, .graceExpired: return []
+        case (.running, .startFailed(let error)): return self.finish(error.status.number, error.message)
+        case (.running(let lost, let signal), .exited(let code)): return self.exited(code, lost: lost, signal: signal)
+        case (.failed(let code), .lost(let description)): return self.retry(code, because: description)
+        case (.failed(let code), .graceExpired): return self.finish(code, nil)
+        default: return []
         }
     }
 
-    private mutating func whileFailed(_ input: Input, code: Int32) -> [Effect] {
-        switch input {
-        case .lost(let description): return self.retry(code, because: description)
-        case .graceExpired: return self.finish(code, nil)
-        case .signal(let number): return self.finish(ExitStatus.signal(number).number, nil)
-        case .opened, .gaveUp, .exited, .startFailed: return []
+    private mutating func exited(_ code: Int32, lost: String?, signal: Int32?) -> [Effect] {
+        // A command that was interrupted has not failed; the terminal may have signalled it directly.
+        guard code != 0, signal == nil, !RunMachine.interruptedStatuses.contains(code) else {
+            return self.finish(code, nil)
         }
+        if let lost { return self.retry(code, because: lost) }
+        // Without a retry left there is no reason to wait for a loss.
+        guard self.retries < self.retryLimit else { return self.finish(code, nil) }
+        self.state = .failed(code)
+        return [.startGrace]
     }
 
     private mutating func retry(_ code: Int32, because lost: String) -> [Effect] {
