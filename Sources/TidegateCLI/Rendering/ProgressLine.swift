@@ -73,13 +73,9 @@ struct ProgressLine: Sendable {
     }
 
     private func description(_ reason: HoldReason, _ detail: String?) -> String {
-        switch reason {
-        case .backoff:
-            guard let left = self.retryIn else { return detail ?? "retry soon" }
-            return "retry in \(max(0, Int(left.inSeconds.rounded(.up)))) s"
-        case .path, .constraint, .schedule, .circuit, .budget, .concurrency, .disk, .descriptors, .drain:
-            return detail ?? reason.description
-        }
+        guard reason == .backoff else { return detail ?? reason.description }
+        guard let left = self.retryIn else { return detail ?? "retry soon" }
+        return "retry in \(max(0, Int(left.inSeconds.rounded(.up)))) s"
     }
 
     private var numbers: String {
