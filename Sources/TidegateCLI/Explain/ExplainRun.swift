@@ -41,29 +41,23 @@ struct ExplainRun: Sendable {
 
     private var isText: Bool { self.output == .text || self.output == .verboseText }
 
-    private enum End: Sendable {
-        case explained(Explanation)
-        case interrupted(Int32)
-    }
+    private typealias End = (explanation: Explanation?, signal: Int32?)
 
     // On a signal, what is known by then.
-    private func explain(_ target: ExplainTarget, _ live: LiveExplanation) async -> (Explanation?, signal: Int32?) {
+    private func explain(_ target: ExplainTarget, _ live: LiveExplanation) async -> End {
         let interrupts = await Signals.interrupts()
         return await withTaskGroup(of: End?.self) { group in
             group.addTask {
-                .explained(
+                (
                     await self.diagnostics.diagnose(target, families: self.families, within: self.limit) {
                         live.show($0)
-                    })
+                    }, nil
+                )
             }
-            group.addTask { await interrupts.first { _ in true }.map { .interrupted($0) } }
+            group.addTask { await interrupts.first { _ in true }.map { (live.last, $0) } }
             defer { group.cancelAll() }
             for await end in group {
-                switch end {
-                case .explained(let explanation)?: return (explanation, nil)
-                case .interrupted(let number)?: return (live.last, number)
-                case nil: continue
-                }
+                if let end { return end }
             }
             return (live.last, nil)
         }
