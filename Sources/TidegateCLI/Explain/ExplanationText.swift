@@ -32,7 +32,7 @@ enum ExplanationText {
             guard let last = decided.last else { return [] }
             let clause = last.evidence.first ?? ""
             return page.rung(
-                mark: last.status.mark, color: last.status.color, name: last.rung.rawValue,
+                last.status, name: last.rung.rawValue,
                 clauses: [String("\(ladder.family.name): \(clause)".prefix(page.width - 20))])
         }
     }
@@ -110,27 +110,18 @@ enum ExplanationText {
         var clauses = report.evidence
         if clauses.isEmpty, report.status == .notApplicable { clauses = ["not applicable"] }
         let name = family.map { "\(report.rung.rawValue) \($0.name)" } ?? report.rung.rawValue
-        return page.rung(mark: report.status.mark, color: report.status.color, name: name, clauses: clauses)
+        return page.rung(report.status, name: name, clauses: clauses)
     }
 }
 
 extension RungReport.Status {
     /// The mark before a rung.
-    var mark: String {
+    fileprivate var mark: (text: String, color: TextColor) {
         switch self {
-        case .ok: "ok"
-        case .bad: "bad"
-        case .unknown: "?"
-        case .notApplicable: "-"
-        }
-    }
-
-    var color: TextColor {
-        switch self {
-        case .ok: .good
-        case .bad: .bad
-        case .unknown: .doubtful
-        case .notApplicable: .faint
+        case .ok: ("ok", .good)
+        case .bad: ("bad", .bad)
+        case .unknown: ("?", .doubtful)
+        case .notApplicable: ("-", .faint)
         }
     }
 }
@@ -167,7 +158,8 @@ struct ExplanationPage {
     }
 
     /// A rung: its mark, its name, and one line for each clause.
-    func rung(mark: String, color: TextColor, name: String, clauses: [String]) -> [String] {
+    func rung(_ status: RungReport.Status, name: String, clauses: [String]) -> [String] {
+        let (mark, color) = status.mark
         let indent = 2 + ExplanationPage.markWidth + 2 + ExplanationPage.nameWidth + 2
         let painted =
             self.style.paint(mark, color) + ExplanationPage.padded("", to: ExplanationPage.markWidth + 2 - mark.count)
