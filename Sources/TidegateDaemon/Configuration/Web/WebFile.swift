@@ -43,10 +43,8 @@ struct WebFile: Sendable {
         var problems = ProblemList(file: path)
         if let root { problems.read(WebSchema.root, from: root, into: &configuration) }
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
-        var policy = AccessPolicy()
-        policy.headers = configuration.http.headers
-        policy.users = configuration.users
-        policy.rate = configuration.rate.limit
+        var policy = configuration.policy
+        policy.rate = configuration.limit
         let section = root?.value(of: "tls_server_config")
         if let section {
             policy.tls = files.serving(configuration.tls, section, &problems)

@@ -7,11 +7,11 @@ enum WebSchema {
     static let root: [Field<WebConfiguration>] = [
         .section("tls_server_config", \.tls, Self.tls, check: Self.checkTLS),
         .section(
-            "http_server_config", \.http,
+            "http_server_config", \.self,
             [.value("http2", \.http2, .boolean), .mapping("headers", Self.readHeader)]),
         .mapping("basic_auth_users", Self.readUser),
         .section(
-            "rate_limit", \.rate,
+            "rate_limit", \.self,
             [
                 .value("interval", \.interval, .duration(atLeast: .zero)),
                 .value("burst", \.burst, .number(in: 0...1_000_000)),
@@ -33,7 +33,7 @@ enum WebSchema {
     // MARK: entries
 
     /// Adds a response header field.
-    private static func readHeader(_ http: inout WebConfiguration.HTTP, _ entry: ConfigurationNode.Entry)
+    private static func readHeader(_ configuration: inout WebConfiguration, _ entry: ConfigurationNode.Entry)
         throws(TextError)
     {
         guard let header = ConfigurableHeader(rawValue: entry.key) else {
@@ -41,7 +41,7 @@ enum WebSchema {
             let hint = NearestMatch.find(entry.key, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
             throw TextError("this header cannot be configured\(hint)")
         }
-        if let field = try header.field(entry.value) { http.headers.append(field) }
+        if let field = try header.field(entry.value) { configuration.policy.headers.append(field) }
     }
 
     /// Adds a user with a password hash.
@@ -49,7 +49,7 @@ enum WebSchema {
         throws(TextError)
     {
         guard !entry.key.contains(":") else { throw TextError("a user name must not contain a colon") }
-        configuration.users[entry.key] = try BcryptHash(checking: entry.value)
+        configuration.policy.users[entry.key] = try BcryptHash(checking: entry.value)
     }
 
     // MARK: checks across keys
@@ -86,8 +86,9 @@ enum WebSchema {
         }
     }
 
-    private static func checkRate(_ rate: WebConfiguration.Rate, _ section: inout SectionCheck) {
-        guard let limit = rate.limit, limit.burst < 1, rate.burst != nil || !section.isGiven("burst") else { return }
+    private static func checkRate(_ configuration: WebConfiguration, _ section: inout SectionCheck) {
+        guard let limit = configuration.limit, limit.burst < 1, configuration.burst != nil || !section.isGiven("burst")
+        else { return }
         section.add("\"burst\" must be at least 1", at: section.node.value(of: "burst"))
     }
 }
@@ -151,14 +152,23 @@ extension ValueParser<TLSServerConfiguration.ClientCertificate> {
 }
 
 /// The file of `--web.config.file`; absent keys have their defaults.
-struct WebConfiguration: Sendable, Hashable {
+struct WebConfiguration: Sendable {
+    /// The users and the header fields.
+    var policy = AccessPolicy()
     var tls = TLS()
-    var http = HTTP()
-    var users = UserTable()
-    var rate = Rate()
+    /// Ignored: the server speaks HTTP/1.1 only.
+    var http2: Bool?
+    var interval: Duration?
+    var burst: Int?
+
+    /// The limit of rates; nil without one.
+    var limit: RateLimit? {
+        guard let interval = self.interval, interval > .zero else { return nil }
+        return RateLimit(interval: interval, burst: self.burst ?? 0)
+    }
 
     /// The `tls_server_config` section.
-    struct TLS: Sendable, Hashable {
+    struct TLS: Sendable {
         var certificate: String?
         var certificateFile: String?
         var key: String?
@@ -170,32 +180,13 @@ struct WebConfiguration: Sendable, Hashable {
         /// Ignored, as in Go: suites of equal strength are in the server's order.
         var prefersOwnSuites: Bool?
     }
-
-    /// The `http_server_config` section.
-    struct HTTP: Sendable, Hashable {
-        /// Ignored: the server speaks HTTP/1.1 only.
-        var http2: Bool?
-        var headers: [HTTPField] = []
-    }
-
-    /// The `rate_limit` section.
-    struct Rate: Sendable, Hashable {
-        var interval: Duration?
-        var burst: Int?
-
-        /// The limit; nil without one.
-        var limit: RateLimit? {
-            guard let interval = self.interval, interval > .zero else { return nil }
-            return RateLimit(interval: interval, burst: self.burst ?? 0)
-        }
-    }
 }
 
 extension WebConfiguration {
     /// What is set that has no effect here, a sentence for each key; other exporters may use the same file.
     var keysWithoutEffect: [String] {
         var sentences: [String] = []
-        if self.http.http2 == true {
+        if self.http2 == true {
             sentences.append("http_server_config.http2 has no effect: the endpoint speaks HTTP/1.1 only")
         }
         if self.tls.prefersOwnSuites != nil {
