@@ -32,16 +32,35 @@ enum WebSchema {
 
     // MARK: entries
 
-    /// Adds a response header field.
+    // The response header fields that an operator may set, in their only spelling, as Prometheus' exporters have them,
+    // with the allowed values; if empty, any value is.
+    private static let headers: KeyValuePairs<String, [String]> = [
+        "Content-Security-Policy": [], "X-Frame-Options": ["deny", "sameorigin"], "X-Content-Type-Options": ["nosniff"],
+        "X-XSS-Protection": [], "Strict-Transport-Security": [],
+    ]
+
+    /// Adds a response header field; an empty value adds nothing.
     private static func readHeader(_ configuration: inout WebConfiguration, _ entry: ConfigurationNode.Entry)
         throws(TextError)
     {
-        guard let header = ConfigurableHeader(rawValue: entry.key) else {
-            let names = ConfigurableHeader.allCases.map(\.rawValue)
-            let hint = NearestMatch.find(entry.key, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
+        guard let values = self.headers.first(where: { $0.key == entry.key })?.value,
+            let name = HTTPField.Name(entry.key)
+        else {
+            let nearest = NearestMatch.find(entry.key, among: self.headers.map(\.key))
+            let hint = nearest.map { " (did you mean \"\($0)\"?)" } ?? ""
             throw TextError("this header cannot be configured\(hint)")
         }
-        if let field = try header.field(entry.value) { configuration.policy.headers.append(field) }
+        let text: String
+        switch entry.value.content {
+        case .null: text = ""
+        case .scalar(let value): text = value
+        case .list, .section: throw TextError("expected a string, found \(entry.value.summary)")
+        }
+        guard HTTPField.isValidValue(text) else { throw TextError("contains a control character") }
+        guard values.isEmpty || values.contains(text) else {
+            throw TextError("\"\(text)\" is not one of \(values.joined(separator: ", "))")
+        }
+        if !text.isEmpty { configuration.policy.headers.append(HTTPField(name: name, value: text)) }
     }
 
     /// Adds a user with a password hash.
@@ -90,39 +109,6 @@ enum WebSchema {
         guard let limit = configuration.limit, limit.burst < 1, configuration.burst != nil || !section.isGiven("burst")
         else { return }
         section.add("\"burst\" must be at least 1", at: section.node.value(of: "burst"))
-    }
-}
-
-/// The response header fields that an operator may set, in their only spelling, as Prometheus' exporters have them.
-private enum ConfigurableHeader: String, CaseIterable {
-    case contentSecurityPolicy = "Content-Security-Policy"
-    case frameOptions = "X-Frame-Options"
-    case contentTypeOptions = "X-Content-Type-Options"
-    case xssProtection = "X-XSS-Protection"
-    case strictTransportSecurity = "Strict-Transport-Security"
-
-    /// The allowed values; empty if any value is.
-    var values: [String] {
-        switch self {
-        case .frameOptions: ["deny", "sameorigin"]
-        case .contentTypeOptions: ["nosniff"]
-        case .contentSecurityPolicy, .xssProtection, .strictTransportSecurity: []
-        }
-    }
-
-    /// The field; nil for an empty value, which adds nothing.
-    func field(_ node: ConfigurationNode) throws(TextError) -> HTTPField? {
-        let text: String
-        switch node.content {
-        case .null: text = ""
-        case .scalar(let value): text = value
-        case .list, .section: throw TextError("expected a string, found \(node.summary)")
-        }
-        guard HTTPField.isValidValue(text) else { throw TextError("contains a control character") }
-        guard self.values.isEmpty || self.values.contains(text) else {
-            throw TextError("\"\(text)\" is not one of \(self.values.joined(separator: ", "))")
-        }
-        return text.isEmpty ? nil : HTTPField.Name(self.rawValue).map { HTTPField(name: $0, value: text) }
     }
 }
 
