@@ -71,14 +71,9 @@ enum HTTPClientSchema {
         "x-prometheus-scrape-timeout-seconds",
     ]
 
-    private struct HeaderKeys: Sendable {
-        var values: [String] = []
-        var secrets: [String] = []
-        var files: [String] = []
-    }
-
-    private static let headerKeys: [Field<HeaderKeys>] = [
-        .list("values", \.values, .text), .list("secrets", \.secrets, .text), .list("files", \.files, .path),
+    private static let headerKeys: [Field<[Secret]>] = [
+        .list("values", .text) { $0 += $1.map(Secret.text) }, .list("secrets", .text) { $0 += $1.map(Secret.text) },
+        .list("files", .path) { $0 += $1.map(Secret.file) },
     ]
 
     /// The key `proxy_connect_header`: lists of values by the names of fields.
@@ -114,14 +109,11 @@ enum HTTPClientSchema {
             guard !isReserved(name.canonicalName) else {
                 throw TextError("the field \(entry.key) cannot be set with \(key)")
             }
-            var (keys, problems) = (HeaderKeys(), ProblemList(file: ""))
-            problems.read(Self.headerKeys, from: entry.value, into: &keys)
+            var (secrets, problems) = ([Secret](), ProblemList(file: ""))
+            problems.read(Self.headerKeys, from: entry.value, into: &secrets)
             if let problem = problems.entries.first { throw TextError(problem.message) }
-            for text in keys.values + keys.secrets { try Self.check(text, of: entry.key) }
-            let texts = (keys.values + keys.secrets).map(Secret.text)
-            options.secretHeaders += (texts + keys.files.map(Secret.file)).map {
-                SecretHeader(name: entry.key, value: $0)
-            }
+            for case .text(let text) in secrets { try Self.check(text, of: entry.key) }
+            options.secretHeaders += secrets.map { SecretHeader(name: entry.key, value: $0) }
         }
     }
 }
