@@ -97,22 +97,18 @@ struct Field<Section>: Sendable {
         _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>],
         check: @escaping SectionCheck.Body<Inner> = { _, _ in }
     ) -> Field {
-        Field(key: key, isRequired: false, text: FieldText(key, .section(fields.compactMap(\.text)))) {
-            section, node, problems in
-            problems.read(fields, from: node, into: &section[keyPath: path])
-            problems.check(section[keyPath: path], at: node, check)
-        }
+        .section(key, from: { $0[keyPath: path] }, fields, check: check) { $0[keyPath: path] = $1 }
     }
 
-    /// A key with a section that starts from `blank`, and what is done with it.
+    /// A key with a section that begins as `start` says, and what is done with it.
     static func section<Inner: Sendable>(
-        _ key: String, blank: Inner, _ fields: [Field<Inner>],
+        _ key: String, from start: @escaping @Sendable (Section) -> Inner, _ fields: [Field<Inner>],
         check: @escaping SectionCheck.Body<Inner> = { _, _ in },
         set: @escaping @Sendable (inout Section, Inner) -> Void
     ) -> Field {
         Field(key: key, isRequired: false, text: FieldText(key, .section(fields.compactMap(\.text)))) {
             section, node, problems in
-            var inner = blank
+            var inner = start(section)
             problems.read(fields, from: node, into: &inner)
             set(&section, inner)
             problems.check(inner, at: node, check)

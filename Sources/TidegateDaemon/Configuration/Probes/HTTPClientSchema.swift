@@ -17,15 +17,15 @@ extension WebSocketProbeOptions: HTTPClientOptions {}
 enum HTTPClientSchema {
     static func authorization<Options: HTTPClientOptions>() -> [Field<Options>] {
         [
-            .section("basic_auth", blank: SecretKeys(), SecretKeys.basic) {
+            .section("basic_auth", from: { _ in SecretKeys() }, SecretKeys.basic) {
                 $0.authorization = .basic(user: $1.user, password: $1.secret)
             },
-            .section("authorization", blank: SecretKeys(), SecretKeys.token, check: SecretKeys.checkScheme) {
+            .section("authorization", from: { _ in SecretKeys() }, SecretKeys.token, check: SecretKeys.checkScheme) {
                 $0.authorization = .token(scheme: $1.scheme, $1.secret)
             },
             .value("bearer_token", .text) { $0.authorization = .token(scheme: "Bearer", .text($1)) },
             .value("bearer_token_file", .path) { $0.authorization = .token(scheme: "Bearer", .file($1)) },
-            .section("oauth2", blank: OAuth2Options(), Self.oauth2, check: Self.checkOAuth2) {
+            .section("oauth2", from: { _ in OAuth2Options() }, Self.oauth2, check: Self.checkOAuth2) {
                 $0.oauth2 = $1
             },
             Self.secretHeaders("http_headers", isReserved: Self.reservedHeaders.contains),
