@@ -17,13 +17,7 @@ struct StreamDialogue {
     func run(_ findings: inout ProbeFindings) async throws(Failure) {
         for (number, step) in self.options.dialogue.enumerated() {
             findings.note("Processing query response entry", [("entry_number", "\(number)")])
-            let start = self.time.monotonic()
-            let isSaid: Result<Void, Failure>
-            do throws(Failure) { isSaid = .success(try await self.say(step, &findings)) } catch {
-                isSaid = .failure(error)
-            }
-            self.measure("query", start, &findings)
-            try isSaid.get()
+            try await self.say(step, &findings)
             if step.startsTLS { try await self.startTLS(&findings) }
         }
     }
@@ -38,6 +32,8 @@ struct StreamDialogue {
     }
 
     private func say(_ step: StreamProbeOptions.Step, _ findings: inout ProbeFindings) async throws(Failure) {
+        let start = self.time.monotonic()
+        defer { self.measure("query", start, &findings) }
         var send = Array(step.send.utf8)
         if let expression = step.expect {
             let match = try await self.match(expression, &findings)

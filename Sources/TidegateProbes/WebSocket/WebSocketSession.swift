@@ -27,15 +27,8 @@ struct WebSocketSession {
             }
             self.record("connect", since: start, &findings)
             findings.note("Successfully dialed")
-            let result: Result<Void, Failure>
-            do throws(Failure) {
-                result = .success(try await self.use(connection, client, &findings))
-                connection.end()
-            } catch {
-                result = .failure(error)
-                if findings.isUpgraded { connection.end() } else { connection.close() }
-            }
-            try result.get()
+            defer { if findings.isUpgraded { connection.end() } else { connection.close() } }
+            try await self.use(connection, client, &findings)
         } catch {
             guard case .connection(let error, let stage) = error else { return }
             await self.fail(error, during: stage, &findings)
@@ -68,15 +61,11 @@ struct WebSocketSession {
             throw .unexpected
         }
         findings.set(.webSocketUpgraded, 1)
-        let upgraded = self.time.monotonic()
-        let isSaid: Result<Void, Failure>
-        do throws(Failure) { isSaid = .success(try await self.converse(connection, &findings)) } catch {
+        do throws(Failure) { try await self.converse(connection, &findings) } catch {
             // As blackbox_exporter has it: whatever keeps a step from its end.
             findings.set(.webSocketFailedDueToRegex, 1)
-            isSaid = .failure(error)
+            throw error
         }
-        self.record("transfer", since: upgraded, &findings)
-        try isSaid.get()
     }
 
     // MARK: - Messages
@@ -84,6 +73,8 @@ struct WebSocketSession {
     private func converse(
         _ connection: WebSocketConnection, _ findings: inout ProbeFindings
     ) async throws(Failure) {
+        let start = self.time.monotonic()
+        defer { self.record("transfer", since: start, &findings) }
         for (number, step) in self.options.dialogue.enumerated() {
             findings.note("Processing query response entry", [("entry_number", "\(number)")])
             var send = Array(step.send.utf8)
