@@ -170,29 +170,26 @@ extension ProbeModule {
 
     /// Has targets asked for `hostname`.
     fileprivate mutating func ask(for hostname: String) throws(ProbeRefusal) {
+        let own = self.prober == .http ? self.http.hostHeader : self.websocket.hostHeader
+        if let own, own != hostname, [.http, .websocket].contains(self.prober) {
+            throw .hostnameConflict(module: own, parameter: hostname)
+        }
         switch self.prober {
         case .http:
-            if let own = self.http.hostHeader, own != hostname {
-                throw .hostnameConflict(module: own, parameter: hostname)
-            }
             guard (try? Target(hostname)) != nil, let field = try? HTTPField(line: "Host: \(hostname)") else {
                 throw .invalidHostname(hostname)
             }
             self.http.headers.removeAll { $0.name.canonicalName == "host" }
             self.http.headers.append(field)
         // As in blackbox_exporter: nothing in their packets could name a host.
-        case .icmp, .dns: break
         case .tcp:
             guard self.tcp.tls.serverName == nil else { return }
             guard let target = try? Target(hostname), target.port == nil else { throw .invalidHostname(hostname) }
             self.tcp.tls.serverName = target.host
             self.text = ModuleLines.text(self.text, adding: ("server_name", target.host), to: ["tcp", "tls_config"])
         // blackbox_exporter takes no notice of it, either.
-        case .unix, .grpc: break
+        case .icmp, .dns, .unix, .grpc: break
         case .websocket:
-            if let own = self.websocket.hostHeader, own != hostname {
-                throw .hostnameConflict(module: own, parameter: hostname)
-            }
             guard let target = try? Target(hostname) else { throw .invalidHostname(hostname) }
             self.websocket.ask(for: target)
         }

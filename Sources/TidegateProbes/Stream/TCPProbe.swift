@@ -11,15 +11,11 @@ struct TCPProbe: TargetProbe {
         findings.declare(
             .failedDueToRegex, .failedDueToBytes, .lookupTime, .addressFamily, .addressHash)
         let target: Target
-        let port: UInt16
-        do throws(TargetError) {
-            target = try Target(text)
-            guard let number = target.port else {
-                return findings.fail(.invalidTarget, .mine, "\(text) names no port; give HOST:PORT")
-            }
-            port = number
-        } catch {
+        do throws(TargetError) { target = try Target(text) } catch {
             return findings.fail(.invalidTarget, .mine, "\(error)")
+        }
+        guard let port = target.port else {
+            return findings.fail(.invalidTarget, .mine, "\(text) names no port; give HOST:PORT")
         }
         guard
             let address = await self.context.address(
