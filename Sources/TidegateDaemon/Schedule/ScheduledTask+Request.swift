@@ -44,25 +44,18 @@ extension ScheduledTask {
         }
         return retry.policy()
     }
-}
-
-/// Performs runs of scheduled tasks in a session.
-struct ScheduledTaskRunner: Sendable {
-    let session: Session
-    let policies: TransferPolicies
-    let logger: Logger
 
     /// One run, to its end; a cancelled download keeps its partial file, which a later run resumes.
-    func run(_ task: ScheduledTask) async {
+    func run(in session: Session, under policies: TransferPolicies, _ logger: Logger) async {
         let request: TaskRequest
         do {
-            request = try task.request(under: self.policies.transfers)
+            request = try self.request(under: policies.transfers)
         } catch {
-            self.logger.error(
-                "scheduled run could not start", metadata: ["name": "\(task.name)", "error": "\(error)"])
+            logger.error(
+                "scheduled run could not start", metadata: ["name": "\(self.name)", "error": "\(error)"])
             return
         }
-        let handle = self.session.makeTask(request)
+        let handle = session.makeTask(request)
         handle.resume()
         await withTaskCancellationHandler {
             _ = await handle.result()

@@ -198,10 +198,10 @@ package struct Daemon: Sendable {
         ServerLoops.useOneThread()
         let (monitor, time, logger) = (dependencies.monitor, dependencies.time, dependencies.logger)
         let policies = TransferPolicies(self.configuration.transfers)
-        let runner = ScheduledTaskRunner(session: monitor.session, policies: policies, logger: logger)
         let (bus, status) = (monitor.bus, ReloadStatus(bus: monitor.bus))
         let scheduler = Scheduler(
-            time: time, onSkip: { bus.publish(.daemon(.runSkipped(task: $0))) }, run: { await runner.run($0) })
+            time: time, onSkip: { bus.publish(.daemon(.runSkipped(task: $0))) },
+            run: { [session = monitor.session] in await $0.run(in: session, under: policies, logger) })
         let probes = self.probeRunner(monitor)
         let probeScheduler = ProbeScheduler(probes, monitor: monitor, time: time)
         let reloader = self.settings.configurationFile.map { file in
