@@ -27,7 +27,7 @@ struct HTTPProbe: TargetProbe {
         }
         var exchanges = HTTPProbeExchanges(probe: self, url: url, body: body)
         await exchanges.run(&findings)
-        await HTTPProbeRecorder(probe: self, exchanges: exchanges).record(&findings)
+        await exchanges.record(&findings)
         for exchange in exchanges.all { exchange.body?.release() }
     }
 

@@ -30,7 +30,7 @@ struct HTTPProbeExchanges {
     /// blackbox_exporter's limit.
     private static let maxRedirects = 10
 
-    private let probe: HTTPProbe
+    let probe: HTTPProbe
     private let first: HTTPURL
     private let body: AttemptBody
     private let jar = CookieJar()

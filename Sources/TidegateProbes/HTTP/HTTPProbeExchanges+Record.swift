@@ -2,14 +2,11 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Records what the requests of a probe measured, and why they failed.
-struct HTTPProbeRecorder {
-    let probe: HTTPProbe
-    let exchanges: HTTPProbeExchanges
-
+extension HTTPProbeExchanges {
+    /// Records what the requests measured, and why they failed.
     func record(_ findings: inout ProbeFindings) async {
-        findings.set(.httpRedirects, Double(self.exchanges.redirects))
-        guard let last = self.exchanges.all.last else { return }
+        findings.set(.httpRedirects, Double(self.redirects))
+        guard let last = self.all.last else { return }
         self.addPhases(&findings)
         // That of a redirect that was not followed is decided by its status.
         if let failure = last.outcome.failure, failure != .httpStatus { self.fail(failure, last, &findings) }
@@ -20,14 +17,14 @@ struct HTTPProbeRecorder {
                 isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure)
         }
         self.record(head, last.outcome, &findings)
-        await HTTPProbeChecks(options: self.probe.options, context: self.probe.context).check(
+        await self.probe.check(
             head, body: last.body?.bytes ?? [], isEncrypted: last.outcome.certificateChain != nil, &findings)
     }
 
     private func record(_ head: ResponseHead, _ outcome: AttemptOutcome, _ findings: inout ProbeFindings) {
         findings.set(.httpStatus, Double(head.status))
         findings.set(.httpContentLength, Double(head.contentLength ?? ([204, 304].contains(head.status) ? 0 : -1)))
-        if !self.exchanges.endsWithRedirect {
+        if !self.endsWithRedirect {
             let limit = outcome.failure == .tooLarge ? self.probe.options.maxBodyBytes : nil
             findings.set(.httpBodyLength, limit.map(Double.init) ?? Double(outcome.progress.received))
         }
@@ -44,14 +41,14 @@ struct HTTPProbeRecorder {
 
     // The body of a redirect is of no interest, and neither is its time.
     private func addPhases(_ findings: inout ProbeFindings) {
-        for (position, exchange) in self.exchanges.all.enumerated() {
-            let isLast = position == self.exchanges.all.count - 1
+        for (position, exchange) in self.all.enumerated() {
+            let isLast = position == self.all.count - 1
             for phase in PhaseDurations.Phase.allCases {
                 let duration: Duration?
                 switch phase {
                 // That of the first is recorded as soon as it is known.
                 case .resolve: duration = position == 0 ? nil : exchange.destination.lookupTime
-                case .transfer where !isLast || self.exchanges.endsWithRedirect: duration = nil
+                case .transfer where !isLast || self.endsWithRedirect: duration = nil
                 case .connect, .tls, .processing, .transfer: duration = exchange.outcome.phases[phase]
                 }
                 if let duration { findings.add(.httpDuration, duration.inSeconds, labels: [phase.label]) }

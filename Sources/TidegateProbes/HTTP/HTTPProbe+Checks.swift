@@ -3,13 +3,10 @@ internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Decides whether an answer is a success.
-struct HTTPProbeChecks {
+// Decides whether an answer is a success.
+extension HTTPProbe {
     /// What a document may have, decoded, values and names of members counted.
     private static let mostNodes = 250_000
-
-    let options: HTTPProbeOptions
-    let context: ProbeContext
 
     /// Checks in blackbox_exporter's order; of several that fail the first one is the reason.
     func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) async {
