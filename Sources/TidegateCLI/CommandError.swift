@@ -49,11 +49,8 @@ extension CommandError {
     /// A request that the daemon rejects as malformed is a usage error; a missing daemon, a closed connection, an unknown
     /// task and a full disk are not.
     init(_ failure: ControlClientError) {
-        switch failure.reason {
-        case .refused(status: 400): self.init(.usage, failure.description)
-        case .noDaemon, .notAllowed, .disconnected, .refused, .notWritten: self.init(.no, failure.description)
-        case .exchangeFailed: self.init(.usage, failure.description)
-        }
+        let isUsage = [.refused(status: 400), .exchangeFailed].contains(failure.reason)
+        self.init(isUsage ? .usage : .no, failure.description)
     }
 }
 
