@@ -19,9 +19,9 @@ import Tidegate
 
     @Test("Members may name files below the directories of the configuration; below none by default")
     func directories() throws {
-        #expect(try Configuration.parse("journal: {}", file: "t.yml").control.directories.isEmpty)
+        #expect(try Configuration.parse("journal: {}", file: "t.yml").memberDirectories.isEmpty)
         let configuration = try Configuration.parse("control: {directories: [/srv/in, /srv/out]}", file: "t.yml")
-        #expect(configuration.control.directories == ["/srv/in", "/srv/out"])
+        #expect(configuration.memberDirectories == ["/srv/in", "/srv/out"])
         #expect(ConfigurationTemplate.text.contains("\n  directories: []\n"))
     }
 }

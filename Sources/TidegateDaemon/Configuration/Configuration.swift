@@ -15,7 +15,8 @@ package struct Configuration: Sendable, Hashable {
     package var probes = ProbeRunner.Configuration()
     var scheduledProbes: [ScheduledProbe] = []
     var journal = Journal()
-    var control = Control()
+    /// The directories below which the tasks of the control socket's members may read and write files.
+    var memberDirectories: [String] = []
     var remoteWrite = RemoteWrite()
     var events = Events()
     var metrics = Metrics()
@@ -79,12 +80,6 @@ package struct Configuration: Sendable, Hashable {
         var retention = TidegateStore.Journal.Retention()
         /// How many tasks may be open at a time; more submissions are refused.
         var maxOpenTasks = 100_000
-    }
-
-    /// The `control` section: what members of the control socket's group may do.
-    struct Control: Sendable, Hashable {
-        /// The directories below which their tasks may read and write files.
-        var directories: [String] = []
     }
 
     /// The `remote_write` section: the receiver of samples.
@@ -216,7 +211,7 @@ extension Configuration {
         ("transfers.max_filesize", \.transfers.session.maxBodyBytes), ("transfers.proxy", \.transfers.session.proxy),
         ("transfers.tls", \.transfers.session.tls), ("transfers.redirects", \.transfers.session.redirects),
         ("transfers.tracing", \.transfers.session.startsTraces), ("transfers.budget", \.transfers.session.budget),
-        ("journal", \.journal), ("control", \.control), ("remote_write", \.remoteWrite), ("events", \.events),
+        ("journal", \.journal), ("control", \.memberDirectories), ("remote_write", \.remoteWrite), ("events", \.events),
         ("metrics", \.metrics), ("probe_body_budget", \.probes.bodyBudget), ("observation", \.observation),
     ]
 

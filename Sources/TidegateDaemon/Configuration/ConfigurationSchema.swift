@@ -13,7 +13,7 @@ enum ConfigurationSchema {
                 "How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
         .section("journal", \.journal, Self.journal)
             .documented("How long finished tasks are kept on disk. Changes need a restart."),
-        .section("control", \.control, Self.control)
+        .section("control", \.self, Self.control)
             .documented("What members of the control socket's group may do. Changes need a restart."),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks)
             .documented("Requests that the sidecar makes by itself. Changes apply when the file is reloaded."),
@@ -166,8 +166,8 @@ enum ConfigurationSchema {
 
     // MARK: control
 
-    static let control: [Field<Configuration.Control>] = [
-        .list("directories", \.directories, .absolutePath).documented(
+    static let control: [Field<Configuration>] = [
+        .list("directories", \.memberDirectories, .absolutePath).documented(
             "Their tasks may read and write files below these directories only; without any, no files.", default: "[]")
     ]
 

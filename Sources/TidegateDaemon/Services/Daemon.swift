@@ -302,7 +302,7 @@ package struct Daemon: Sendable {
             monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
             limit: OpenTaskLimit(self.configuration.journal.maxOpenTasks) { journal.openTasks },
             state: StateDirectoryPath(path: self.settings.stateDirectory),
-            directories: self.configuration.control.directories, policies: policies,
+            directories: self.configuration.memberDirectories, policies: policies,
             nextRuns: { await scheduler.nextRuns })
         let (monitor, socket) = (dependencies.monitor, self.settings.controlSocket)
         let server = ControlServer(
