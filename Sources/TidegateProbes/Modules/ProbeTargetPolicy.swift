@@ -58,24 +58,16 @@ extension ProbeTargetPolicy.Entry {
 
     // Two positions instead of recursion, so that no pattern takes long.
     private static func matches(_ pattern: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
-        var (place, position) = (pattern.startIndex, text.startIndex)
-        var (star, mark): (Substring.UTF8View.Index?, Substring.UTF8View.Index) = (nil, position)
-        while position < text.endIndex {
-            if place < pattern.endIndex, pattern[place] == UInt8(ascii: "*") {
-                (star, mark) = (place, position)
-                place = pattern.index(after: place)
-            } else if place < pattern.endIndex, pattern[place] == text[position] {
-                place = pattern.index(after: place)
-                position = text.index(after: position)
-            } else if let last = star {
-                place = pattern.index(after: last)
-                mark = text.index(after: mark)
-                position = mark
-            } else {
-                return false
-            }
+        let parts = pattern.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
+        guard let first = parts.first, let last = parts.dropFirst().last else { return pattern.elementsEqual(text) }
+        guard text.starts(with: first) else { return false }
+        var rest = text.dropFirst(first.count)
+        // The first place of a part leaves the most to the parts behind it.
+        for part in parts.dropFirst().dropLast() where !part.isEmpty {
+            guard let place = rest.firstRange(of: part) else { return false }
+            rest = rest[place.upperBound...]
         }
-        return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+        return rest.suffix(last.count).elementsEqual(last)
     }
 }
 
