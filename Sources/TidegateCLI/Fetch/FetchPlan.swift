@@ -179,11 +179,7 @@ struct FetchPlan: Sendable {
         do throws(ConfigurationValueError) {
             var configuration = SessionConfiguration(
                 maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
-                proxy: proxy,
-                tls: options.network.trust.policy,
-                retry: RetryPolicy(attempts: timeouts.attempts, maxElapsed: timeouts.retryMaxTime),
-                gate: timeouts.require.isEmpty
-                    ? .open : GatePolicy(require: timeouts.require, patience: timeouts.patience),
+                proxy: proxy, tls: options.network.trust.policy, retry: timeouts.retry, gate: timeouts.gate,
                 userAgent: "tidegate/\(TidegateVersion.version)", endedTasksKept: 0,
                 // A user is waiting, and --retry already limits the attempts.
                 circuit: .never)

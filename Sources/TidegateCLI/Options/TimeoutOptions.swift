@@ -32,13 +32,10 @@ struct TimeoutOptions: ParsableArguments {
 
     /// The options as values.
     struct Parsed: Sendable, Hashable {
-        var attempts: Int
-        var retryMaxTime: Duration?
+        var retry: RetryPolicy
         var deadline: Duration?
         var connectTimeout: Duration
-        /// The gate's requirements; empty if there is no gate.
-        var require: [Requirement]
-        var patience: Duration?
+        var gate: GatePolicy
         /// The check behind the requirement `online`.
         var internetCheck: InternetCheckPolicy
     }
@@ -47,13 +44,17 @@ struct TimeoutOptions: ParsableArguments {
         try OptionParsing.checkRetries(self.retry)
         let require = try OptionParsing.requirements(self.require)
         try OptionParsing.exclude(("--no-gate", self.noGate), ("--require", !require.isEmpty))
-        return Parsed(
-            attempts: self.retry + 1, retryMaxTime: try self.limit(self.retryMaxTime, "--retry-max-time"),
+        var parsed = Parsed(
+            retry: RetryPolicy(
+                attempts: self.retry + 1, maxElapsed: try self.limit(self.retryMaxTime, "--retry-max-time")),
             deadline: try self.limit(self.maxTime, "--max-time"),
             connectTimeout: try OptionParsing.positive(self.connectTimeout, of: "--connect-timeout"),
-            require: self.noGate ? [] : require.isEmpty ? [.routed] : require,
-            patience: try OptionParsing.duration(self.patience, of: "--wait").duration,
+            gate: GatePolicy(
+                require: require.isEmpty ? [.routed] : require,
+                patience: try OptionParsing.duration(self.patience, of: "--wait").duration),
             internetCheck: try self.internetCheck.policy(isRequired: require.contains(.online)))
+        if self.noGate { parsed.gate = .open }
+        return parsed
     }
 
     func validate() throws { _ = try self.parsed() }
