@@ -6,19 +6,13 @@ internal import TidegateServer
 
 /// The text of `tasks watch`.
 struct WatchText {
-    /// The last tenth of its progress that was shown for each task.
-    private var tenths: [TaskID: Tenth] = [:]
-    private var hops: [TaskID: Hops] = [:]
+    private var known: [TaskID: Known] = [:]
 
-    private struct Tenth: Hashable {
-        /// True for the request's body.
-        let isSent: Bool
-        let number: Int
-    }
-
-    /// Attempts that go on from an answer, as after a redirect: they belong to the try before them.
-    private struct Hops {
-        var count = 0
+    private struct Known {
+        /// The last tenth of its progress that was shown; of the request's body if it `isSent`.
+        var tenth: (isSent: Bool, number: Int) = (false, -1)
+        /// Attempts that went on from an answer, as after a redirect: they belong to the try before them.
+        var hops = 0
         /// True if the last attempt was answered, so that another one goes on from there.
         var isAnswered = false
     }
@@ -47,11 +41,11 @@ struct WatchText {
         case .held(.backoff, detail: _): return nil
         case .progress(let progress, delta: _): return self.progress(progress, of: event.id)
         case .attemptSucceeded:
-            self.hops[event.id, default: Hops()].isAnswered = true
+            self.known[event.id, default: Known()].isAnswered = true
             return nil
         case .attemptStarted(let number): return self.start(number, of: event.id)
         case .completed(let result):
-            (self.tenths[event.id], self.hops[event.id]) = (nil, nil)
+            self.known[event.id] = nil
             return event.kind.sentence
                 + (result.statusText == nil ? result.attribution.map { " (\($0.party))" } ?? "" : "")
         case .created, .resumed, .suspended, .held, .attemptFailed, .retryScheduled, .retriesExhausted, .continued,
@@ -62,21 +56,18 @@ struct WatchText {
     }
 
     private mutating func start(_ number: Int, of task: TaskID) -> String? {
-        var hops = self.hops[task, default: Hops()]
-        if hops.isAnswered { hops.count += 1 }
-        defer {
-            hops.isAnswered = false
-            self.hops[task] = hops
-        }
-        return hops.isAnswered ? nil : TaskEvent.Kind.attemptStarted(number: number - hops.count).sentence
+        let isHop = self.known[task]?.isAnswered ?? false
+        self.known[task]?.isAnswered = false
+        self.known[task]?.hops += isHop ? 1 : 0
+        return isHop ? nil : TaskEvent.Kind.attemptStarted(number: number - (self.known[task]?.hops ?? 0)).sentence
     }
 
     private mutating func progress(_ progress: TransferProgress, of task: TaskID) -> String? {
         let body = progress.current
         guard let fraction = body.fraction else { return nil }
-        let tenth = Tenth(isSent: body.isSent, number: Int(fraction * 10))
-        guard self.tenths[task] != tenth else { return nil }
-        self.tenths[task] = tenth
+        let tenth = (isSent: body.isSent, number: Int(fraction * 10))
+        guard self.known[task, default: Known()].tenth != tenth else { return nil }
+        self.known[task, default: Known()].tenth = tenth
         return "\(Int(fraction * 100)) % of \(ByteText(body.total ?? 0))\(body.isSent ? " sent" : "")"
     }
 
