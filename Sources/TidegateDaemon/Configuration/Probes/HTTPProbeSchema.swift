@@ -59,25 +59,19 @@ enum HTTPProbeSchema {
         }
         guard let coding = options.coding,
             let accepted = options.headers.last(where: { $0.name == .acceptEncoding })?.value,
-            !AcceptedCodings(accepted).contains(coding.rawValue)
+            !self.accepts(coding.rawValue, in: accepted)
         else { return }
         section.add("Accept-Encoding \"\(accepted)\" does not accept the compression \(coding.rawValue)")
     }
-}
 
-/// The codings of an Accept-Encoding field (RFC 9110 12.5.3).
-struct AcceptedCodings {
-    private var weights: [String: Double] = [:]
-
-    init(_ text: String) {
-        for part in text.split(separator: ",") {
+    // The codings of Accept-Encoding have weights; one that is not named has that of "*".
+    private static func accepts(_ coding: String, in field: String) -> Bool {
+        let weights = field.split(separator: ",").reduce(into: [String: Double]()) { weights, part in
             let fields = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard let name = fields.first else { continue }
+            guard let name = fields.first else { return }
             let weight = fields.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
-            self.weights[name] = weight ?? 1
+            weights[name] = weight ?? 1
         }
+        return (weights[coding] ?? weights["*"] ?? 0) > 0
     }
-
-    /// True if a coding is accepted: by its name, or by `*`.
-    func contains(_ name: String) -> Bool { (self.weights[name] ?? self.weights["*"] ?? 0) > 0 }
 }
