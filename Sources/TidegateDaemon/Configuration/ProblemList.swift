@@ -5,8 +5,6 @@ struct ProblemList {
     let file: String
     private(set) var entries: [ConfigurationError.Problem] = []
 
-    init(file: String) { self.file = file }
-
     mutating func add(_ message: String, at node: ConfigurationNode) {
         self.add(message, line: node.line, key: node.path)
     }

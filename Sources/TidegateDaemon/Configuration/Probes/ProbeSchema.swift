@@ -177,12 +177,10 @@ enum ProbeSchema {
             .value("min_version", \.minVersion, .tlsVersion), .value("max_version", \.maxVersion, .tlsVersion),
         ] + ["ca", "cert", "key"].map { .refused("\($0)_ref", "needs a secret manager; give \($0) or \($0)_file") }
 
-    private static let certificates = Self.pem("there is no certificate in PEM in the text") {
-        ProbeTLSOptions.hasCertificate($0)
-    }
-    private static let privateKey = Self.pem("there is no key in PEM without a passphrase in the text") {
-        ProbeTLSOptions.hasKey($0)
-    }
+    private static let certificates = Self.pem(
+        "there is no certificate in PEM in the text", ProbeTLSOptions.hasCertificate)
+    private static let privateKey = Self.pem(
+        "there is no key in PEM without a passphrase in the text", ProbeTLSOptions.hasKey)
 
     // An empty text is none. It may be a key: no message quotes it.
     private static func pem(
