@@ -94,7 +94,7 @@ private struct FormFieldScanner {
 
     /// What stands before the next semicolon; in quotation marks it may have some, and `\"` and `\\`.
     mutating func word() throws(TextError) -> String {
-        self.skipSpaces()
+        self.rest = self.rest.drop { $0 == " " }
         guard let (text, end) = self.quoted() else { return self.raw() }
         self.rest = self.rest[end...]
         guard self.raw().isEmpty else { throw TextError("there is something behind the closing quotation mark") }
@@ -124,8 +124,6 @@ private struct FormFieldScanner {
         self.rest = word.dropFirst(key.unicodeScalars.count)
         return true
     }
-
-    private mutating func skipSpaces() { self.rest = self.rest.drop { $0 == " " } }
 
     // Without a closing quotation mark the opening one is a character like others.
     private func quoted() -> (text: String, end: Substring.UnicodeScalarView.Index)? {

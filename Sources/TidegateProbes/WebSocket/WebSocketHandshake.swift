@@ -24,14 +24,11 @@ struct WebSocketHandshake: Sendable {
     /// A handshake that asks for a resource, with a random key.
     init(_ url: HTTPURL, fields: [HTTPField], userAgent: String) {
         let key = NIOWebSocketClientUpgrader.randomRequestKey()
-        var headers = HTTPHeaders()
         func first(_ name: String) -> String? { fields.first { $0.name.canonicalName == name }?.value }
-        headers.add(name: "Host", value: first("host") ?? url.origin.authority)
-        headers.add(name: "User-Agent", value: first("user-agent") ?? userAgent)
-        headers.add(name: "Upgrade", value: "websocket")
-        headers.add(name: "Connection", value: "Upgrade")
-        headers.add(name: "Sec-WebSocket-Key", value: key)
-        headers.add(name: "Sec-WebSocket-Version", value: "13")
+        var headers: HTTPHeaders = [
+            "Host": first("host") ?? url.origin.authority, "User-Agent": first("user-agent") ?? userAgent,
+            "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": key, "Sec-WebSocket-Version": "13",
+        ]
         for field in fields where !["host", "user-agent"].contains(field.name.canonicalName) {
             headers.add(name: field.name.rawName, value: field.value)
         }
