@@ -74,6 +74,7 @@ struct Sidecar {
         var name: String
         var reached: Bool?
         var lastFailure: Failure?
+        var checkingSince: String?
     }
 
     func target(_ name: String) async throws -> Target? {
