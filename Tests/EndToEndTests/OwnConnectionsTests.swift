@@ -8,9 +8,9 @@ struct OwnConnectionsTests {
     private static let probers = ["http", "tcp", "grpc", "websocket", "dns"]
     private static let url = "http://\(TwoHosts.peer)/nginx.conf"
 
-    private static func commands(copy: String) -> [[String]] {
+    private static var commands: [[String]] {
         [
-            ["fetch", "--output", copy, self.url], ["explain", "\(TwoHosts.peer):80"],
+            ["explain", "\(TwoHosts.peer):80"],
             ["wait", "--for", "host:\(TwoHosts.peer):80", "--timeout", "20s"],
             ["wait", "--for", self.url, "--timeout", "20s"], ["probe", "http_2xx", self.url],
         ]
@@ -77,7 +77,7 @@ struct OwnConnectionsTests {
         #expect(hasRun, "\(serve.errorsSoFar)")
         #expect(samples["tidegate_observation_excluded_total{kind=\"own\"}"] ?? 0 > 0)
         #expect(samples["tidegate_observation_excluded_total{kind=\"announced\"}"] == 0)
-        for command in Self.commands(copy: self.bench.path("copy")) { try await self.runBeside(command) }
+        for command in Self.commands { try await self.runBeside(command) }
         try await self.checkOther()
         serve.signal(SIGTERM)
         #expect(await serve.finish(within: .seconds(12)).status == 0)

@@ -155,4 +155,20 @@ struct CheckScheduleTests {
         schedule.value.pathChanged(0, at: self.at(4000))
         #expect(schedule.finished(0, isInDoubt: false, at: self.at(4100)), "an answer counts at any time")
     }
+
+    @Test("A check can be hastened, never delayed, and its result counts; a paused one stays paused")
+    func hasten() {
+        let schedule = Fixture(0..<2, every: .seconds(15), jitter: 0, seed: 1, at: self.at(0))
+        while let due = schedule.deadline, due < self.at(15_000) { _ = schedule.tick(at: due) }
+        _ = schedule.finished(0, isInDoubt: false, at: self.at(2_000))
+        let planned = schedule.value.due(0)
+        schedule.value.hasten(0, to: self.at(20_000))
+        #expect(schedule.value.due(0) == planned)
+        schedule.value.hasten(0, to: self.at(5_000))
+        #expect(schedule.tick(at: self.at(5_000)) == [.run(0)])
+        #expect(schedule.finished(0, isInDoubt: true, at: self.at(7_000)), "the path has settled")
+        schedule.value.pause(1)
+        schedule.value.hasten(1, to: self.at(8_000))
+        #expect(schedule.value.due(1) == nil)
+    }
 }

@@ -50,6 +50,13 @@ import TidegateTesting
         #expect(self.standing.latest?.since == self.at(10).wall)
     }
 
+    @Test("An outage that a measurement shows first began with its first packet at the latest")
+    mutating func unsuspected() {
+        self.standing.suspect(since: self.at(13))
+        self.standing.record(Self.provider, from: self.at(12), to: self.at(14))
+        #expect(self.standing.latest?.since == self.at(12).wall)
+    }
+
     @Test("A measurement that could not tell does not contradict the one before it")
     mutating func kept() {
         self.standing.record(Self.provider, from: self.at(0), to: self.at(1))

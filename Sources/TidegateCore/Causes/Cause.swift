@@ -98,9 +98,9 @@ package enum Sentence {
         return text.hasSuffix(".") ? text : text + "."
     }
 
-    // The party goes first, unless the clause names it.
-    fileprivate static func led(by party: String, _ clause: String) -> String {
-        clause.contains(party) ? clause : "\(party): \(clause)"
+    /// A clause with its party first, unless the clause names it or there is no party.
+    package static func led(by party: String, _ clause: String) -> String {
+        clause.contains(party) || party.isEmpty ? clause : "\(party): \(clause)"
     }
 }
 

@@ -94,6 +94,13 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         self.move(id, to: half)
     }
 
+    /// Moves a check's turn to `moment`, unless it is paused or comes earlier.
+    package mutating func hasten(_ id: ID, to moment: MonotonicTime) {
+        guard let due = self.entries[id]?.due, moment < due else { return }
+        self.entries[id]?.beat = moment
+        self.move(id, to: moment)
+    }
+
     /// Takes the turns that have come; of turns that were missed only one is taken.
     package mutating func tick(
         at now: MonotonicTime, using generator: inout some RandomNumberGenerator

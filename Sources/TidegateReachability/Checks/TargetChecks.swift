@@ -16,6 +16,8 @@ final class TargetChecks {
         var isChecked: Bool { self.report.check.kind != .none }
     }
 
+    private static let mostAtOnce = 50
+
     private let checker: any TargetChecker
     private let publisher: VerdictPublisher
     private var states: [State]
@@ -97,12 +99,14 @@ final class TargetChecks {
             time: self.publisher.time.wall(), reason: reason, party: reason.party, text: reason.description)
     }
 
-    /// Records that the way out works again: targets that were not reached are checked soon.
-    func recovered(at now: MonotonicTime) {
-        for number in self.states.indices where self.states[number].report.isReached == false {
-            guard self.schedule.due(number) != nil else { continue }
-            self.schedule.pause(number)
-            self.schedule.resume(number, at: now)
+    /// Records that the way out fails from now on, or works again: what was found before is checked soon.
+    func wayOutChanged(isFailing: Bool, at now: MonotonicTime) {
+        let numbers = self.states.indices.filter { self.states[$0].report.isReached == isFailing }
+        // Many checks at a time would slow each other down.
+        let spread = Double(max(0, numbers.count - Self.mostAtOnce)) / Double(Self.mostAtOnce)
+        for number in numbers {
+            let delay = Duration.seconds(spread == 0 ? 0 : .random(in: 0...spread, using: &self.generator))
+            self.schedule.hasten(number, to: now + delay)
             self.publish(number, at: now)
         }
     }

@@ -31,7 +31,7 @@ package final class HTTPTargetChecker: TargetChecker {
 
     /// Checks the first address, and if it fails, the others: one that answers is enough.
     ///
-    /// A target that was reached before and is silent now has the way out diagnosed before its time-out; if that is dead, the
+    /// A target that is silent, and was not known to be, has the way out diagnosed before its time-out; if that is dead, the
     /// check need not wait for the target.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
         guard let host = self.state.withLock({ $0.host }), !Task.isCancelled else {

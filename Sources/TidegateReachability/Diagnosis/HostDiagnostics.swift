@@ -28,10 +28,10 @@ package final class HostDiagnostics: Sendable {
         self.diagnostics.monitor.evidence.onSilence { [weak self] in self?.suspect(since: $0) }
     }
 
-    /// What is known of this host; nil before the first measurement on the present path.
+    /// What is known of this host; nil until the first suspicion or measurement on the present path.
     package var latest: HostDiagnosis? { self.state.withLock { $0.standing.latest } }
 
-    /// A packet that was sent at `moment` has had no answer for ``Thresholds/certainty``: finds out why.
+    /// Packets that were sent since `moment` may be unanswered: requests a diagnosis, and says so until it has ended.
     func suspect(since moment: MonotonicTime) {
         let since = self.moment(moment)
         self.state.withLock { $0.standing.suspect(since: since) }
@@ -54,7 +54,7 @@ package final class HostDiagnostics: Sendable {
         }
     }
 
-    /// Somebody looks at the status page.
+    /// Called when the status page is requested.
     package func viewed() { self.input.yield(.viewed) }
 
     /// Diagnoses until the Swift task is cancelled.
@@ -133,14 +133,20 @@ package final class HostDiagnostics: Sendable {
             self.state.withLock { $0.running = nil }
             return false
         }
-        var next = self.state.withLock { $0.standing }
-        next.record(found.explanation, from: began, to: ended)
-        // First, so that nobody sees a level that contradicts the diagnosis.
-        await self.diagnostics.monitor.setFailing(next.latest?.failing ?? [:])
-        let revisions = self.state.withLock { state in
+        var preview = self.state.withLock { $0.standing }
+        preview.record(found.explanation, from: began, to: ended)
+        // Set the level first, so that clients never see one that contradicts the diagnosis.
+        await self.diagnostics.monitor.setFailing(preview.latest?.failing ?? [:])
+        let revisions = self.state.withLock { state -> [SilentAttempts.Revision]? in
+            state.running = nil
+            guard state.standing.path == path else { return nil }
             state.standing.record(found.explanation, from: began, to: ended)
-            (state.evidence, state.endedAt, state.running) = (found.evidence, now, nil)
+            (state.evidence, state.endedAt) = (found.evidence, now)
             return state.silent.revisions(by: found.evidence, before: start, at: now)
+        }
+        guard let revisions else {
+            self.diagnostics.monitor.forgetFailing()
+            return false
         }
         for revision in revisions {
             self.diagnostics.monitor.bus.publish(
@@ -343,7 +349,7 @@ struct DiagnosisSchedule: Sendable, Hashable {
         case changed
         /// Nothing can be sent any more.
         case lost
-        /// A packet was not answered, so that others are asked immediately.
+        /// A packet was not answered, so that others are asked soon.
         case failed
         /// Something has been answered, which may be the end of an outage.
         case answered

@@ -10,7 +10,7 @@ struct StandingDiagnosis: Sendable, Hashable {
         static func < (left: Moment, right: Moment) -> Bool { left.monotonic < right.monotonic }
     }
 
-    /// What is known; nil before the first measurement, and after a change that made it old.
+    /// What is known; nil until the first suspicion or measurement on this path.
     private(set) var latest: HostDiagnosis?
     /// Counts the paths: a measurement that began on another one says nothing.
     private(set) var path = 0
@@ -52,8 +52,9 @@ struct StandingDiagnosis: Sendable, Hashable {
             self.latest = found
             return
         }
-        found.since = before.flatMap { $0.isBroken ? $0.since : nil } ?? self.silence?.wall ?? start.wall
-        // That one measurement could not tell does not contradict the one before it.
+        found.since =
+            before.flatMap { $0.isBroken ? $0.since : nil } ?? self.silence.map { min($0, start).wall } ?? start.wall
+        // An inconclusive measurement does not contradict a conclusive one.
         if explanation.party == .unknown, let before, before.isBroken, before.explanation.party != .unknown {
             found.explanation = before.explanation
         }
@@ -72,7 +73,7 @@ extension HostDiagnosis {
         }
     }
 
-    /// True if an event of the bus has said this.
+    /// True if both would produce the same event.
     func isSame(as other: HostDiagnosis?) -> Bool {
         guard let other, self.state == other.state, self.isBroken == other.isBroken else { return false }
         return !self.isBroken || self.explanation.cause?.code == other.explanation.cause?.code

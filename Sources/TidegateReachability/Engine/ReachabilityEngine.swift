@@ -86,7 +86,7 @@ final class ReachabilityEngine: NetlinkDelegate {
         case .setFailing(let families, let waiter):
             if self.failing != families {
                 self.failing = families
-                if families.isEmpty { self.targets.checks?.recovered(at: self.kernel.now) }
+                self.targets.checks?.wayOutChanged(isFailing: !families.isEmpty, at: self.kernel.now)
                 self.evaluate(receivedAt: nil)
             }
             waiter?.resume()

@@ -13,8 +13,6 @@ struct Headline {
     private static let window = Duration.seconds(900)
     /// A measurement that found nothing wrong says nothing about now for longer than this.
     private static let freshness = Duration.seconds(60)
-    /// The longest sentence: a longer one does not fit into an incident channel's first line.
-    private static let longest = 90
 
     /// The markup: the sentence, then since when and what to do, then counts.
     var html: String {
@@ -62,12 +60,10 @@ struct Headline {
         let verdict = self.status.global
         guard verdict.level != .unknown, verdict.level.tone == .bad || verdict.level.tone == .wait else { return nil }
         let text = VerdictDescriptions.phrase(verdict, among: self.status.links) ?? verdict.reason?.description
-        let party =
-            verdict.reason.map { $0.party.description.prefix(1).uppercased() + $0.party.description.dropFirst() + ": " }
-            ?? ""
+        let clause = text.map { Sentence.led(by: verdict.reason?.party.description ?? "", $0) }
         return State(
-            sentence: text.map { "\(party)\($0)." } ?? "\(verdict.level.headline).",
-            tone: verdict.level.tone, since: self.status.since)
+            sentence: Sentence.fitting(clause ?? verdict.level.headline), tone: verdict.level.tone,
+            since: self.status.since)
     }
 
     private var failingTargets: State? {
@@ -100,7 +96,7 @@ struct Headline {
     }
 
     private static func first(_ sentences: [String?], or last: String) -> String {
-        sentences.compactMap(\.self).first { $0.count <= self.longest } ?? last
+        sentences.compactMap(\.self).first { $0.count <= Sentence.maxLength } ?? last
     }
 
     /// The highest rung behind the route that a fresh measurement found to work.

@@ -196,7 +196,8 @@ extension Sidecar {
             return
         }
         // The diagnosis is decided a moment before the check that waits for it ends.
-        let target = hasTarget ? try #require(await self.target("web")) : nil
+        let target = try await self.target("web")
+        #expect((target != nil) == hasTarget)
         if let target, isDecided || target.checkingSince == nil {
             #expect(target.reached == false, "\(self.log)")
             #expect(target.lastFailure?.party == outage.targetParty, "\(target)")
