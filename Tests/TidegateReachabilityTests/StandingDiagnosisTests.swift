@@ -87,7 +87,6 @@ import TidegateTesting
             Self.broken(.thisHost(.kernel(.init(reason: .noCarrier, link: "up", family: .ipv4))), at: .carrier),
             from: self.at(8), to: self.at(9))
         #expect(self.standing.latest?.since == self.at(7).wall)
-        #expect(self.standing.latest?.failing == [:], "the verdict says it already")
     }
 
     @Test("The published level follows: families that have a route over which nothing works, and why")

@@ -14,8 +14,6 @@ enum HealthMessage {
 
         private static let names = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"]
 
-        /// A status by its number.
-
         var description: String {
             Self.names.indices.contains(Int(self.number)) ? Self.names[Int(self.number)] : "\(self.number)"
         }

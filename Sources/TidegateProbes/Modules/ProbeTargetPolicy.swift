@@ -56,7 +56,7 @@ extension ProbeTargetPolicy.Entry {
         }
     }
 
-    // Two positions instead of recursion, so that no pattern takes long.
+    // One pass over the parts between the stars, so that no pattern takes long.
     private static func matches(_ pattern: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
         let parts = pattern.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
         guard let first = parts.first, let last = parts.dropFirst().last else { return pattern.elementsEqual(text) }

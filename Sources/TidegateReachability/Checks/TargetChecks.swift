@@ -93,10 +93,12 @@ final class TargetChecks {
         self.states[number].round += 1
         guard self.states[number].report.isReached != false || self.states[number].report.lastFailure?.reason != reason
         else { return }
+        let since = self.states[number].report.isReached == false ? self.states[number].report.lastFailure?.since : nil
         self.states[number].report.isReached = false
         self.states[number].report.checkingSince = nil
         self.states[number].report.lastFailure = .init(
-            time: self.publisher.time.wall(), reason: reason, party: reason.party, text: reason.description)
+            time: self.publisher.time.wall(), since: since, reason: reason, party: reason.party,
+            text: reason.description)
     }
 
     /// Records that the way out fails from now on, or works again: what was found before is checked soon.

@@ -40,19 +40,29 @@ package final class HTTPTargetChecker: TargetChecker {
         let start = host.diagnostics.time.monotonic()
         // Not a task group, which would wait for a check that goes on until its time-out.
         let (steps, step) = AsyncStream.makeStream(of: Step.self)
-        let ended = Task { step.yield(.ended(await self.outcome(of: request))) }
+        // A server that takes the connection is there, however long its answer takes.
+        let isConnected = Promise<Bool>()
+        let ended = Task { step.yield(.ended(await self.outcome(of: request) { isConnected.fulfil(true) })) }
         let silent = Task {
             guard request.isReached != false, !request.addresses.isEmpty else { return }
-            step.yield(.silent(await self.outage(of: request, since: start, by: host)))
+            let isSilent =
+                await isConnected.value {
+                    _ = host.diagnostics.monitor.call(after: Thresholds.certainty, $0)
+                } == nil
+            guard isSilent, !Task.isCancelled else { return }
+            host.suspect(since: start)
+            let gateway = request.verdict.path?.gateway
+            step.yield(.silent(await host.outage(at: request.addresses.first, through: gateway)))
         }
         return await withTaskCancellationHandler {
-            defer { silent.cancel() }
             for await step in steps {
                 switch step {
                 case .silent(nil): break
                 case .silent(let cause?):
+                    ended.cancel()
                     return TargetCheck.Outcome(failure: self.found(cause, .timeout, of: request, host))
                 case .ended(var outcome):
+                    silent.cancel()
                     guard let failure = outcome.failure else {
                         self.state.withLock { $0.findings[request.target] = nil }
                         return outcome
@@ -66,16 +76,6 @@ package final class HTTPTargetChecker: TargetChecker {
             ended.cancel()
             silent.cancel()
         }
-    }
-
-    // The cause of a silence that has lasted for long enough if the way out is dead; nil if it is not.
-    private func outage(
-        of request: TargetCheck.Request, since start: MonotonicTime, by host: HostDiagnostics
-    ) async -> Cause? {
-        _ = await Promise<Bool>().value { _ = host.diagnostics.monitor.call(after: Thresholds.certainty, $0) }
-        guard !Task.isCancelled else { return nil }
-        host.suspect(since: start)
-        return await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway)
     }
 
     /// The failure of a check with its cause, and whose it is; as it was if nothing more is found out.
@@ -123,13 +123,16 @@ package final class HTTPTargetChecker: TargetChecker {
         return found
     }
 
-    private func outcome(of request: TargetCheck.Request) async -> TargetCheck.Outcome {
+    // `onWire` is called once the first address has taken the connection.
+    private func outcome(
+        of request: TargetCheck.Request, onWire: @escaping @Sendable () -> Void = {}
+    ) async -> TargetCheck.Outcome {
         let addresses = request.addresses.prefix(HTTPTargetChecker.mostAddresses)
         guard let first = addresses.first else {
             let reason = (request.unresolved ?? .nameNotFound).reason
             return TargetCheck.Outcome(failure: .init(reason: reason, party: reason.party, text: reason.description))
         }
-        let outcome = request.outcome(await self.web.check(request.question(first)), at: first)
+        let outcome = request.outcome(await self.web.check(request.question(first), onWire: onWire), at: first)
         guard outcome.failure != nil, addresses.count > 1, !Task.isCancelled else { return outcome }
         return await withTaskGroup(of: TargetCheck.Outcome.self) { group in
             for address in addresses.dropFirst() {

@@ -17,6 +17,8 @@ package final class HostDiagnostics: Sendable {
 
     let diagnostics: PathDiagnostics
     private let state = Mutex(State())
+    // Without ``run()`` no later diagnosis would end what one has found.
+    private let isRunning = Atomic<Bool>(false)
     private let inputs: AsyncStream<DiagnosisSchedule.Input?>
     private let input: AsyncStream<DiagnosisSchedule.Input?>.Continuation
 
@@ -33,6 +35,7 @@ package final class HostDiagnostics: Sendable {
 
     /// Packets that were sent since `moment` may be unanswered: requests a diagnosis, and says so until it has ended.
     func suspect(since moment: MonotonicTime) {
+        guard self.isRunning.load(ordering: .relaxed) else { return }
         let since = self.moment(moment)
         self.state.withLock { $0.standing.suspect(since: since) }
         self.input.yield(.failed)
@@ -60,6 +63,7 @@ package final class HostDiagnostics: Sendable {
     /// Diagnoses until the Swift task is cancelled.
     package func run() async {
         var schedule = DiagnosisSchedule()
+        self.isRunning.store(true, ordering: .relaxed)
         for await input in self.inputs {
             let now = self.diagnostics.time.monotonic()
             if let input { schedule = schedule.after(input, at: now) }
@@ -71,30 +75,36 @@ package final class HostDiagnostics: Sendable {
             }
             schedule = schedule.after(.began, at: now)
             self.publishNews()
-            let isBad = await self.diagnoseOrJoin()
+            let isBad = await self.diagnoseOrJoin {}
             schedule = schedule.after(.ended(isBad: isBad), at: self.diagnostics.time.monotonic())
             self.input.yield(nil)
         }
     }
 
-    /// Diagnoses once, whatever the schedule says, or waits for the diagnosis under way; true if something is wrong.
+    /// Diagnoses once, whatever the schedule says, or waits for the diagnosis under way; true if something is wrong, or not
+    /// decided.
     ///
     /// Two at once would share how often a router answers.
     @discardableResult
     package func diagnose() async -> Bool {
-        self.input.yield(.began)
-        let isBad = await self.diagnoseOrJoin()
-        self.input.yield(.ended(isBad: isBad))
+        // One that joins another changes no plan: the other's end does.
+        let isOwn = Atomic<Bool>(false)
+        let isBad = await self.diagnoseOrJoin {
+            isOwn.store(true, ordering: .relaxed)
+            self.input.yield(.began)
+        }
+        if isOwn.load(ordering: .relaxed) { self.input.yield(.ended(isBad: isBad)) }
         return isBad
     }
 
-    private func diagnoseOrJoin() async -> Bool {
+    private func diagnoseOrJoin(began: () -> Void) async -> Bool {
         let (task, isNew) = self.state.withLock { state -> (Task<Bool, Never>, Bool) in
             if let running = state.running { return (running, false) }
             let task = Task { await self.diagnoseAlone() }
             state.running = task
             return (task, true)
         }
+        if isNew { began() }
         return await withTaskCancellationHandler {
             await task.value
         } onCancel: {
@@ -107,7 +117,7 @@ package final class HostDiagnostics: Sendable {
     /// Without an address, the cause of silence about names. Diagnoses this host, unless that was done a moment ago.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.diagnostics.time.monotonic() - $0 }
-        let isKnown = self.latest?.isBroken ?? false
+        let isKnown = self.isRunning.load(ordering: .relaxed) && self.latest?.isBroken ?? false
         if !isKnown, age.map({ $0 > Thresholds.diagnosisReuse }) ?? true { await self.diagnose() }
         let outage = self.latest.flatMap { $0.isBroken ? $0.explanation : nil }
         var cause = outage?.cause
@@ -131,12 +141,14 @@ package final class HostDiagnostics: Sendable {
         // What was found until it was cancelled, or the path changed, says nothing.
         guard !Task.isCancelled, path == self.state.withLock({ $0.standing.path }) else {
             self.state.withLock { $0.running = nil }
-            return false
+            return true
         }
         var preview = self.state.withLock { $0.standing }
         preview.record(found.explanation, from: began, to: ended)
         // Set the level first, so that clients never see one that contradicts the diagnosis.
-        await self.diagnostics.monitor.setFailing(preview.latest?.failing ?? [:])
+        if self.isRunning.load(ordering: .relaxed) {
+            await self.diagnostics.monitor.setFailing(preview.latest?.failing ?? [:])
+        }
         let revisions = self.state.withLock { state -> [SilentAttempts.Revision]? in
             state.running = nil
             guard state.standing.path == path else { return nil }
@@ -146,7 +158,7 @@ package final class HostDiagnostics: Sendable {
         }
         guard let revisions else {
             self.diagnostics.monitor.forgetFailing()
-            return false
+            return true
         }
         for revision in revisions {
             self.diagnostics.monitor.bus.publish(
@@ -156,7 +168,7 @@ package final class HostDiagnostics: Sendable {
         }
         self.diagnostics.monitor.answered(found.answering, since: start)
         self.publishNews()
-        return found.explanation.conclusion == .broken
+        return found.explanation.conclusion == .broken || self.latest?.state == .checking
     }
 
     /// Publishes the diagnosis if it has changed.
@@ -183,30 +195,24 @@ package final class HostDiagnostics: Sendable {
             self.state.withLock { $0.silent.add(attempt) }
             self.receive(silenceOf: attribution.party, event.moment - summary.duration)
         case .targetCheck(let check):
-            guard let failure = check.failure else {
-                self.input.yield(.answered)
-                return
-            }
+            guard let failure = check.failure else { return self.receiveAnswer() }
             // With no task that fails, a target may be the first to show what is wrong with the way out.
             if check.isNews {
-                self.receive(
-                    silenceOf: failure.party,
-                    event.moment + .microseconds(failure.since.microseconds - event.time.microseconds))
+                self.receive(silenceOf: failure.party, event.moment)
             }
         case .probe(let probe):
             guard case .finished(let outcome) = probe.kind else { return }
-            guard let party = outcome.failure?.party else {
-                self.input.yield(.answered)
-                return
-            }
+            guard let party = outcome.failure?.party else { return self.receiveAnswer() }
             // What the kernel knows already needs no diagnosis.
-            if !outcome.isGated, outcome.isNews || outcome.result == .inconclusive {
+            if !outcome.isGated, outcome.isNews {
                 self.receive(silenceOf: party, event.moment - outcome.duration)
+            } else if !outcome.isGated, outcome.result == .inconclusive {
+                self.input.yield(.viewed)
             }
         // Everything behind a gateway is silent, or the connections to one remote hang beside none that answers.
         case .connection(.groupSilent): self.suspect(since: event.moment)
         case .connection(.stalled(let stall)): self.receive(silenceOf: stall.party, event.moment - stall.age)
-        case .connection(.recovered): self.input.yield(.answered)
+        case .connection(.recovered): self.receiveAnswer()
         case .diagnosis, .connection(.failed), .connection(.modeChanged), .connection(.dropped), .link,
             .netlink, .session, .daemon:
             break
@@ -228,6 +234,9 @@ extension HostDiagnostics {
         case .global, .family, .target: self.input.yield(.viewed)
         }
     }
+
+    // Without an outage an answer is nothing new, and they are many.
+    private func receiveAnswer() { if self.latest?.isBroken ?? false { self.input.yield(.answered) } }
 
     // A server that is silent alone says little about the way out.
     private func receive(silenceOf party: FaultParty, _ start: MonotonicTime) {

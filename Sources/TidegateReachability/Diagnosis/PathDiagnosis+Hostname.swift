@@ -66,15 +66,6 @@ extension PathDiagnosis {
     // Of a short diagnosis, a part is left for what follows the name.
     private var limitForNames: Duration { min(Thresholds.nameQuery, self.rest * 4 / 5) }
 
-    // What is found out about one server, by its position, about one silent resolver, or about the way out over one
-    // family.
-    private struct Part {
-        var server: (position: Int, findings: ResolverFindings)?
-        var walks: [IPAddress: HopWalkResult] = [:]
-        var gateways: [IPAddress: GatewayFindings] = [:]
-        var isTime = false
-    }
-
     /// Asks servers; while they stay silent, walks to the first and to the internet, and probes the gateways.
     ///
     /// Silent ones get less time if another one answers, or if the others have told why nothing comes.
@@ -83,14 +74,14 @@ extension PathDiagnosis {
         _ ask: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
     ) async -> NameFindings {
         let start = self.now
-        return await withTaskGroup(of: Part.self) { group in
+        return await withTaskGroup(of: NamePart.self) { group in
             var found = known
             found.servers = servers
             let usable = servers.enumerated().filter { $1.verdict.isUsable }
-            for (position, server) in usable { group.addTask { Part(server: (position, await ask(server))) } }
-            group.addTask { Part(walks: await self.walked(to: servers)) }
+            for (position, server) in usable { group.addTask { NamePart(server: (position, await ask(server))) } }
+            group.addTask { NamePart(walks: await self.walked(to: servers)) }
             for family in families { group.addTask { await self.wayOut(family, since: start) } }
-            group.addTask { Part(isTime: await self.pause(for: Thresholds.nameQueryBesideOthers)) }
+            group.addTask { NamePart(isTime: await self.pause(for: Thresholds.nameQueryBesideOthers)) }
             var (silent, left, isTime) = (usable.count, usable.count + 1 + families.count, false)
             for await part in group {
                 found.walks.merge(part.walks) { $1 }
@@ -114,18 +105,18 @@ extension PathDiagnosis {
         return [server: walk]
     }
 
-    private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> Part {
+    private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> NamePart {
         guard await self.pause(for: Thresholds.patience),
             let path = await self.defaultPath(family, watching: false), path.verdict.level >= .routed,
             let gateway = path.verdict.path?.gateway
-        else { return Part() }
+        else { return NamePart() }
         let sentinel = path.subject.address
         async let probed = self.probed(path, since: start)
         async let walk = self.walksToInternet ? self.walk(to: sentinel, nil) : nil
         let (findings, walked) = (await probed, await walk)
         // An end in the middle says nothing.
-        guard !Task.isCancelled else { return Part() }
-        return Part(walks: walked.map { [sentinel: $0] } ?? [:], gateways: [gateway: findings])
+        guard !Task.isCancelled else { return NamePart() }
+        return NamePart(walks: walked.map { [sentinel: $0] } ?? [:], gateways: [gateway: findings])
     }
 
     /// The resolvers with the kernel's verdicts on the paths to them; no packet is sent.
@@ -179,4 +170,13 @@ extension PathDiagnosis {
         server.record(outcome, sent: start, at: self.now)
         return server
     }
+}
+
+// What is found out about one server, by its position, about one silent resolver, or about the way out over one
+// family.
+private struct NamePart {
+    var server: (position: Int, findings: ResolverFindings)?
+    var walks: [IPAddress: HopWalkResult] = [:]
+    var gateways: [IPAddress: GatewayFindings] = [:]
+    var isTime = false
 }

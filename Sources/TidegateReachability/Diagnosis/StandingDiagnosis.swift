@@ -68,7 +68,7 @@ extension HostDiagnosis {
     var failing: [AddressFamily: UnreachableReason] {
         guard self.isBroken else { return [:] }
         return self.explanation.ladders.reduce(into: [:]) { failing, ladder in
-            guard let failure = ladder.firstFailure, failure.rung.order >= Rung.gateway.order else { return }
+            guard let failure = ladder.firstFailure else { return }
             failing[ladder.family] = ladder.cause?.party == .unknown ? .timeout : failure.reason ?? .limited
         }
     }

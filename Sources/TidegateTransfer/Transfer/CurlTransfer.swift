@@ -131,7 +131,7 @@ final class CurlTransfer {
         guard self.connection.starts > 0, self.easy.long(CURLINFO_HTTP_VERSION) != Int(CURL_HTTP_VERSION_2_0)
         else { return false }
         self.pause.insert(.client)
-        if self.applyPause() { return true }
+        if self.applyPause() == CURLE_OK { return true }
         self.pause.remove(.client)
         return false
     }
@@ -140,7 +140,9 @@ final class CurlTransfer {
     func resume(_ reason: PauseState) {
         guard !self.pause.isDisjoint(with: reason) else { return }
         self.pause.subtract(reason)
-        if !self.applyPause() { self.abortOutsideCurl() }
+        // A transfer that libcurl is done with has no connection any more; its end is about to be reported.
+        let code = self.applyPause()
+        if code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT { self.abortOutsideCurl() }
     }
 
     /// Lets the body come that waits for its disposition, into another sink if one is given.
@@ -179,15 +181,15 @@ final class CurlTransfer {
         guard !self.connection.isConnected, self.pause.isEmpty else { return }
         // It refuses when that was the last address: the end of the attempt is on its way.
         guard curl_easy_pause(self.easy.raw, CURLPAUSE_RECV | CURLPAUSE_SEND) == CURLE_OK else { return }
-        if !self.applyPause() { self.abortOutsideCurl() }
+        if self.applyPause() != CURLE_OK { self.abortOutsideCurl() }
     }
 
     // Brings libcurl's pause in line with ours; may deliver bytes to the sink at once.
-    private func applyPause() -> Bool {
+    private func applyPause() -> CURLcode {
         var mask: Int32 = 0
         if !self.pause.isDisjoint(with: .receiving) { mask |= CURLPAUSE_RECV }
         if !self.pause.isDisjoint(with: .sending) { mask |= CURLPAUSE_SEND }
-        return curl_easy_pause(self.easy.raw, mask) == CURLE_OK
+        return curl_easy_pause(self.easy.raw, mask)
     }
 }
 
