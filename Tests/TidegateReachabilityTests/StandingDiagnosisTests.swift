@@ -50,11 +50,14 @@ import TidegateTesting
         #expect(self.standing.latest?.since == self.at(10).wall)
     }
 
-    @Test("An outage that a measurement shows first began with its first packet at the latest")
+    @Test("An outage that a measurement shows first began with its first packet; a silence that was shown stays")
     mutating func unsuspected() {
-        self.standing.suspect(since: self.at(13))
         self.standing.record(Self.provider, from: self.at(12), to: self.at(14))
         #expect(self.standing.latest?.since == self.at(12).wall)
+        self.standing.record(Self.sound, from: self.at(15), to: self.at(16))
+        self.standing.suspect(since: self.at(21))
+        self.standing.record(Self.provider, from: self.at(20), to: self.at(22))
+        #expect(self.standing.latest?.since == self.at(21).wall)
     }
 
     @Test("A measurement that could not tell does not contradict the one before it")

@@ -9,6 +9,8 @@ package final class HostDiagnostics: Sendable {
         var standing = StandingDiagnosis()
         /// What the bus and the level have been given last.
         var published: HostDiagnosis?
+        /// True while the published level follows an outage.
+        var isLevelSet = false
         var evidence: [AddressFamily: SilenceEvidence] = [:]
         var endedAt: MonotonicTime?
         var silent = SilentAttempts()
@@ -128,7 +130,8 @@ package final class HostDiagnostics: Sendable {
             let own = outage?.ladders.first { $0.family == address.family }?.cause
             cause = own ?? cause ?? DecisionTable.cause(of: evidence)
         }
-        return cause.flatMap { $0.party.isWayOut ? $0 : nil }
+        // Where all ways end behind one router, a target that is silent, too, is behind it as well.
+        return cause.flatMap { $0.party.isWayOut || outage != nil && $0.party == .path ? $0 : nil }
     }
 
     private func diagnoseAlone() async -> Bool {
@@ -147,6 +150,8 @@ package final class HostDiagnostics: Sendable {
         preview.record(found.explanation, from: began, to: ended)
         // Set the level first, so that clients never see one that contradicts the diagnosis.
         if self.isRunning.load(ordering: .relaxed) {
+            let isFailing = preview.latest?.failing.isEmpty == false
+            self.state.withLock { $0.isLevelSet = isFailing }
             await self.diagnostics.monitor.setFailing(preview.latest?.failing ?? [:])
         }
         let revisions = self.state.withLock { state -> [SilentAttempts.Revision]? in
@@ -225,11 +230,15 @@ extension HostDiagnostics {
         switch change.scope {
         case .global where change.isOfKernel:
             let moment = StandingDiagnosis.Moment(monotonic: event.moment, wall: event.time)
-            self.state.withLock { $0.standing.pathChanged(to: change.to, at: moment) }
+            self.state.withLock { state in
+                state.standing.pathChanged(to: change.to, at: moment)
+                state.isLevelSet = false
+            }
             self.diagnostics.monitor.forgetFailing()
             self.input.yield(change.to.level < .routed ? .lost : .changed)
         // Internet checks fail, unless the level only follows the diagnosis.
-        case .global where change.to.level == .limited: self.suspect(since: event.moment)
+        case .global where change.to.level == .limited && !self.state.withLock({ $0.isLevelSet }):
+            self.suspect(since: event.moment)
         case .family where change.isOfKernel: self.input.yield(.changed)
         case .global, .family, .target: self.input.yield(.viewed)
         }

@@ -52,8 +52,7 @@ struct StandingDiagnosis: Sendable, Hashable {
             self.latest = found
             return
         }
-        found.since =
-            before.flatMap { $0.isBroken ? $0.since : nil } ?? self.silence.map { min($0, start).wall } ?? start.wall
+        found.since = before.flatMap { $0.isBroken ? $0.since : nil } ?? self.silence?.wall ?? start.wall
         // An inconclusive measurement does not contradict a conclusive one.
         if explanation.party == .unknown, let before, before.isBroken, before.explanation.party != .unknown {
             found.explanation = before.explanation
