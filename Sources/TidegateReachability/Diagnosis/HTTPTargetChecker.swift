@@ -52,7 +52,9 @@ package final class HTTPTargetChecker: TargetChecker {
             guard isSilent, !Task.isCancelled else { return }
             host.suspect(since: start)
             let gateway = request.verdict.path?.gateway
-            step.yield(.silent(await host.outage(at: request.addresses.first, through: gateway)))
+            // Others wait for this diagnosis: the end of the check does not cancel it.
+            let cause = Task { await host.outage(at: request.addresses.first, through: gateway) }
+            step.yield(.silent(await cause.value))
         }
         return await withTaskCancellationHandler {
             for await step in steps {
