@@ -260,7 +260,10 @@ extension HostDiagnostics {
 extension PathEvent {
     /// True if the kernel's state has changed, not only what is known of the way beyond it.
     fileprivate var isOfKernel: Bool {
-        self.from.path?.identity != self.to.path?.identity || min(self.from.level, self.to.level) < .routed
+        if min(self.from.level, self.to.level) < .routed { return true }
+        // Which family is the better one follows from what is known of the ways beyond, too.
+        return self.from.path?.source?.family == self.to.path?.source?.family
+            && self.from.path?.identity != self.to.path?.identity
     }
 }
 

@@ -38,7 +38,6 @@ extension Situations {
                 "S13: /etc/hosts overrides a name with a dead address", rung: nil, party: nil,
                 .hosts("203.0.113.11 v4.example")),
             Outage("S40: the only resolver is dead", rung: "dns", party: "resolver", .resolvers("203.0.113.57")),
-            Outage("S54: the only resolver answers after 1.5 s", rung: nil, party: nil, .resolvers("203.0.113.58")),
             Outage(
                 "S43: the uplink has no carrier", rung: "carrier", party: "mine",
                 .ip(.router, "link set lan down", undo: "link set lan up")),
