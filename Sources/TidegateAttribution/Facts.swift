@@ -70,8 +70,10 @@ struct Facts: Sendable {
         self.witnesses.compactMap { if case .router(let address) = $0.reach { address } else { nil } }
     }
 
-    /// The last router that answers, if packets to two networks at least get no further; nil otherwise, and for a target
-    /// on this side of every router. Of resolvers, one way is enough that ends at the first router.
+    /// The last router that answers, if packets to two networks at least get no further.
+    ///
+    /// Nil otherwise, and for a target on this side of every router. Of resolvers, one way is enough that ends at the first
+    /// router.
     var commonEnd: IPAddress? {
         guard self.silent != .target || !self.seen.isOnLink, !self.isEndProven else { return nil }
         let routers = Set(self.lastRouters)

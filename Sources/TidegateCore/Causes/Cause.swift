@@ -42,7 +42,9 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Party and cause in one sentence of at most 90 characters: `The server 203.0.113.10 refuses connections on port 80.`
+    /// Party and cause in one sentence of at most 90 characters.
+    ///
+    /// Such as `The server 203.0.113.10 refuses connections on port 80.`
     ///
     /// `target` names the server, unless the name is too long for one line.
     package func sentence(about target: Target?) -> String {

@@ -17,7 +17,9 @@ struct StandingDiagnosis: Sendable, Hashable {
     // The first packet that was not answered, until it is decided why.
     private var silence: Moment?
 
-    /// A packet that was sent at `moment` has not been answered. In an outage that is known it says nothing new.
+    /// A packet that was sent at `moment` has not been answered.
+    ///
+    /// In an outage that is known it says nothing new.
     mutating func suspect(since moment: Moment) {
         if let latest = self.latest, latest.isBroken { return }
         self.silence = self.silence.map { min($0, moment) } ?? moment
