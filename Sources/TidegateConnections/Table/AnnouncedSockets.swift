@@ -4,7 +4,7 @@ internal import TidegateCore
 struct AnnouncedSockets {
     /// How long they are kept beyond the end of their connections, or without one.
     static let lifetime = Duration.seconds(60)
-    /// How many are kept of each user, of which the oldest make room, and of how many users.
+    /// The limits of sockets for each user, where the oldest make room, and of users.
     static let (limit, userLimit) = (4096, 64)
 
     private var users: [UInt32: [UInt64: MonotonicTime]] = [:]

@@ -48,8 +48,7 @@ package struct SocketReport: Sendable, Hashable {
     package var receiveQueue: UInt32 = 0
     /// Bytes that the peer has not acknowledged, with those that are not sent, and the FIN.
     package var sendQueue: UInt32 = 0
-    /// The user of the program that created the socket; nil for one that ended, that nobody has accepted, or that its
-    /// program has closed.
+    /// The uid of the program that created the socket; nil if the socket has ended, is not accepted yet, or is closed.
     package var user: UInt32?
     /// The socket's inode; 0 for one that nobody has accepted, or that ended.
     package var inode: UInt32 = 0

@@ -73,7 +73,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         return policy.own(for: url, showsCertificate: true, evaluator)
     }
 
-    /// What every attempt without a hook is told; nil if that depends on the host, or on whose origin it is.
+    /// The settings of every attempt without a hook; nil if they depend on the host or on the origin.
     var hostless: TLSOptions? {
         guard self.hosts.isEmpty, self.pins.isEmpty, self.clientCertificate == nil else { return nil }
         return TLSOptions(caFile: self.caFile, isInsecure: self.isInsecure)

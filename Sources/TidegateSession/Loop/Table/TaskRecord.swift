@@ -197,7 +197,7 @@ final class ResolvedPolicies: Sendable {
     let limits: Indirect<TaskClocks.Limits>
     /// True if every URL is connected to directly.
     let isDirect: Bool
-    /// What an attempt is told that shows no certificate and has no hook; nil if that depends on the host.
+    /// The settings of attempts without a client certificate and a hook; nil if they depend on the host.
     let plainTLS: Indirect<TLSOptions>?
     /// True if tasks wait rather than fail when something of this host's is used up.
     let waitsOut: Bool
