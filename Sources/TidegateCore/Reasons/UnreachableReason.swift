@@ -145,4 +145,7 @@ public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel, Cust
 /// A step of the ladder from the monitor itself to HTTP.
 public enum Rung: String, Sendable, MetricLabel {
     case monitor, interface, carrier, address, route, gateway, dns, internet, tcp, tls, http
+
+    /// True if the kernel knows it, without a packet.
+    package var isOfKernel: Bool { [.monitor, .interface, .carrier, .address, .route].contains(self) }
 }

@@ -170,6 +170,12 @@ struct PathFindings: Sendable {
             ? .unconfirmed(address, link: path.interface, age: nil) : self.gateway.evidence(address, on: path.interface)
     }
 
+    /// True if the target, or its gateway, was asked and has not answered.
+    var isSilent: Bool {
+        if case .target = self.subject, !self.web.values.contains(where: { $0.hasReached(.connect) }) { return true }
+        return self.gateway.probedAgo != nil && !self.gateway.hasAnswered
+    }
+
     /// True if who was asked on the way tells why the target is silent, so that nobody need wait for it.
     var isSilenceExplained: Bool {
         if self.losesLargePackets || self.neighbourRefusal != nil || self.gateway.answer == .unresolved { return true }

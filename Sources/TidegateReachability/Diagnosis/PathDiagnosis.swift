@@ -6,7 +6,7 @@ internal import TidegateNetwork
 /// One diagnosis: collects what can be found out before its deadline, without evaluating it.
 struct PathDiagnosis: Sendable {
     let diagnostics: PathDiagnostics
-    private let deadline: MonotonicTime
+    private let (began, deadline): (MonotonicTime, MonotonicTime)
     let progress: DiagnosisProgress?
     /// Whether packets with limited hops are sent towards a public address.
     var walksToInternet = true
@@ -18,7 +18,8 @@ struct PathDiagnosis: Sendable {
     init(_ diagnostics: PathDiagnostics, within limit: Duration, progress: DiagnosisProgress? = nil) {
         self.diagnostics = diagnostics
         self.progress = progress
-        self.deadline = diagnostics.time.monotonic() + limit
+        self.began = diagnostics.time.monotonic()
+        self.deadline = self.began + limit
     }
 
     var rest: Duration { max(.milliseconds(1), self.deadline - self.diagnostics.time.monotonic()) }
@@ -104,7 +105,7 @@ struct PathDiagnosis: Sendable {
         // One address without a route does not keep a program from the others.
         let candidates = wanted.addresses.prefix(PathDiagnosis.mostAddresses)
         let usable = candidates.filter { report.routes[$0]?.verdict.isUsable ?? true }
-        var path = self.pathFindings(usable.first.map { .target($0) } ?? wanted.subject, report)
+        var path = PathFindings(usable.first.map { .target($0) } ?? wanted.subject, report)
         path.addresses = wanted.addresses
         for address in candidates where !usable.contains(address) && address != path.subject.address {
             path.unrouted[address] = report.routes[address]?.verdict
@@ -123,23 +124,21 @@ struct PathDiagnosis: Sendable {
         path = await self.asked(
             path, TargetRequests(self, target, at: usable), isProbed: probed != nil,
             resolvingLimit: isSilent ? .milliseconds(200) : limit)
+        // What worked before a silence may not work any more.
+        if isSilent || path.isSilent { path = await self.diagnostics.checkingRequests(path, since: self.began) }
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
     }
 
     // The findings about another address of the target; those about the same gateway still hold.
     private func moved(_ path: PathFindings, to address: IPAddress, _ report: RouteReport) -> PathFindings {
-        var other = self.pathFindings(.target(address), report)
-        if other.verdict.path?.gateway == path.verdict.path?.gateway { other.gateway = path.gateway }
+        var other = PathFindings(.target(address), report)
+        if other.verdict.path?.gateway == path.verdict.path?.gateway {
+            (other.gateway, other.passive) = (path.gateway, path.passive)
+        }
         (other.addresses, other.unrouted) = (path.addresses, path.unrouted)
         (other.internet, other.web, other.connections) = (path.internet, path.web, path.connections)
         return other
-    }
-
-    private func pathFindings(_ subject: PathFindings.Subject, _ report: RouteReport) -> PathFindings {
-        var findings = PathFindings(subject, report)
-        findings.passive = self.diagnostics.monitor.evidence.fresh(from: findings.verdict.path?.source, at: self.now)
-        return findings
     }
 
     var now: MonotonicTime { self.diagnostics.time.monotonic() }
@@ -150,7 +149,7 @@ struct PathDiagnosis: Sendable {
         let report = await self.diagnostics.monitor.routeReport(
             RouteQuery(questions: [], families: [family], watchesGateways: watching))
         guard let sentinel = report.sentinels[family] else { return nil }
-        return await self.diagnostics.checkingRequests(self.pathFindings(.sentinel(sentinel), report))
+        return await self.diagnostics.checkingRequests(PathFindings(.sentinel(sentinel), report))
     }
 
     // MARK: The internet

@@ -7,12 +7,16 @@ extension PathDiagnostics {
     // So many at most, should all of them go another way.
     private static let mostRemotes = 128
 
-    /// The findings with what requests of this program showed only if they took the same next hop: an answer of a host
-    /// on the link says nothing of the gateway.
-    func checkingRequests(_ findings: PathFindings) async -> PathFindings {
-        guard let passive = findings.passive else { return findings }
+    /// The findings with what requests of this program showed, at `start` or later, of the same next hop: an answer of a
+    /// host on the link says nothing of the gateway.
+    func checkingRequests(_ findings: PathFindings, since start: MonotonicTime? = nil) async -> PathFindings {
         var checked = findings
-        if await self.sharing(findings, among: [passive.remote]).isEmpty { checked.passive = nil }
+        let now = self.time.monotonic()
+        checked.passive = self.monitor.evidence.fresh(from: findings.verdict.path?.source, at: now)
+        guard let passive = checked.passive else { return checked }
+        let isOld = start.map { now - passive.answered < $0 } ?? false
+        let sharing = isOld ? [] : await self.sharing(findings, among: [passive.remote])
+        if sharing.isEmpty { checked.passive = nil }
         return checked
     }
 

@@ -69,7 +69,8 @@ extension HostDiagnosis {
     var failing: [AddressFamily: UnreachableReason] {
         guard self.isBroken else { return [:] }
         return self.explanation.ladders.reduce(into: [:]) { failing, ladder in
-            guard let failure = ladder.firstFailure else { return }
+            // A rung of this host is in the kernel's own verdict.
+            guard let failure = ladder.firstFailure, !failure.rung.isOfKernel else { return }
             failing[ladder.family] = ladder.cause?.party == .unknown ? .timeout : failure.reason ?? .limited
         }
     }

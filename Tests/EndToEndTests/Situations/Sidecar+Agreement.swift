@@ -94,7 +94,7 @@ extension Sidecar {
             return diagnoses.count >= count
         }
         #expect(isDiagnosed, "\(diagnoses)")
-        for said in diagnoses.values { #expect(said.party == party, "\(said)") }
+        for said in diagnoses.values { #expect(said.party == party, "\(said): \(self.log)") }
         try await self.expectFailures(of: party, since: before)
     }
 

@@ -48,7 +48,7 @@ extension Situations {
             Outage(
                 "S51: the provider is dead, with an internet check", rung: "internet", party: "upstream",
                 .dead(.provider)
-            ).with { $0.checksInternet = true },
+            ).with { ($0.isSilent, $0.checksInternet) = (true, true) },
             Outage("S52: the router is dead", rung: "gateway", party: "gateway", .dark(.router, "lan"))
                 .with { ($0.isSilent, $0.remembers) = (true, true) },
         ]
