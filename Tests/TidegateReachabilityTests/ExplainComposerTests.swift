@@ -1,4 +1,5 @@
 internal import Testing
+internal import TidegateAttribution
 @testable internal import TidegateCore
 @testable internal import TidegateNetwork
 
@@ -324,6 +325,19 @@ struct ExplainComposerTests {
         #expect(host.explanation.conclusion == .broken)
         #expect(host.evidence[.ipv4]?.witnesses == [Witness(.resolver, .nothing)])
         #expect(host.evidence[.ipv6] == host.evidence[.ipv4])
+    }
+
+    @Test("A public address that answers proves the way out, and says nothing of another target's host")
+    func sentinelIsNoTarget() throws {
+        var way = Self.way(Self.server4)
+        way.subject = .sentinel(Self.server4)
+        way.walk = HopWalkResult(
+            destination: Self.server4, port: 33_434, hops: [.silent, .reached(.refused, after: .milliseconds(9))])
+        var findings = LadderFindings(target: .internet, families: [.ipv4])
+        (findings.links, findings.paths) = ([Self.eth0], [.ipv4: way])
+        let host = HostFindings(findings)
+        #expect(host.evidence[.ipv4]?.witnesses == [Witness(.hopWalk, .beyond(Self.server4))])
+        #expect(host.evidence[.ipv4].map { DecisionTable.cause(of: $0).party } == .path)
     }
 
     @Test(

@@ -100,6 +100,10 @@ import TidegateTesting
         #expect(self.standing.latest?.failing == [:])
         self.standing.record(Self.unexplained, from: self.at(4), to: self.at(5))
         #expect(self.standing.latest?.failing == [.ipv4: .timeout], "no party is blamed by a reason")
+        let refusal = HostCause.KernelRefusal(reason: .noCarrier, family: .ipv4)
+        let unplugged = Self.broken(.thisHost(.kernel(refusal)), at: .carrier)
+        self.standing.record(unplugged, from: self.at(9), to: self.at(10))
+        #expect(self.standing.latest?.failing == [:], "the kernel's own verdict says it")
     }
 
     @Test("A clock that is set during an outage moves no order of events")

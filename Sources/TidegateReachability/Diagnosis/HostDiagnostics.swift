@@ -298,8 +298,14 @@ struct HostFindings: Sendable {
         }.map(\.key)
         for (family, path) in findings.paths where path.verdict.level >= .routed {
             let finder = CauseFinder(findings: findings, path: path)
+            // That a public address answers says nothing of another target's host.
+            let witnesses = finder.witnesses.map { witness in
+                var witness = witness
+                if witness.reach == .destination { witness.reach = .beyond(path.subject.address) }
+                return witness
+            }
             self.evidence[family] = SilenceEvidence(
-                silent: .target, gateway: path.gatewayEvidence, witnesses: finder.witnesses)
+                silent: .target, gateway: path.gatewayEvidence, witnesses: witnesses)
         }
         // Where nothing works at all, a family over which nobody could be asked fails like the other one.
         guard self.explanation.conclusion == .broken,
