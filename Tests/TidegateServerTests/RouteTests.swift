@@ -69,7 +69,8 @@ import TidegateTestKit
                 {"schema":1,"targets":[{"name":"api","target":"api.example.com:443","check":"tls","level":"routed",\
                 "reason":null,"routed":true,"reached":true,"lastSuccess":"2026-09-21T14:13:20.000Z",\
                 "lastFailure":{"time":"2026-09-21T14:13:05.000Z","since":"2026-09-21T14:13:05.000Z","reason":"refused","party":"theirs",\
-                "text":"203.0.113.10 refuses connections"},\
+                "text":"203.0.113.10 refuses connections",\
+                "advice":"Start the service on api.example.com:443, or check the port: the host is there and refuses."},\
                 "latencySeconds":{"connect":0.012,"tls":0.031,"response":0.008},\
                 "certificateExpiry":"2027-01-15T08:00:00.000Z","nextCheck":"2026-09-21T14:13:35.000Z",\
                 "checkingSince":null}]}

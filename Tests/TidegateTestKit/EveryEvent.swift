@@ -93,7 +93,8 @@ package enum EveryEvent {
 
     private static let targetFailure = TargetCheckReport.Failure(
         time: WallTime(microseconds: 1_789_999_985_000_000), reason: .refused, party: .theirs,
-        text: "203.0.113.10 refuses connections")
+        text: "203.0.113.10 refuses connections",
+        advice: "Start the service on api.example.com:443, or check the port: the host is there and refuses.")
 
     private static var targetChecks: [Event.Payload] {
         guard let target = self.target else { return [] }

@@ -155,6 +155,7 @@ public struct TargetCheckEvent: Sendable {
                 .both("target", self.target.description), .both("check", self.kind.rawValue),
                 .both("reached", self.failure == nil), .both("reason", .word(self.failure?.reason)),
                 .both("party", .word(self.failure?.party)), .both("text", self.failure?.text),
+                .both("advice", self.failure.flatMap { $0.advice.isEmpty ? nil : $0.advice }),
                 .both("connectSeconds", self.phases.connect, log: "connect"),
                 .both("tlsSeconds", self.phases.tls, log: "tls"),
                 .both("responseSeconds", self.phases.processing, log: "response"),

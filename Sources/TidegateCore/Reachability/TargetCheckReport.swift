@@ -12,16 +12,20 @@ public struct TargetCheckReport: Sendable, Hashable {
         public var party: FaultParty
         /// What was found, in one clause.
         public var text: String
+        /// What to do, in one sentence; empty if the cause is not known.
+        public var advice: String
 
         /// A failure from its parts.
         package init(
-            time: WallTime, since: WallTime? = nil, reason: UnreachableReason, party: FaultParty, text: String
+            time: WallTime, since: WallTime? = nil, reason: UnreachableReason, party: FaultParty, text: String,
+            advice: String = ""
         ) {
             self.time = time
             self.since = since ?? time
             self.reason = reason
             self.party = party
             self.text = text
+            self.advice = advice
         }
 
         var json: JSONValue {
@@ -29,6 +33,7 @@ public struct TargetCheckReport: Sendable, Hashable {
                 "time": .string(self.time.description), "since": .string(self.since.description),
                 "reason": .string(self.reason.rawValue),
                 "party": .string(self.party.rawValue), "text": .string(self.text),
+                "advice": .string(self.advice),
             ]
         }
     }

@@ -33,6 +33,8 @@ extension TargetCheck {
             package var party: FaultParty
             /// What was found, in one clause.
             package var text: String
+            /// What to do, in one sentence; empty if the cause is not known.
+            package var advice = ""
         }
 
         /// Why the target was not reached; nil if it was.

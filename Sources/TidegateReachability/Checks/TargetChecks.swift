@@ -56,7 +56,13 @@ final class TargetChecks {
         self.states[number].addresses = usable.map(\.address)
         if !verdict.isUsable {
             self.schedule.pause(number)
-            self.setUnreachable(verdict.reason ?? .noRoute, number)
+            // An address that no public name has comes from a resolver that blocks the name: the checker finds out which.
+            if self.states[number].target.address == nil, !addresses.isEmpty,
+                addresses.allSatisfy({ $0.address.isUnspecified })
+            {
+                return self.checkName(of: number, nil, at: now)
+            }
+            self.setUnreachable(verdict, number)
         } else if usable.isEmpty {
             self.schedule.pause(number)
         } else if self.schedule.due(number) == nil {
@@ -74,6 +80,11 @@ final class TargetChecks {
         let state = self.states[number]
         // Without a way to any resolver it is not the resolvers that fail, and why is known already.
         guard state.isChecked, state.addresses.isEmpty, state.verdict.isUsable else { return }
+        self.checkName(of: number, failure, at: now)
+    }
+
+    private func checkName(of number: Int, _ failure: ResolveFailure?, at now: MonotonicTime) {
+        let state = self.states[number]
         self.check(
             number,
             TargetCheck.Request(
@@ -89,16 +100,22 @@ final class TargetChecks {
     }
 
     // No packet can be sent, so that no check is needed to know.
-    private func setUnreachable(_ reason: UnreachableReason, _ number: Int) {
+    private func setUnreachable(_ verdict: Verdict, _ number: Int) {
+        let (reason, report) = (verdict.reason ?? .noRoute, self.states[number].report)
         self.states[number].round += 1
-        guard self.states[number].report.isReached != false || self.states[number].report.lastFailure?.reason != reason
-        else { return }
-        let since = self.states[number].report.isReached == false ? self.states[number].report.lastFailure?.since : nil
+        guard report.isReached != false || report.lastFailure?.reason != reason else { return }
+        let since = report.isReached == false ? report.lastFailure?.since : nil
         self.states[number].report.isReached = false
         self.states[number].report.checkingSince = nil
         self.states[number].report.lastFailure = .init(
             time: self.publisher.time.wall(), since: since, reason: reason, party: reason.party,
-            text: reason.description)
+            text: reason.description, advice: self.advice(for: verdict, reason, self.states[number].target))
+    }
+
+    private func advice(for verdict: Verdict, _ reason: UnreachableReason, _ target: Target) -> String {
+        var refusal = HostCause.KernelRefusal(reason: reason, family: target.address?.family ?? .ipv4)
+        refusal.link = verdict.path?.interface
+        return Cause.thisHost(.kernel(refusal)).advice(for: target)
     }
 
     /// Records that the way out fails from now on, or works again: what was found before is checked soon.
@@ -134,7 +151,8 @@ final class TargetChecks {
     /// Records the outcome of a check; true if it counts.
     func didFinish(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) -> Bool {
         let start = self.states[number].report.checkingSince.take()
-        let counts = self.schedule.finished(number, isInDoubt: !outcome.isAnswered, at: now)
+        let isRefused = outcome.failure?.reason.rung.isOfKernel ?? false
+        let counts = self.schedule.finished(number, isInDoubt: !outcome.isAnswered && !isRefused, at: now)
         guard counts, round == self.states[number].round else {
             self.publish(number, at: now)
             return false
@@ -190,7 +208,8 @@ extension TargetCheckReport {
         self.isReached = outcome.failure == nil
         if let failure = outcome.failure {
             self.lastFailure = Failure(
-                time: now, since: since, reason: failure.reason, party: failure.party, text: failure.text)
+                time: now, since: since, reason: failure.reason, party: failure.party, text: failure.text,
+                advice: failure.advice)
         } else {
             self.lastSuccess = now
             self.phases = outcome.phases

@@ -119,7 +119,8 @@ package final class HTTPTargetChecker: TargetChecker {
     private func found(
         _ cause: Cause, _ reason: UnreachableReason, of request: TargetCheck.Request, _ host: HostDiagnostics
     ) -> TargetCheck.Outcome.Failure {
-        let found = TargetCheck.Outcome.Failure(reason: reason, party: cause.party, text: cause.description)
+        let found = TargetCheck.Outcome.Failure(
+            reason: reason, party: cause.party, text: cause.description, advice: cause.advice(for: request.target))
         let now = host.diagnostics.time.monotonic()
         self.state.withLock { $0.findings[request.target] = (found, now) }
         return found
@@ -131,7 +132,9 @@ package final class HTTPTargetChecker: TargetChecker {
     ) async -> TargetCheck.Outcome {
         let addresses = request.addresses.prefix(HTTPTargetChecker.mostAddresses)
         guard let first = addresses.first else {
-            let reason = (request.unresolved ?? .nameNotFound).reason
+            let reason =
+                request.verdict.isUsable
+                ? (request.unresolved ?? .nameNotFound).reason : request.verdict.reason ?? .nameNotFound
             return TargetCheck.Outcome(failure: .init(reason: reason, party: reason.party, text: reason.description))
         }
         let outcome = request.outcome(await self.web.check(request.question(first), onWire: onWire), at: first)
@@ -184,9 +187,15 @@ extension TargetCheck.Request {
             before: self.verdict, after: self.verdict)
         (evidence.status, evidence.socketError, evidence.refusal) = (answer.status, answer.socketError, answer.refusal)
         (evidence.local, evidence.text, evidence.peers) = (answer.local, answer.text, self.peers)
+        (evidence.handshake, evidence.certificateError) = (answer.handshake, answer.certificateError)
+        evidence.certificate = answer.certificate
+        // What an answer means follows from the rung, as for a ladder.
+        if reason == .tlsFailed || reason == .httpError { evidence.rung = reason.rung }
         let attribution = DecisionTable.attribution(of: evidence)
         let text = answer.text.isEmpty ? attribution?.evidence.first ?? reason.description : answer.text
-        return .init(reason: reason, party: attribution?.party ?? reason.party, text: text)
+        return .init(
+            reason: reason, party: attribution?.party ?? reason.party, text: text,
+            advice: attribution?.cause?.advice(for: self.target) ?? "")
     }
 
     // What the check was doing when it failed.

@@ -40,6 +40,11 @@ struct TargetRow {
             ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
     }
 
+    /// What to do; nil if it is reached, or if the cause is not known.
+    var advice: String? {
+        self.isFailing ? self.report?.lastFailure.flatMap { $0.advice.isEmpty ? nil : $0.advice } : nil
+    }
+
     /// When the first check began that has failed since it was reached last.
     var since: WallTime? { self.isFailing ? self.report?.lastFailure?.since : nil }
 
@@ -95,7 +100,12 @@ struct TargetRow {
 
     private var lastFailure: Cell {
         let chip = { (party: FaultParty?) in party.map { " " + Cell.party($0).html } ?? "" }
-        if let text = self.failureText { return .html(HTML.escaped(text) + chip(self.party)) }
+        if let text = self.failureText {
+            // What to do in an outage of all stands in the first lines.
+            let advice = self.brokenSince == nil ? self.advice : nil
+            let note = advice.map { "<div class=\"note\">\(HTML.escaped($0))</div>" } ?? ""
+            return .html(HTML.escaped(text) + chip(self.party) + note)
+        }
         guard let failure = self.report?.lastFailure else { return .text(nil) }
         return .html(
             "<span class=\"past\">\(HTML.time(failure.time)) \(HTML.escaped(failure.text))\(chip(failure.party))</span>"
