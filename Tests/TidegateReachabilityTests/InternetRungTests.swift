@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import Testing
 @testable internal import TidegateCore
 
@@ -82,6 +83,24 @@ struct InternetRungTests {
         #expect(ConnectivityEvaluator.connectivity(try Self.observed(findings)) == connectivity)
     }
 
+    @Test("A check URL that is silent is not waited for once one of its scheme has answered")
+    func silentURL() async throws {
+        let urls = try ["http://192.0.2.1/204", "http://192.0.2.2/204"].map { try InternetCheckURL($0) }
+        let web = OneSilentChecker(silent: try address("192.0.2.1"))
+        let checker = ConnectivityChecker(urls: urls, web: web, limit: .seconds(60))
+        #expect(await checker.connectivity(.ipv4) { _ in nil } == .full)
+        let isCancelled = web.isCancelled.load(ordering: .relaxed)
+        #expect(isCancelled)
+    }
+
+    @Test("Check URLs that answer something else say nothing of the internet")
+    func wrongURL() async throws {
+        let web = ScriptedHTTPChecker { _ in HTTPCheck.Result(reached: .body, status: 404) }
+        let checker = ConnectivityChecker(
+            urls: [try InternetCheckURL("http://192.0.2.1/")], web: web, limit: .seconds(2))
+        #expect(await checker.connectivity(.ipv4) { _ in nil } == .unknown)
+    }
+
     @Test("The rung names the portal and its location, and says why it is not checked")
     func rung() throws {
         let portal = InternetRung.report(try Self.observed([("http", .portal(location: "http://p/login"))]))
@@ -111,5 +130,23 @@ struct InternetRungTests {
         let policy = InternetCheckPolicy(urls: [try InternetCheckURL("HTTP://A.test")])
         #expect(policy.urls.map(\.text) == ["http://a.test/"] && policy.interval == .seconds(300))
         #expect(!InternetCheckPolicy.off.isEnabled && InternetCheckPolicy.off.urls.isEmpty)
+    }
+}
+
+/// A checker for which one address never answers.
+private final class OneSilentChecker: HTTPChecker {
+    let isCancelled = Atomic<Bool>(false)
+    private let silent: IPAddress
+
+    init(silent: IPAddress) { self.silent = silent }
+
+    func check(_ question: HTTPCheck.Request, onWire: @escaping @Sendable () -> Void) async -> HTTPCheck.Result {
+        guard question.address == self.silent else { return HTTPCheck.Result(reached: .response, status: 204) }
+        do {
+            try await Task.sleep(for: question.limit)
+        } catch {
+            self.isCancelled.store(true, ordering: .relaxed)
+        }
+        return HTTPCheck.Result(reached: nil, failure: .timedOut)
     }
 }

@@ -88,7 +88,8 @@ public struct Explanation: Sendable, Hashable {
         case .works: return Sentence.fitting(works + (isInternet ? "" : self.result.map { ": \($0)" } ?? ""))
         case .worksBut:
             let failing = self.ladders.first { ladder in
-                ladder.firstFailure != nil && (isInternet || self.addresses.contains { $0.family == ladder.family })
+                ladder.firstFailure != nil && ladder.cause != .unknown(.oneCheck)
+                    && (isInternet || self.addresses.contains { $0.family == ladder.family })
             }
             let text = failing.map { "\($0.family.name) does not" + (isInternet ? " work" : "") } ?? self.findings.first
             return Sentence.fitting(works + (text.map { ", but \($0)" } ?? ""))

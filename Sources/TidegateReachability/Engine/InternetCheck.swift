@@ -91,12 +91,12 @@ final class InternetCheck {
 
     private func check(_ family: AddressFamily, _ round: Int) {
         Task { [checker, resolver, completion] in
-            let observations = await checker.check(family) { name in
+            let found = await checker.connectivity(family) { name in
                 await withCheckedContinuation { continuation in
                     resolver.resolve(name) { continuation.resume(returning: $0) }
                 }
             }
-            completion(family, round, ConnectivityEvaluator.connectivity(observations))
+            completion(family, round, found)
         }
     }
 }

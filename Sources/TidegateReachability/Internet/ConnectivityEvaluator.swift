@@ -123,6 +123,27 @@ struct ConnectivityChecker: Sendable {
         await self.urls.concurrentMap { await self.check($0, family, resolve) }
     }
 
+    /// What the URLs say together; one that is silent is not waited for once the others have answered well.
+    func connectivity(
+        _ family: AddressFamily, resolve: @escaping @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
+    ) async -> Connectivity {
+        await withTaskGroup(of: InternetObservation.self) { group in
+            for url in self.urls { group.addTask { await self.check(url, family, resolve) } }
+            var found: [InternetObservation] = []
+            let all = Set(self.urls.map(\.location.scheme))
+            for await observation in group {
+                found.append(observation)
+                if Set(found.map(\.url.location.scheme)) == all, ConnectivityEvaluator.connectivity(found) == .full {
+                    group.cancelAll()
+                    return .full
+                }
+            }
+            // URLs that answer something else are badly chosen, and say nothing of the internet.
+            let isWrong = found.allSatisfy { $0.finding == .unexpected || $0.finding == .absent }
+            return isWrong ? .unknown : ConnectivityEvaluator.connectivity(found)
+        }
+    }
+
     private func check(
         _ url: InternetCheckURL, _ family: AddressFamily,
         _ resolve: @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?

@@ -58,6 +58,8 @@ struct Headline {
                 advice: explanation.advice.isEmpty ? nil : explanation.advice)
         }
         let verdict = self.status.global
+        // That an internet check fails is a finding where the diagnosis found the way out to work.
+        if verdict.level >= .routed, self.diagnosis?.state == .decided { return nil }
         guard verdict.level != .unknown, verdict.level.tone == .bad || verdict.level.tone == .wait else { return nil }
         let text = VerdictDescriptions.phrase(verdict, among: self.status.links) ?? verdict.reason?.description
         let clause = text.map { Sentence.led(by: verdict.reason?.party.description ?? "", $0) }
@@ -77,7 +79,8 @@ struct Headline {
             "\(count): \(failing.map(\.name).joined(separator: ", ")).",
             "\(count): \(first.name)\(failing.count > 1 ? " and \(failing.count - 1) more" : "").",
         ]
-        return State(sentence: Self.first(choices, or: "\(count)."), tone: .wait, since: since)
+        let advice = Set(failing.map(\.advice)).count == 1 ? first.advice : nil
+        return State(sentence: Self.first(choices, or: "\(count)."), tone: .wait, since: since, advice: advice)
     }
 
     private var failingRequests: State? {
