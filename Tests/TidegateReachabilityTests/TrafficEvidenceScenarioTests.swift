@@ -79,13 +79,25 @@ struct TrafficEvidenceScenarioTests {
         #expect(text.contains("connections to 198.51.100.2:443 in the last 5 minutes: refused 7"), "\(text)")
     }
 
+    @Test("A request that succeeded before the target was silent proves nothing")
+    func oldRequest() async throws {
+        let ladder = LadderFixture(try Self.quiet(), web: Self.silence)
+        _ = await ladder.fixture.first()
+        ladder.fixture.succeed(from: try address("10.0.0.2"), to: try address("10.9.0.7"))
+        let explanation = try await ladder.explain("10.9.9.9:443")
+        #expect(explanation.party != .path, "\(explanation)")
+    }
+
     @Test("A request that succeeded on the link itself proves nothing of the gateway")
     func ownRequest() async throws {
         let ladder = LadderFixture(try Self.quiet(), web: Self.silence)
         _ = await ladder.fixture.first()
         for (remote, isProof) in [("10.0.0.7", false), ("10.9.0.7", true)] {
+            let asked = ladder.web.questions.count
+            async let answer = ladder.explain("10.9.9.9:443")
+            try #require(await eventually { ladder.web.questions.count > asked })
             ladder.fixture.succeed(from: try address("10.0.0.2"), to: try address(remote))
-            let explanation = try await ladder.explain("10.9.9.9:443")
+            let explanation = try await answer
             let gateway = try #require(explanation.report(.gateway))
             #expect(gateway.text.contains("a request to \(remote) succeeded") == false || isProof, "\(gateway.text)")
             #expect((explanation.party == .path) == isProof, "\(explanation)")

@@ -299,10 +299,8 @@ struct HostFindings: Sendable {
         for (family, path) in findings.paths where path.verdict.level >= .routed {
             let finder = CauseFinder(findings: findings, path: path)
             // That a public address answers says nothing of another target's host.
-            let witnesses = finder.witnesses.map { witness in
-                var witness = witness
-                if witness.reach == .destination { witness.reach = .beyond(path.subject.address) }
-                return witness
+            let witnesses = finder.witnesses.map {
+                $0.reach == .destination ? Witness($0.kind, .beyond(path.subject.address), refusal: $0.refusal) : $0
             }
             self.evidence[family] = SilenceEvidence(
                 silent: .target, gateway: path.gatewayEvidence, witnesses: witnesses)

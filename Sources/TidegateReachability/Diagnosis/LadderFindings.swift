@@ -34,6 +34,8 @@ struct NameFindings: Sendable {
     var walks: [IPAddress: HopWalkResult] = [:]
     /// The gateways that were probed while resolvers stayed silent.
     var gateways: [IPAddress: GatewayFindings] = [:]
+    /// Whether targets that were reached before took a connection meanwhile.
+    var targets: [IPAddress: HTTPCheck.Result] = [:]
 
     /// How long the fastest server took for an answer; nil without one.
     var delay: Duration? { self.servers.compactMap(\.delay).min() }

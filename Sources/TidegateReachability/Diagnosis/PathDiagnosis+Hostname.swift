@@ -58,9 +58,9 @@ extension PathDiagnosis {
         let findings = NameFindings(
             name: PathDiagnosis.controlName, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
         let limit = self.limitForNames
-        return await self.asked(findings, await self.routes(to: settings.nameservers), families) {
-            await self.queryControlName($0, within: limit)
-        }
+        return await self.asked(
+            findings, await self.routes(to: settings.nameservers), families, besideTargets: true
+        ) { await self.queryControlName($0, within: limit) }
     }
 
     // Of a short diagnosis, a part is left for what follows the name.
@@ -70,7 +70,7 @@ extension PathDiagnosis {
     ///
     /// Silent ones get less time if another one answers, or if the others have told why nothing comes.
     private func asked(
-        _ known: NameFindings, _ servers: [ResolverFindings], _ families: [AddressFamily],
+        _ known: NameFindings, _ servers: [ResolverFindings], _ families: [AddressFamily], besideTargets: Bool = false,
         _ ask: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
     ) async -> NameFindings {
         let start = self.now
@@ -81,10 +81,12 @@ extension PathDiagnosis {
             for (position, server) in usable { group.addTask { NamePart(server: (position, await ask(server))) } }
             group.addTask { NamePart(walks: await self.walked(to: servers)) }
             for family in families { group.addTask { await self.wayOut(family, since: start) } }
+            if besideTargets { group.addTask { await self.targets() } }
             group.addTask { NamePart(isTime: await self.pause(for: Thresholds.nameQueryBesideOthers)) }
-            var (silent, left, isTime) = (usable.count, usable.count + 1 + families.count, false)
+            var (silent, isTime, left) = (usable.count, false, usable.count + families.count + (besideTargets ? 2 : 1))
             for await part in group {
                 found.walks.merge(part.walks) { $1 }
+                found.targets.merge(part.targets) { $1 }
                 found.gateways.merge(part.gateways) { $1 }
                 if let (position, server) = part.server { (found.servers[position], silent) = (server, silent - 1) }
                 isTime = isTime || part.isTime
@@ -103,6 +105,11 @@ extension PathDiagnosis {
             let walk = await self.walk(to: server, self.diagnostics.dependencies.dnsPort)
         else { return [:] }
         return [server: walk]
+    }
+
+    private func targets() async -> NamePart {
+        guard await self.pause(for: Thresholds.patience) else { return NamePart() }
+        return NamePart(targets: await self.diagnostics.targets(within: Thresholds.certainty - Thresholds.patience))
     }
 
     private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> NamePart {
@@ -178,5 +185,6 @@ private struct NamePart {
     var server: (position: Int, findings: ResolverFindings)?
     var walks: [IPAddress: HopWalkResult] = [:]
     var gateways: [IPAddress: GatewayFindings] = [:]
+    var targets: [IPAddress: HTTPCheck.Result] = [:]
     var isTime = false
 }

@@ -61,7 +61,7 @@ struct PathDiagnosis: Sendable {
     ) async -> [PathFindings] {
         if target.isInternet {
             return families.compactMap { family in
-                self.sentinel(family).map { PathFindings(subject: .sentinel($0)) }
+                family.sentinel.map { PathFindings(subject: .sentinel($0)) }
             }
         }
         if let address = target.target.address {
@@ -75,7 +75,7 @@ struct PathDiagnosis: Sendable {
         return families.compactMap { family in
             let own = addresses.filter { $0.family == family }
             if let first = own.first { return PathFindings(subject: .target(first), addresses: own) }
-            guard let sentinel = report.sentinels[family] ?? self.sentinel(family) else { return nil }
+            guard let sentinel = report.sentinels[family] ?? family.sentinel else { return nil }
             let isOut = report.routes[sentinel].map { $0.verdict.level >= .routed } ?? false
             let candidates = servers.filter { $0.family == family }
             let routed = candidates.first { (report.routes[$0]?.verdict.level ?? .none) >= .routed }
@@ -83,10 +83,6 @@ struct PathDiagnosis: Sendable {
             let server = routed ?? (isOut ? nil : candidates.first)
             return PathFindings(subject: server.map { .resolver($0) } ?? .sentinel(sentinel))
         }
-    }
-
-    func sentinel(_ family: AddressFamily) -> IPAddress? {
-        ReachabilityConfiguration.defaultSentinels[family]?.first
     }
 
     func report(
@@ -124,6 +120,7 @@ struct PathDiagnosis: Sendable {
         path = await self.asked(
             path, TargetRequests(self, target, at: usable), isProbed: probed != nil,
             resolvingLimit: isSilent ? .milliseconds(200) : limit)
+        path.web.merge(name?.targets.filter { $0.key.family == path.subject.address.family } ?? [:]) { own, _ in own }
         // What worked before a silence may not work any more.
         if isSilent || path.isSilent { path = await self.diagnostics.checkingRequests(path, since: self.began) }
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
@@ -161,6 +158,10 @@ struct PathDiagnosis: Sendable {
             limit: min(self.rest, max(.seconds(2), self.rest * 2 / 5)))
         return await checker.check(family) { await self.resolve($0, within: limit) }
     }
+}
+
+extension AddressFamily {
+    fileprivate var sentinel: IPAddress? { ReachabilityConfiguration.defaultSentinels[self]?.first }
 }
 
 /// What a diagnosis has found so far, filled in by its parts as they end.

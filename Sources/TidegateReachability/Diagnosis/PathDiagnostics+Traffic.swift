@@ -40,6 +40,26 @@ extension PathDiagnostics {
         return found
     }
 
+    /// Whether configured targets behind the default gateways still take connections, if their last checks reached them.
+    ///
+    /// Where resolvers are silent, they may be the only ones beyond the gateway that can be asked.
+    func targets(within limit: Duration) async -> [IPAddress: HTTPCheck.Result] {
+        let status = self.monitor.status
+        let gateways = status.families.compactMap(\.verdict.path?.gateway)
+        let reached = status.targets.filter { status.checks[$0.target]?.isReached == true && $0.target.port != nil }
+        let questions = gateways.flatMap { gateway in
+            reached.compactMap { target in
+                target.addresses.first { $0.verdict.path?.gateway == gateway }.map {
+                    HTTPCheck.Request(
+                        url: HTTPURL(scheme: .http, target: target.target), address: $0.address, lastStage: .connect,
+                        limit: limit)
+                }
+            }.prefix(2)
+        }
+        let answers = await questions.concurrentMap { ($0.address, await self.web.check($0)) }
+        return Dictionary(answers) { first, _ in first }
+    }
+
     // Those of the first batch in which some share the next hop: more would say the same.
     private func first(_ findings: PathFindings, among addresses: [IPAddress]) async -> [IPAddress] {
         var rest = addresses.prefix(Self.mostRemotes)
