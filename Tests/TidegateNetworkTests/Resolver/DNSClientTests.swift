@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 import TidegateLoop
@@ -27,6 +28,12 @@ import TidegateTestKit
         }
         let outcome = await self.client.ask("api.Example.", port: server.port)
         #expect(outcome == .answered([Self.seven, IPAddress(ipv4: 0x0A00_0008)], timeToLive: .seconds(20)))
+    }
+
+    @Test(
+        "A question that this host drops is not the server's failure", arguments: [ENOBUFS, ENOMEM, EPERM, ENETUNREACH])
+    func dropped(_ code: Int32) {
+        #expect(DNSOutcome(errorNumber: code, server: Self.seven) == .unreachable(nil))
     }
 
     @Test("IPv6 addresses are queried and parsed, and an IPv4-mapped one is the IPv4 address")

@@ -114,12 +114,13 @@ package enum DNSOutcome: Sendable, Hashable {
             let isServers = error?.offender == nil || error?.isFrom(server) ?? true
             self = isServers ? .refused : .unreachable(error)
         case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EACCES, EPERM, EINVAL, EADDRNOTAVAIL, EAFNOSUPPORT,
-            EPROTO, ENOPROTOOPT, EOPNOTSUPP, ENODEV:
+            EPROTO, ENOPROTOOPT, EOPNOTSUPP, ENODEV,
+            // The queue of a link that has just lost its carrier is full.
+            ENOBUFS, ENOMEM:
             self = .unreachable(error)
         case ETIMEDOUT: self = .timedOut
         case EAGAIN: self = .failed(code: "EAGAIN")
         case EMFILE, ENFILE: self = .failed(code: "EMFILE")
-        case ENOBUFS, ENOMEM: self = .failed(code: "ENOBUFS")
         default: self = .failed(code: "errno \(code)")
         }
     }
