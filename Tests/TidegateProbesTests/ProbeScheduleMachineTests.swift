@@ -69,6 +69,21 @@ struct ProbeScheduleMachineTests {
         #expect(report?.inconclusive?.party == .upstream && report?.counts[.inconclusive] == 3)
     }
 
+    @Test("What an earlier process found goes on, as long as name, module and target are the same")
+    func past() throws {
+        var before = Fixture()
+        for failure in [nil, nil, Self.status, Self.noPath] { _ = before.run(failure, isGated: failure == Self.noPath) }
+        let kept = try #require(before.report?.past)
+        #expect(kept.success == 2 && kept.failure == 1 && kept.inconclusive == 1)
+        var (after, other) = (Fixture([]), Self.api)
+        other.target = "b"
+        _ = after.machine.load([Self.api, other], past: [Self.api.identity: kept], at: after.now)
+        let reports = after.machine.reports(at: after.now, Fixture.wall)
+        #expect(reports.map(\.uptime) == [2.0 / 3.0, nil])
+        #expect(reports.map(\.since) == [Fixture.wall, nil])
+        #expect(reports.first?.isAnswering == nil, "what is true now has to be asked")
+    }
+
     @Test("A run that found no memory for the body says nothing of the target")
     func noMemory() {
         var fixture = Fixture()

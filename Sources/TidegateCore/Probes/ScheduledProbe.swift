@@ -13,6 +13,9 @@ package struct ScheduledProbe: Sendable, Hashable {
 
     /// A probe that its configuration still has to fill in.
     package init() {}
+
+    /// What tells its counts from those of others after a restart.
+    package var identity: String { [self.name, self.module, self.target].joined(separator: "\n") }
 }
 
 /// A run of a scheduled probe that has ended.
@@ -29,6 +32,14 @@ package struct ScheduledProbeRun: Sendable, Hashable {
 
 /// What the runs of a scheduled probe have found.
 package struct ScheduledProbeReport: Sendable, Hashable {
+    /// What outlives a restart.
+    package struct Past: Sendable, Hashable, Codable {
+        /// When the first run ended, in microseconds since 1970.
+        package var since: Int64
+        /// How many runs ended with each result.
+        package var success, failure, inconclusive: UInt64
+    }
+
     /// How many runs are remembered one by one.
     package static let runLimit = 40
 
@@ -36,6 +47,8 @@ package struct ScheduledProbeReport: Sendable, Hashable {
     package let probe: ScheduledProbe
     /// How many runs ended with each result.
     package private(set) var counts: [ProbeEvent.Result: UInt64] = [:]
+    /// When the first run ended that ``counts`` has; nil before it.
+    package private(set) var since: WallTime?
     /// How many turns were left out because the run before was not over.
     package private(set) var overruns: UInt64 = 0
     /// The last runs, the oldest first.
@@ -51,8 +64,22 @@ package struct ScheduledProbeReport: Sendable, Hashable {
     /// When the next turn is; nil while that is not known.
     package var nextRun: WallTime?
 
-    /// A report about a probe that has not run.
-    package init(_ probe: ScheduledProbe) { self.probe = probe }
+    /// A report about a probe that has not run in this process; `past` is what it found before.
+    package init(_ probe: ScheduledProbe, _ past: Past? = nil) {
+        self.probe = probe
+        guard let past else { return }
+        self.since = WallTime(microseconds: past.since)
+        self.counts = [.success: past.success, .failure: past.failure, .inconclusive: past.inconclusive]
+    }
+
+    /// What is to outlive a restart; nil before the first run.
+    package var past: Past? {
+        self.since.map { since in
+            Past(
+                since: since.microseconds, success: self.counts[.success] ?? 0, failure: self.counts[.failure] ?? 0,
+                inconclusive: self.counts[.inconclusive] ?? 0)
+        }
+    }
 
     /// The share of conclusive runs that succeeded, from 0 to 1; nil while there was none.
     ///
@@ -79,6 +106,7 @@ package struct ScheduledProbeReport: Sendable, Hashable {
             time: time, duration: report.duration, result: result, failure: report.failure)
         let before = (isAnswering: self.isAnswering, reason: self.lastFailure?.failure?.reason)
         self.counts[result, default: 0] += 1
+        self.since = self.since ?? time
         self.runs.append(run)
         if self.runs.count > Self.runLimit { self.runs.removeFirst() }
         let expiry = report.certificateExpiry
@@ -105,6 +133,7 @@ package struct ScheduledProbeReport: Sendable, Hashable {
             "target": .string(redaction.target(from: self.probe.target)), "everySeconds": .seconds(self.probe.every),
             "result": .optional(self.runs.last?.result.rawValue),
             "answering": self.isAnswering.map { .bool($0) } ?? .null, "uptime": .optional(self.uptime),
+            "since": .optional(self.since?.description),
             "runs": [
                 "success": count(.success), "failure": count(.failure), "inconclusive": count(.inconclusive),
                 "overrun": .whole(self.overruns),

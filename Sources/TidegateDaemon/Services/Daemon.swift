@@ -198,12 +198,12 @@ package struct Daemon: Sendable {
         ServerLoops.useOneThread()
         let (monitor, time, logger) = (dependencies.monitor, dependencies.time, dependencies.logger)
         let policies = TransferPolicies(self.configuration.transfers)
-        let (bus, status) = (monitor.bus, ReloadStatus(bus: monitor.bus))
+        let (bus, journal, status) = (monitor.bus, dependencies.journal, ReloadStatus(bus: monitor.bus))
         let scheduler = Scheduler(
             time: time, onSkip: { bus.publish(.daemon(.runSkipped(task: $0))) },
             run: { [session = monitor.session] in await $0.run(in: session, under: policies, logger) })
         let probes = self.probeRunner(monitor)
-        let probeScheduler = ProbeScheduler(probes, monitor: monitor, time: time)
+        let probeScheduler = ProbeScheduler(probes, monitor: monitor, journal: journal, time: time)
         let reloader = self.settings.configurationFile.map { file in
             ConfigurationReloader(file: file, started: self.configuration, status: status, logger: logger) { next in
                 policies.update(next.transfers)
@@ -215,12 +215,12 @@ package struct Daemon: Sendable {
         let endpoint = Endpoint(
             configuration: self.endpointConfiguration, view: monitor, bus: bus, recorder: monitor.recorder, time: time,
             access: self.web?.source(time: time, status: status, logger: logger),
-            storage: dependencies.journal.map(PageHistoryStorage.init), probes: probes,
+            storage: journal.map(PageHistoryStorage.init), probes: probes,
             nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports },
             reload: reloader?.answer,
             connectionLimit: { self.connectionLimit(hasModules: probes.hasModules) })
         var services: [any Service] = [dependencies.log]
-        if let journal = dependencies.journal { services.append(DaemonService.atShutdown { journal.close() }) }
+        if let journal { services.append(DaemonService.atShutdown { journal.close() }) }
         services += [
             DaemonService.atShutdown { await monitor.stop() },
             DaemonService { try await self.serve(endpoint, probes, logger) },
@@ -233,10 +233,10 @@ package struct Daemon: Sendable {
         services += [
             DaemonService { await self.reloadOnHangup(reloader, logger) },
             DaemonService { await scheduler.runUntilShutdown(self.configuration.tasks, in: monitor.session) },
-            DaemonService { await probeScheduler.runUntilShutdown(self.configuration.scheduledProbes, bus) },
+            DaemonService { await probeScheduler.runUntilShutdown(self.configuration.scheduledProbes, bus, journal) },
         ]
         // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
-        if let journal = dependencies.journal {
+        if let journal {
             services.append(self.controlService(dependencies, journal, scheduler, policies))
         }
         services.append(DaemonService.atShutdown { dependencies.stop() })

@@ -3,8 +3,10 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 internal import Tidegate
+internal import TidegateCore
 internal import TidegateProbes
 internal import TidegateServer
+internal import TidegateStore
 
 /// A service of the daemon that is a function.
 struct DaemonService: Service {
@@ -56,12 +58,12 @@ extension Scheduler {
 }
 
 extension ProbeScheduler {
-    /// Runs the scheduled probes until shutdown.
-    func runUntilShutdown(_ probes: [ScheduledProbe], _ bus: EventBus) async {
+    /// Runs the scheduled probes until shutdown; a journal may have counts of an earlier process.
+    func runUntilShutdown(_ probes: [ScheduledProbe], _ bus: EventBus, _ journal: Journal?) async {
         let changes = bus.subscribe(.library) { event in
             if case .path(let path) = event.payload { path.isNewWayOut } else { false }
         }
-        self.load(probes)
+        self.load(probes, past: journal?.probes ?? [:])
         for await event in changes.cancelOnGracefulShutdown() {
             guard case .path(let path) = event.payload, case .family(let family) = path.scope else { continue }
             self.pathChanged(family)
@@ -69,8 +71,8 @@ extension ProbeScheduler {
         self.stop()
     }
 
-    /// A scheduler that makes the probes of `runner` on a monitor's host, and tells its bus.
-    init(_ runner: ProbeRunner, monitor: Monitor, time: any TimeSource) {
+    /// A scheduler that makes the probes of `runner` on a monitor's host, and tells its bus; `journal` keeps their counts.
+    init(_ runner: ProbeRunner, monitor: Monitor, journal: Journal?, time: any TimeSource) {
         let bus = monitor.bus
         self.init(
             time: time,
@@ -82,7 +84,8 @@ extension ProbeScheduler {
                     body()
                 }
             },
-            publish: { bus.publish(.probe($0)) }, run: { await runner.run($0) })
+            publish: { bus.publish(.probe($0)) }, keep: { journal?.recordProbe($0, $1) },
+            run: { await runner.run($0) })
     }
 }
 

@@ -45,8 +45,11 @@ package struct ProbeScheduleMachine: Sendable {
         }
     }
 
-    /// Takes the probes of a configuration: those that it had before go on, others start.
-    package mutating func load(_ probes: [ScheduledProbe], at now: MonotonicTime) -> [Effect] {
+    /// Takes the probes of a configuration: those that it had before go on, others start, with what an earlier process
+    /// found of them by ``ScheduledProbe/identity``.
+    package mutating func load(
+        _ probes: [ScheduledProbe], past: [String: ScheduledProbeReport.Past] = [:], at now: MonotonicTime
+    ) -> [Effect] {
         let known = Dictionary(self.order.compactMap { id in self.entries[id].map { ($0.report.probe, id) } }) { $1 }
         let kept = Set(probes.compactMap { known[$0] })
         var effects: [Effect] = []
@@ -59,7 +62,7 @@ package struct ProbeScheduleMachine: Sendable {
         self.order = probes.map { probe in
             if let id = known[probe] { return id }
             self.lastID += 1
-            self.entries[self.lastID] = Entry(report: ScheduledProbeReport(probe))
+            self.entries[self.lastID] = Entry(report: ScheduledProbeReport(probe, past[probe.identity]))
             self.schedule.add(self.lastID, every: probe.every, jitter: probe.jitter)
             self.schedule.resume(self.lastID, at: now)
             effects.append(.publish(ProbeEvent(probe: probe.name, .added)))

@@ -8,6 +8,14 @@ package actor ProbeScheduler {
     /// Calls once after a delay, on any thread.
     package typealias Call = @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void
 
+    /// Keeps what is to outlive the process, by the probe's identity.
+    package typealias Keep = @Sendable (_ identity: String, ScheduledProbeReport.Past) -> Void
+
+    // A process that is killed loses the runs of a minute at most.
+    private static let keepInterval = Duration.seconds(60)
+
+    private let keepPast: Keep
+    private var keptAt: MonotonicTime?
     private let time: any TimeSource
     private let call: Call
     private let run: Run
@@ -22,8 +30,9 @@ package actor ProbeScheduler {
     /// A scheduler without probes; what happens to them goes to `publish`.
     package init(
         time: any TimeSource, call: @escaping Call, publish: @escaping @Sendable (ProbeEvent) -> Void,
-        run: @escaping Run
+        keep: @escaping Keep = { _, _ in }, run: @escaping Run
     ) {
+        self.keepPast = keep
         self.time = time
         self.call = call
         self.publish = publish
@@ -34,9 +43,11 @@ package actor ProbeScheduler {
     package var reports: [ScheduledProbeReport] { self.machine.reports(at: self.time.monotonic(), self.time.wall()) }
 
     /// Replaces the probes; those that have not changed go on, and keep what was found.
-    package func load(_ probes: [ScheduledProbe]) {
+    ///
+    /// `past` is what an earlier process kept.
+    package func load(_ probes: [ScheduledProbe], past: [String: ScheduledProbeReport.Past] = [:]) {
         guard !self.isStopped else { return }
-        self.perform(self.machine.load(probes, at: self.time.monotonic()))
+        self.perform(self.machine.load(probes, past: past, at: self.time.monotonic()))
     }
 
     /// Records that a family's path came back, or leads elsewhere.
@@ -47,6 +58,7 @@ package actor ProbeScheduler {
 
     /// Ends all runs, without waiting for them, and starts no more.
     package func stop() {
+        if !self.isStopped { self.keep() }
         self.isStopped = true
         for run in self.runs.values { run.cancel() }
         self.runs = [:]
@@ -74,7 +86,14 @@ package actor ProbeScheduler {
     private func finished(_ id: ProbeScheduleMachine.ID, _ report: ProbeReport?) {
         // Not one that was given up.
         guard self.runs.removeValue(forKey: id) != nil else { return }
-        self.perform(self.machine.finished(id, report, at: self.time.monotonic(), self.time.wall()))
+        let now = self.time.monotonic()
+        self.perform(self.machine.finished(id, report, at: now, self.time.wall()))
+        if self.keptAt.map({ now - $0 >= Self.keepInterval }) ?? true { self.keep() }
+    }
+
+    private func keep() {
+        self.keptAt = self.time.monotonic()
+        for report in self.reports { if let past = report.past { self.keepPast(report.probe.identity, past) } }
     }
 
     private func tick(_ deadline: MonotonicTime) {

@@ -60,7 +60,8 @@ struct ScheduledProbeRow {
         // Rounded down: what failed once is not 100 %.
         let hundredths = Int(uptime * 10_000)
         let text = hundredths == 10_000 ? "100" : "\(hundredths / 100).\(hundredths % 100 / 10)\(hundredths % 10)"
-        return .html("\(text) %" + note)
+        let since = self.report.since.map { "<div class=\"note\">since \(HTML.time($0))</div>" } ?? ""
+        return .html("\(text) %" + since + note)
     }
 
     private var lastFailure: Cell {

@@ -178,6 +178,21 @@ public final class Journal: JournalStorage {
     /// Keeps an entry of the status page's history; if it cannot be written it is lost.
     package func recordHistory(at time: WallTime, _ text: String) { self.thread.send(.write(.pathEvent(time, text))) }
 
+    /// Keeps what is known of a scheduled probe, in place of what was kept before; if it cannot be written it is lost.
+    package func recordProbe(_ identity: String, _ past: ScheduledProbeReport.Past) {
+        guard let text = try? JSONEncoder().encode(past) else { return }
+        self.thread.send(.write(.probe(identity, String(decoding: text, as: UTF8.self))))
+    }
+
+    /// What is kept of each scheduled probe, by its identity; none if it cannot be read.
+    ///
+    /// Blocks for the disk.
+    package var probes: [String: ScheduledProbeReport.Past] {
+        (self.file.withLock { $0 }?.probes ?? [:]).compactMapValues {
+            try? JSONDecoder().decode(ScheduledProbeReport.Past.self, from: Data($0.utf8))
+        }
+    }
+
     /// The newest entries of the status page's history, the oldest first; none if they cannot be read.
     ///
     /// Blocks for the disk.

@@ -40,6 +40,12 @@ struct JournalFile: Sendable {
         try Result { try body(self.queue) }.mapError { JournalOpenError($0, self.path) }.get()
     }
 
+    /// What is kept of each scheduled probe, by its identity; none if it cannot be read.
+    var probes: [String: String] {
+        let rows = try? self.queue.read { try Row.fetchAll($0, sql: "SELECT identity, text FROM probe") }
+        return Dictionary((rows ?? []).map { ($0["identity"], $0["text"]) }) { first, _ in first }
+    }
+
     /// The newest entries of the history, the oldest first; none if they cannot be read.
     func history(newest limit: Int) -> [String] {
         let texts = try? self.queue.read { database in
@@ -69,6 +75,10 @@ enum JournalSchema {
                 }
             }
             try TaskRow.fillListColumns(in: database)
+        }
+        migrator.registerMigration("5") { database in
+            try database.execute(
+                sql: "CREATE TABLE probe (identity TEXT PRIMARY KEY, time INTEGER NOT NULL, text TEXT NOT NULL) STRICT")
         }
         return migrator
     }

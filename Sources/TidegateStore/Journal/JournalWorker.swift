@@ -164,7 +164,9 @@ final class JournalWorker: LoopHandler {
         do {
             try self.file.queue.write { database in
                 try database.execute(sql: "DELETE FROM task WHERE ended < ?", arguments: [completed])
-                try database.execute(sql: "DELETE FROM path_event WHERE time < ?", arguments: [pathEvents])
+                for table in ["path_event", "probe"] {
+                    try database.execute(sql: "DELETE FROM \(table) WHERE time < ?", arguments: [pathEvents])
+                }
             }
         } catch {
             self.dependencies.onEvent(.failed(self.journalError(error).reason, entries: 0))
@@ -178,6 +180,7 @@ enum JournalWork: Sendable {
     case accept(JournaledTask, DuplicatePolicy, @Sendable (Result<Acceptance, JournalError>) -> Void)
     case entry(JournalEntry, @Sendable (Result<Void, JournalError>) -> Void)
     case pathEvent(WallTime, String)
+    case probe(String, String)
 
     /// What follows once the transaction is durable.
     ///
@@ -189,7 +192,7 @@ enum JournalWork: Sendable {
         switch self {
         case .accept: true
         case .entry(let entry, _): entry.isUrgent
-        case .pathEvent: false
+        case .pathEvent, .probe: false
         }
     }
 
@@ -198,6 +201,7 @@ enum JournalWork: Sendable {
         switch self {
         case .accept: "accepted"
         case .pathEvent: "pathEvent"
+        case .probe: "probe"
         case .entry(let entry, _):
             switch entry {
             case .suspensions: "suspensions"
@@ -228,6 +232,11 @@ enum JournalWork: Sendable {
             let statement = try database.cachedStatement(sql: "INSERT INTO path_event (time, text) VALUES (?, ?)")
             try statement.execute(arguments: [time.microseconds, text])
             return (0, {})
+        case .probe(let identity, let text):
+            let statement = try database.cachedStatement(
+                sql: "INSERT OR REPLACE INTO probe (identity, time, text) VALUES (?, ?, ?)")
+            try statement.execute(arguments: [identity, now.microseconds, text])
+            return (0, {})
         }
     }
 
@@ -236,7 +245,7 @@ enum JournalWork: Sendable {
         switch self {
         case .accept(_, _, let completion): completion(.failure(error))
         case .entry(_, let completion): completion(.failure(error))
-        case .pathEvent: break
+        case .pathEvent, .probe: break
         }
     }
 

@@ -3,10 +3,10 @@ import GRDB
 import Synchronization
 import Testing
 import TidegateLoop
-import TidegateCore
 import TidegateSession
 import TidegateTestKit
 
+@testable import TidegateCore
 @testable import TidegateStore
 
 @Suite(.timeLimit(.minutes(5)))
@@ -33,6 +33,19 @@ struct JournalFileTests {
                 == "another daemon (process \(getpid())) uses the state directory \(directory.state)")
         first.close()
         try Journal(directory.state).close()
+    }
+
+    @Test("What is kept of a probe is there after a restart, the newest of it")
+    func probes() throws {
+        let directory = try TestDirectory()
+        let first = try Journal(directory.state)
+        #expect(first.probes.isEmpty)
+        let kept = (1...2).map { ScheduledProbeReport.Past(since: 7, success: $0, failure: 0, inconclusive: 0) }
+        for past in kept { first.recordProbe("api", past) }
+        first.close()
+        let second = try Journal(directory.state)
+        #expect(second.probes == ["api": kept[1]])
+        second.close()
     }
 
     @Test("A file that is not a database is refused and not changed", arguments: [100, 4096, 100_000])
