@@ -98,7 +98,7 @@ struct HopOutageTests {
     func matrix(_ outage: Outage, isWatched: Bool) async throws {
         let limited = [SituationLab.Host.router, .provider, .core].map { SituationLab.Outage.limitedICMP($0) }
         let lab = try await SituationLab()
-        let target = "{name: web, host: 203.0.113.10, port: 80}"
+        let sidecar = "reachability: {targets: [{name: web, host: 203.0.113.10, port: 80}]}\n"
         func ask() async throws {
             var (right, durations) = (0, [Duration]())
             try await lab.during(limited + [outage.outage], keepingNeighbours: isWatched) { lab in
@@ -117,7 +117,7 @@ struct HopOutageTests {
                 "\(median.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 1)))) |",
                 "\(worst.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 1)))) |")
         }
-        if isWatched { try await lab.withSidecar(observing: target) { _ in try await ask() } } else { try await ask() }
+        if isWatched { try await lab.withSidecar(sidecar) { _ in try await ask() } } else { try await ask() }
     }
 }
 

@@ -7,7 +7,7 @@ struct Sidecar {
     let lab: SituationLab
     private let program: Program
 
-    fileprivate init(_ lab: SituationLab, _ configuration: String) throws {
+    fileprivate init(_ lab: SituationLab, _ configuration: String, addsAuthority: Bool) throws {
         self.lab = lab
         let folder = try lab.files.makeFolder()
         let name = "tidegate.yml"
@@ -18,7 +18,7 @@ struct Sidecar {
                 [
                     BuiltProduct.path(of: "tidegate"), "serve", "--config.file", lab.files.path(name), "--state.dir",
                     folder, "--control.socket", "\(folder)/c.sock",
-                ]))
+                ], addsAuthority: addsAuthority))
     }
 
     /// Targets and tasks of every kind.
@@ -69,7 +69,7 @@ struct Sidecar {
 
     /// A target of `/api/v1/targets`.
     struct Target: Decodable {
-        struct Failure: Decodable { var reason, party, text, since: String }
+        struct Failure: Decodable { var reason, party, text, advice, since: String }
 
         var name: String
         var reached: Bool?
@@ -109,13 +109,11 @@ extension SituationLab {
         try await self.withSidecar(Sidecar.configuration(checkingInternet: checkingInternet), body)
     }
 
-    /// Runs a sidecar with the default configuration and at most one target.
-    func withSidecar(observing target: String?, _ body: (Sidecar) async throws -> Void) async throws {
-        try await self.withSidecar("reachability: {targets: [\(target ?? "")]}\n", body)
-    }
-
-    private func withSidecar(_ configuration: String, _ body: (Sidecar) async throws -> Void) async throws {
-        let sidecar = try Sidecar(self, configuration)
+    /// Runs a sidecar with a configuration; `addsAuthority` if it trusts the lab's.
+    func withSidecar(
+        _ configuration: String, addsAuthority: Bool = false, _ body: (Sidecar) async throws -> Void
+    ) async throws {
+        let sidecar = try Sidecar(self, configuration, addsAuthority: addsAuthority)
         do {
             try await sidecar.waitUntilReady()
             try await body(sidecar)

@@ -31,7 +31,9 @@ final class SituationServices: Sendable {
         203.0.113.23 plain.example
         203.0.113.24 reset.example
         203.0.113.30 check.example
+        \(statuses.map { "203.0.113.10 s\($0).example" }.joined(separator: "\n"))
         """
+    private static let statuses = [401, 403, 404, 429, 500, 503]
 
     private let programs: [RunningCommand]
     private let misbehaving: MisbehavingServer
@@ -87,8 +89,7 @@ final class SituationServices: Sendable {
             location / { return 200 "hello\\n"; } location /slow { proxy_pass http://203.0.113.24:8088/; } }
             """
         }
-        let statuses = [401, 403, 404, 429, 500, 503].map { "location /\($0) { return \($0); }" }.joined(
-            separator: "\n")
+        let statuses = self.statuses.map { "location /\($0) { return \($0); }" }.joined(separator: "\n")
         let keys = files.certificates
         return """
             daemon off; master_process off; pid \(files.path("nginx.pid")); user root; events {}
