@@ -108,8 +108,7 @@ import Testing
     func topLevel() throws {
         let expected: Set = [
             "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "Sources", "Tests", "dashboards",
-            ".ci",
-            ".swift-format", ".editorconfig", ".gitignore",
+            "docs", ".ci", ".swift-format", ".editorconfig", ".gitignore",
         ]
         let ignored: Set = [".git", ".build", "Package.resolved", ".swiftpm"]
         #expect(Set(try self.tree.topLevel()).subtracting(ignored) == expected)

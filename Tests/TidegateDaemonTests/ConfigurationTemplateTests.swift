@@ -28,6 +28,17 @@ import TidegateStore
         #expect(ConfigurationTemplate.text == (try String(contentsOf: file, encoding: .utf8)))
     }
 
+    @Test("The reference page is up to date")
+    func reference() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../docs/configuration.md")
+        guard ProcessInfo.processInfo.environment["TIDEGATE_WRITE_CONFIGURATION"] == nil else {
+            return try ConfigurationReference.text.write(to: file, atomically: true, encoding: .utf8)
+        }
+        let written = try String(contentsOf: file, encoding: .utf8)
+        #expect(written == ConfigurationReference.text, "write it again: \(ConfigurationReference.command)")
+    }
+
     @Test("Every key that has a value has a sentence, and stands in the file with its default")
     func complete() {
         #expect(Self.all.count > 60)
