@@ -73,6 +73,7 @@ final class ObservationThread: LoopHandler {
         do throws(NetlinkError) {
             let announcements = try SocketAnnouncementChannel(options)
             self.announcements = announcements
+            self.state.announced = AnnouncedSockets(ownUser: announcements.user)
             self.state.own.observe(as: announcements.name)
             try? self.loop.watch(announcements.descriptor, for: .read)
         } catch {

@@ -7,7 +7,11 @@ struct AnnouncedSockets {
     /// The limits of sockets for each user, where the oldest make room, and of users.
     static let (limit, userLimit) = (4096, 64)
 
+    // Root's and the daemon's own, whose announcements hold for sockets without a known user.
+    private let trusted: Set<UInt32>
     private var users: [UInt32: [UInt64: MonotonicTime]] = [:]
+
+    init(ownUser: UInt32 = 0) { self.trusted = [0, ownUser] }
 
     /// A process of a user has announced a socket.
     mutating func insert(_ cookie: UInt64, of user: UInt32, at now: MonotonicTime) {
@@ -20,10 +24,12 @@ struct AnnouncedSockets {
         self.users[user, default: [:]][cookie] = now
     }
 
-    /// Whether a process of the socket's user has announced it; of any user if the socket's is not known.
+    /// Whether a process of the socket's user has announced it.
+    ///
+    /// If the socket's user is not known, only root's and the daemon's own processes count.
     func contains(_ cookie: UInt64, of user: UInt32?) -> Bool {
-        guard let user else { return self.users.values.contains { $0[cookie] != nil } }
-        return self.users[user]?[cookie] != nil
+        let senders = user.map { [$0] } ?? self.trusted
+        return senders.contains { self.users[$0]?[cookie] != nil }
     }
 
     /// Forgets those that were announced long ago and whose connections are not among `live`.

@@ -54,6 +54,8 @@ package final class SocketAnnouncementChannel {
     package let descriptor: Int32
     /// The name without the zero byte in front of it.
     package let name: String
+    /// The user of the thread that opened it, as ``receive(_:)`` names users.
+    package let user: UInt32 = getuid()
     private var cookies = [UInt64](repeating: 0, count: cookieLimit)
 
     /// A socket in the calling thread's network namespace.

@@ -291,7 +291,9 @@ struct ObservationStateTests {
     @Test("A connection that another process announced is left out, listed or not, and its connect is counted as that")
     func announced() {
         var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
-        for cookie in [20, 21] as [UInt64] { state.announced.insert(cookie, of: 1000, at: Self.start.monotonic) }
+        for (cookie, user) in [(20, 1000), (21, 0)] as [(UInt64, UInt32)] {
+            state.announced.insert(cookie, of: user, at: Self.start.monotonic)
+        }
         Self.list([Self.owned(20)], in: &state)
         #expect(Self.live(in: state) == 0)
         for cookie in [20, 21] as [UInt64] { Self.end(Self.owned(cookie), in: &state) }
@@ -312,6 +314,15 @@ struct ObservationStateTests {
         Self.list([closing], in: &state)
         #expect(Self.live(in: state) == 1)
         Self.end(closing, in: &state)
+        #expect(Self.count(Self.ends(state).values) == 1)
+        #expect(state.recorder.statistics.excluded.isEmpty)
+    }
+
+    @Test("Another user's announcement hides no connection that was too short for a list")
+    func unlisted() {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        state.announced.insert(20, of: 1000, at: Self.start.monotonic)
+        Self.end(Self.owned(20), in: &state)
         #expect(Self.count(Self.ends(state).values) == 1)
         #expect(state.recorder.statistics.excluded.isEmpty)
     }
@@ -345,7 +356,7 @@ struct ObservationStateTests {
         for _ in 0..<2 { Self.list(live, in: &state) }
         // Each once more, too short for a list, and connects that fail, of which one is this program's.
         for report in live { Self.end(report, in: &state) }
-        state.announced.insert(41, of: 1000, at: Self.start.monotonic)
+        state.announced.insert(41, of: 0, at: Self.start.monotonic)
         for cookie in [41, 44] as [UInt64] { Self.end(Self.owned(cookie), in: &state) }
         for cookie in [30, 45] as [UInt64] {
             refused.cookie = cookie

@@ -55,6 +55,35 @@ struct ObserverAnnouncementTests {
         #expect(fixture.statistics.unexplained[.connects] ?? 0 == 0)
     }
 
+    @Test("Of short connections those count that another user than root and the observer's own announces")
+    func strangers() async throws {
+        var configuration = ConnectionsConfiguration()
+        // A list would show the user of a connection.
+        (configuration.connectingInterval, configuration.establishedInterval) = (.seconds(600), .seconds(600))
+        let fixture = try await ObserverFixture(configuration)
+        let isListening = await eventually { Self.lists(fixture) > 0 }
+        try #require(isListening)
+        try await fixture.run(
+            Self.prelude
+                + """
+                for user in (0, 65534, 1234):
+                    if os.fork(): os.wait()
+                    else:
+                        os.setuid(user)
+                        connection = socket.socket()
+                        announce(cookie(connection))
+                        connection.connect((far, 9000))
+                        connection.sendall(b"x")
+                        while connection.recv(4096): pass
+                        connection.close()
+                        os._exit(0)
+                """)
+        let isCounted = await eventually { fixture.statistics.traffic[.outgoing]?.ends == [.closed: 1] }
+        #expect(isCounted, "\(fixture.statistics)")
+        #expect(fixture.connects == [.established: 1])
+        #expect(fixture.statistics.excluded == [.announced: 2])
+    }
+
     @Test("Of a live connection another user's announcement is ignored, and its own user's takes it out")
     func live() async throws {
         var configuration = ConnectionsConfiguration()

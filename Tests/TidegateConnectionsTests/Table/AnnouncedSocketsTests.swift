@@ -15,11 +15,21 @@ struct AnnouncedSocketsTests {
         sockets.insert(7, of: 1000, at: Self.start)
         #expect(sockets.contains(7, of: 1000))
         #expect(!sockets.contains(7, of: 0) && !sockets.contains(7, of: 1001))
-        #expect(sockets.contains(7, of: nil) && !sockets.contains(8, of: nil))
         // Another user's does not take the place of the right one.
         sockets.insert(7, of: 1001, at: Self.start)
         #expect(sockets.contains(7, of: 1000))
-        sockets.insert(0, of: 1000, at: Self.start)
+    }
+
+    @Test("Where a socket's user is not known, only root's and the daemon's own announcements count")
+    func unknownUser() {
+        var sockets = AnnouncedSockets(ownUser: 999)
+        for (cookie, user) in [(7, 0), (8, 999), (9, 1000)] as [(UInt64, UInt32)] {
+            sockets.insert(cookie, of: user, at: Self.start)
+        }
+        #expect(sockets.contains(7, of: nil) && sockets.contains(8, of: nil))
+        #expect(!sockets.contains(9, of: nil) && sockets.contains(9, of: 1000))
+        #expect(!AnnouncedSockets().contains(7, of: nil))
+        sockets.insert(0, of: 0, at: Self.start)
         #expect(!sockets.contains(0, of: nil), "that is no socket's number")
     }
 

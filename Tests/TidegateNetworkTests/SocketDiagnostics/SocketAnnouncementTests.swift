@@ -22,20 +22,22 @@ struct SocketAnnouncementTests {
     @Test("An announcement comes with its sender's user to every observer but the sender's own one")
     func users() throws {
         let namespace = try NetworkNamespace("a")
-        let (names, read) = try SocketChannelFixture.inside(namespace) {
+        let (names, read, own) = try SocketChannelFixture.inside(namespace) {
             let channels = try (0..<2).map { _ in try SocketAnnouncementChannel(NetlinkOptions()) }
             SocketAnnouncer().announce([7, 8], except: channels[1].name)
             var read = channels.map(Self.read)
             _ = tg_thread_become(1234)
             SocketAnnouncer().announce([9], except: nil)
             read += channels.map(Self.read)
-            return (channels.map(\.name), read)
+            let other = try SocketAnnouncementChannel(NetlinkOptions())
+            return (channels.map(\.name), read, [channels[0].user, other.user])
         }
         #expect(names[0] == "tidegate-observe-\(getpid())")
         #expect(names[1].hasPrefix("\(names[0])-"), "a process may have several observers")
         let byRoot = [Announcement(cookie: 7, user: 0), Announcement(cookie: 8, user: 0)]
         let byUser = [Announcement(cookie: 9, user: 1234)]
         #expect(read == [byRoot, [], byUser, byUser])
+        #expect(own == [0, 1234], "an observer knows itself by the same number")
     }
 
     @Test("A datagram of another length than that of 1 to 32 numbers announces nothing")
