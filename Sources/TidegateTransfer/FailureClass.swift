@@ -89,7 +89,9 @@ extension CURLcode {
 
 extension Int32 {
     /// This host itself refused to send.
-    fileprivate var isUnreachableFromHere: Bool { [ENETDOWN, ENETUNREACH, EADDRNOTAVAIL].contains(self) }
+    fileprivate var isUnreachableFromHere: Bool {
+        [ENETDOWN, ENETUNREACH, EADDRNOTAVAIL, ENOBUFS, ENOMEM].contains(self)
+    }
 
     /// The connection broke; 0 is an end without an error number.
     fileprivate var isLostConnection: Bool { [0, EPIPE, ECONNRESET, ETIMEDOUT].contains(self) }

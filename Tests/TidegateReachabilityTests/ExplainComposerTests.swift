@@ -327,6 +327,22 @@ struct ExplainComposerTests {
         #expect(host.evidence[.ipv6] == host.evidence[.ipv4])
     }
 
+    @Test("A name query that this host did not send is its own failure, and no witness of a silence")
+    func unsentQuery() throws {
+        let verdict = Self.way(Self.server4).verdict
+        var (name, way) = (NameFindings(name: "a.root-servers.net"), Self.way(Self.server4))
+        way.subject = .sentinel(Self.server4)
+        var findings = LadderFindings(target: .internet, families: [.ipv4])
+        (findings.links, findings.paths) = ([Self.eth0], [.ipv4: way])
+        for (outcome, witnesses) in [(DNSOutcome.unreachable(nil), []), (.timedOut, [Witness(.resolver, .nothing)])] {
+            name.servers = [ResolverFindings(server: Self.server4, verdict: verdict, control: outcome)]
+            findings.name = name
+            let host = HostFindings(findings)
+            #expect(host.evidence[.ipv4]?.witnesses == witnesses, "\(outcome)")
+            #expect((host.explanation.party == .mine) == witnesses.isEmpty, "\(host.explanation)")
+        }
+    }
+
     @Test("A public address that answers proves the way out, and says nothing of another target's host")
     func sentinelIsNoTarget() throws {
         var way = Self.way(Self.server4)

@@ -55,7 +55,7 @@ internal import Testing
 
     @Test("A connection that this host refused to make is the link's failure")
     func unreachable() {
-        for code in [ENETDOWN, ENETUNREACH, EADDRNOTAVAIL] {
+        for code in [ENETDOWN, ENETUNREACH, EADDRNOTAVAIL, ENOBUFS, ENOMEM] {
             #expect(CURLE_COULDNT_CONNECT.meaning(errorNumber: code, isOnWire: false).class == .link)
         }
         for code in [ECONNREFUSED, EHOSTUNREACH] {

@@ -193,8 +193,10 @@ struct CauseFinder {
     private func resolverWitnesses(_ path: PathFindings) -> [Witness] {
         guard let gateway = path.verdict.path?.gateway else { return [] }
         return (self.findings.name?.servers ?? []).flatMap { server -> [Witness] in
-            guard server.verdict.path?.gateway == gateway, !server.outcomes.isEmpty else { return [] }
-            let hasAnswered = server.outcomes.contains { outcome in
+            // A query that this host did not send says nothing about the way.
+            let asked = server.outcomes.filter { $0 != .unreachable(nil) }
+            guard server.verdict.path?.gateway == gateway, !asked.isEmpty else { return [] }
+            let hasAnswered = asked.contains { outcome in
                 if case .failed = outcome { true } else { outcome.isAnswer || outcome == .refused }
             }
             // That of the path itself is one of its own walks.
