@@ -1,0 +1,54 @@
+internal import TidegateAttribution
+internal import TidegateCore
+
+/// Attempts that failed in silence lately, until a diagnosis that began after them has been made.
+struct SilentAttempts: Sendable {
+    struct Attempt: Sendable, Hashable {
+        var task: TaskID
+        var number: Int
+        /// Whose failure it was taken for.
+        var party: FaultParty
+        var silent: SilenceEvidence.Silent
+        /// Nil if it ended before it had an address.
+        var family: AddressFamily?
+        var moment: MonotonicTime
+    }
+
+    /// An attempt whose failure turned out to be another party's.
+    struct Revision: Sendable, Hashable {
+        var task: TaskID
+        var attempt: Int
+        var from: FaultParty
+        var to: FaultParty
+    }
+
+    /// A burst of failures has one cause: the oldest ones go first.
+    static let capacity = 1_024
+    private var attempts: [Attempt] = []
+
+    var count: Int { self.attempts.count }
+
+    mutating func add(_ attempt: Attempt) {
+        if self.attempts.count >= SilentAttempts.capacity { self.attempts.removeFirst(SilentAttempts.capacity / 2) }
+        self.attempts.append(attempt)
+    }
+
+    /// What a diagnosis that began at `start` says of the attempts before it, each once; what it cannot tell, the next
+    /// one may.
+    mutating func revisions(
+        by evidence: [AddressFamily: SilenceEvidence], before start: MonotonicTime, at now: MonotonicTime
+    ) -> [Revision] {
+        let known = self.attempts.filter { $0.moment <= start && now - $0.moment <= Thresholds.evidenceAge }
+        self.attempts.removeAll { $0.moment <= start }
+        return known.compactMap { attempt in
+            let own = attempt.family.map { evidence[$0] } ?? evidence[.ipv4] ?? evidence[.ipv6]
+            switch own.map({ DecisionTable.revision(of: attempt.party, attempt.silent, by: $0) }) {
+            case .to(let party)?:
+                return Revision(task: attempt.task, attempt: attempt.number, from: attempt.party, to: party)
+            case .unchanged?: break
+            case .undecided?, nil: self.attempts.append(attempt)
+            }
+            return nil
+        }
+    }
+}
