@@ -7,7 +7,7 @@ internal import TidegateTestKit
 
 /// Processes announce their sockets to observers, with a real kernel.
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(2)))
-struct SocketAnnouncementTests {
+struct SocketAnnouncerTests {
     private struct Announcement: Sendable, Equatable {
         let cookie: UInt64
         let user: UInt32
