@@ -113,7 +113,7 @@ struct HopOutageTests {
             }
             let (median, worst) = (durations.sorted()[durations.count / 2], durations.max() ?? .zero)
             print(
-                "| \(outage) | \(isWatched ? "beside a sidecar" : "alone") | \(right)/\(durations.count) |",
+                "| \(outage.testDescription) | \(isWatched ? "beside a sidecar" : "alone") | \(right)/\(durations.count) |",
                 "\(median.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 1)))) |",
                 "\(worst.formatted(.units(allowed: [.seconds], fractionalPart: .show(length: 1)))) |")
         }
