@@ -73,7 +73,7 @@ import TidegateStore
         #expect(written.journal == Configuration().journal)
         #expect(written.journal.retention == Journal.Retention())
         let writer = RemoteWriteConfiguration(url: "http://a/", directory: "/")
-        #expect(written.remoteWrite.url == nil && written.remoteWrite.buffer?.bytes == writer.bound)
+        #expect(written.remoteWrite.url == nil && written.remoteWrite.bound == writer.bound)
         #expect(written.remoteWrite.interval == writer.interval)
         #expect(written.metrics.maxHosts == Configuration().metrics.maxHosts)
     }

@@ -24,7 +24,7 @@ import Tidegate
               tls: {ca_file: /etc/ssl/own.pem}
             """)
         #expect(section.url == "https://metrics.example/api/v1/push")
-        #expect(section.buffer?.bytes == 128 << 20 && section.interval == .seconds(30))
+        #expect(section.bound == 128 << 20 && section.interval == .seconds(30))
         #expect(section.labels.map(\.name) == ["instance", "site"])
         #expect(section.labels.map(\.value) == ["pump-7", "north sea"])
         #expect(try section.headers == [HTTPField("X-Scope-OrgID", "4")])

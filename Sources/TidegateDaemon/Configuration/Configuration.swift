@@ -86,8 +86,9 @@ package struct Configuration: Sendable, Hashable {
     struct RemoteWrite: Sendable, Hashable {
         /// The receiver; nil disables remote write.
         var url: String?
-        var buffer: ByteText?
-        var interval: Duration?
+        /// How large the queue may become, in bytes.
+        var bound = Self.standard.bound
+        var interval = Self.standard.interval
         /// The labels added to every series.
         var labels: [RemoteWriteConfiguration.Label] = []
         var headers: [HTTPField] = []
@@ -95,6 +96,8 @@ package struct Configuration: Sendable, Hashable {
         var passwordFile: String?
         var tokenFile: String?
         var certificateFile: String?
+
+        private static let standard = RemoteWriteConfiguration(url: "", directory: "")
     }
 
     /// The `events` section: the size of the history, and what is redacted from URLs.

@@ -200,9 +200,9 @@ enum ConfigurationSchema {
 
     static let remoteWrite: [Field<Configuration.RemoteWrite>] = [
         .value("url", \.url, .url).documented("The receiver's URL; null sends nothing."),
-        .value("buffer", \.buffer, ValueParser<ByteText>.size(in: 1 << 20...1 << 40)).documented(
+        .value("buffer", \.bound, ValueParser<ByteText>.size(in: 1 << 20...1 << 40).map(\.bytes)).documented(
             "How much is kept on disk; when it is full, the oldest samples are dropped and counted.", default: "64MiB"),
-        .value("interval", \.interval, ValueParser<Duration>.duration(atLeast: .seconds(1))).documented(
+        .value("interval", \.interval, .duration(atLeast: .seconds(1))).documented(
             "From one sample of every metric to the next.", default: "15s"),
         .mapping("labels") { (section, entry) throws(TextError) in
             let value = try ValueParser<String>.text.parse(entry.value)

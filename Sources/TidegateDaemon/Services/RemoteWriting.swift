@@ -25,8 +25,7 @@ extension Configuration {
         guard let url = section.url else { return nil }
         var configuration = RemoteWriteConfiguration(
             url: url, directory: "\(settings.stateDirectory)/remote-write")
-        if let buffer = section.buffer { configuration.bound = buffer.bytes }
-        if let interval = section.interval { configuration.interval = interval }
+        (configuration.bound, configuration.interval) = (section.bound, section.interval)
         configuration.labels = section.allLabels
         configuration.userAgent = "tidegate/\(settings.version)"
         configuration.proxy = self.transfers.session.proxy
