@@ -14,6 +14,13 @@ import Tidegate
                 "transfers: {max_connections: 9, max_filesize: 2M, proxy: \"http://p:1\"}",
                 ["transfers.max_connections", "transfers.max_filesize", "transfers.proxy"]
             ),
+            ("transfers: {no_proxy: [a]}", ["transfers.no_proxy"]),
+            ("transfers: {tls: {ca_file: /a}, budget: {tokens: 1}}", ["transfers.tls", "transfers.budget"]),
+            ("reachability: {metered: {interfaces: [wwan0]}}", ["reachability.metered"]),
+            ("observation: {exclude: {ports: [22]}}", ["observation"]),
+            ("remote_write: {labels: {a: b}}", ["remote_write"]),
+            ("modules: {a: {prober: http}}\nprobe_targets: {allow: [a]}\nprobe_credentials: {a: [b]}", []),
+            ("modules: {a: {prober: http}}\nprobes: [{name: a, module: a, target: b, every: 1m}]", []),
             ("reachability: {targets: [{name: a, host: a}], uid: 5}", ["reachability.targets", "reachability.uid"]),
             (
                 "reachability: {internet_check: {enabled: true, urls: [\"http://a/\"]}, sentinels: {ipv4: [8.8.8.8]}}",
@@ -34,5 +41,13 @@ import Tidegate
         let next = try Configuration.parse(text, file: "t.yml")
         #expect(next.keysThatNeedRestart(from: Configuration()) == keys)
         #expect(next.keysThatNeedRestart(from: next).isEmpty)
+    }
+
+    @Test("The keys that a reload applies are those of the schema")
+    func reloaded() {
+        #expect(
+            ConfigurationSchema.root.compactMap(\.text).flatMap(\.reloadedKeys) == [
+                "transfers.retry", "transfers.gate", "tasks", "modules", "probe_targets", "probe_credentials", "probes",
+            ])
     }
 }

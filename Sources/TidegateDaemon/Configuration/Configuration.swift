@@ -201,28 +201,9 @@ extension Configuration {
 
     // MARK: reloads
 
-    /// The keys that are only read at the start: the monitor is configured when it is created, and open connections and
-    /// watches keep the old values.
-    private static let keysReadAtStart: [(key: String, path: any PartialKeyPath<Configuration> & Sendable)] = [
-        ("reachability.interfaces", \.reachability.excludedInterfaces),
-        ("reachability.sentinels", \.reachability.sentinels), ("reachability.targets", \.targets),
-        ("reachability.metered", \.reachability.meteredInterfaces),
-        ("reachability.internet_check", \.reachability.internetCheck),
-        ("reachability.mark", \.reachability.mark), ("reachability.uid", \.reachability.uid),
-        ("transfers.max_connections_per_host", \.transfers.session.maxConnectionsPerHost),
-        ("transfers.max_connections", \.transfers.session.maxConnections),
-        ("transfers.max_filesize", \.transfers.session.maxBodyBytes), ("transfers.proxy", \.transfers.session.proxy),
-        ("transfers.tls", \.transfers.session.tls), ("transfers.redirects", \.transfers.session.redirects),
-        ("transfers.tracing", \.transfers.session.startsTraces), ("transfers.budget", \.transfers.session.budget),
-        ("journal", \.journal), ("control", \.memberDirectories), ("remote_write", \.remoteWrite), ("events", \.events),
-        ("metrics", \.metrics), ("probe_body_budget", \.probes.bodyBudget), ("observation", \.observation),
-    ]
-
     /// The keys whose values differ from `running`, and that need a restart.
     func keysThatNeedRestart(from running: Configuration) -> [String] {
-        Self.keysReadAtStart.filter { _, path in
-            self[keyPath: path] as? AnyHashable != running[keyPath: path] as? AnyHashable
-        }.map(\.key)
+        ConfigurationSchema.root.flatMap { $0.changes(running, self) }
     }
 }
 

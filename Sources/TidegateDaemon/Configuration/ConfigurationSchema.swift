@@ -6,19 +6,19 @@ internal import TidegateStore
 /// The keys of the configuration file, section by section.
 enum ConfigurationSchema {
     static let root: [Field<Configuration>] = [
-        .section("reachability", \.self, Self.reachability)
+        .section("reachability", \.self, Self.reachability, isReloadedByKey: true)
             .documented("What is watched, and which targets are checked. Changes need a restart."),
-        .section("transfers", \.transfers, Self.transfers)
+        .section("transfers", \.transfers, Self.transfers, isReloadedByKey: true)
             .documented(
                 "How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
         .section("journal", \.journal, Self.journal)
             .documented("How long finished tasks are kept on disk. Changes need a restart."),
         .section("control", \.self, Self.control)
             .documented("What members of the control socket's group may do. Changes need a restart."),
-        .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks)
+        .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks).reloaded
             .documented("Requests that the sidecar makes by itself. Changes apply when the file is reloaded."),
-        ProbeSchema.modules, ProbeSchema.targets, ProbeSchema.credentials, ProbeSchema.bodyBudget,
-        ProbeSchema.scheduled,
+        ProbeSchema.modules.reloaded, ProbeSchema.targets.reloaded, ProbeSchema.credentials.reloaded,
+        ProbeSchema.bodyBudget, ProbeSchema.scheduled.reloaded,
         .section("remote_write", \.remoteWrite, Self.remoteWrite, check: Self.checkRemoteWrite)
             .documented("Sends samples where Prometheus cannot scrape. Changes need a restart."),
         .section("events", \.events, Self.events)
@@ -114,10 +114,10 @@ enum ConfigurationSchema {
         .value("tracing", \.session.startsTraces, .boolean).documented(
             "True gives every request the field traceparent (W3C Trace Context) and its events the trace's id.",
             default: "false"),
-        .section("retry", \.retry, Self.retry).documented("When a failed request is tried again."),
+        .section("retry", \.retry, Self.retry).reloaded.documented("When a failed request is tried again."),
         .section("budget", \.session.budget, Self.budget).documented(
             "What retries cost, for each origin: while its tokens are used up, tasks wait."),
-        .section("gate", \.session.gate, Self.gate).documented("What a task waits for before it is sent."),
+        .section("gate", \.session.gate, Self.gate).reloaded.documented("What a task waits for before it is sent."),
     ]
 
     static let retry: [Field<Configuration.Retry>] = [

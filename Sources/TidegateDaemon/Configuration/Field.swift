@@ -11,6 +11,8 @@ struct Field<Section>: Sendable {
     /// What `tidegate generate config` shows of it; nil for a key that this version does not support.
     var text: FieldText?
     let read: @Sendable (inout Section, ConfigurationNode, inout ProblemList) -> Void
+    /// The keys whose values differ between two sections, and that are read at the start only.
+    var changes: @Sendable (Section, Section) -> [String] = { _, _ in [] }
 
     /// A key with one value; `null` leaves the default.
     static func value<Value: Sendable>(
@@ -27,14 +29,14 @@ struct Field<Section>: Sendable {
     static func value<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, Value>, _ parser: ValueParser<Value>, isRequired: Bool = false
     ) -> Field {
-        .value(key, parser, isRequired: isRequired) { $0[keyPath: path] = $1 }
+        .value(key, parser, isRequired: isRequired) { $0[keyPath: path] = $1 }.compared(path)
     }
 
     /// A key with one value, kept as an optional.
     static func value<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, Value?>, _ parser: ValueParser<Value>
     ) -> Field {
-        .value(key, parser) { $0[keyPath: path] = $1 }
+        .value(key, parser) { $0[keyPath: path] = $1 }.compared(path)
     }
 
     /// A key with a list of values; `null` leaves the default.
@@ -51,14 +53,14 @@ struct Field<Section>: Sendable {
     static func list<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]>, _ parser: ValueParser<Value>
     ) -> Field {
-        .list(key, parser) { $0[keyPath: path] = $1 }
+        .list(key, parser) { $0[keyPath: path] = $1 }.compared(path)
     }
 
     /// A key with a list of values, kept as an optional.
     static func list<Value: Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]?>, _ parser: ValueParser<Value>
     ) -> Field {
-        .list(key, parser) { $0[keyPath: path] = $1 }
+        .list(key, parser) { $0[keyPath: path] = $1 }.compared(path)
     }
 
     /// A key with a mapping whose keys are names; `read` takes one entry.
@@ -93,11 +95,20 @@ struct Field<Section>: Sendable {
     }
 
     /// A key with a section; `check` validates the keys together.
+    ///
+    /// A reload names the changed section, or the changed keys of one that is reloaded by key.
     static func section<Inner: Sendable>(
-        _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>],
+        _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>], isReloadedByKey: Bool = false,
         check: @escaping SectionCheck.Body<Inner> = { _, _ in }
     ) -> Field {
-        .section(key, from: { $0[keyPath: path] }, fields, check: check) { $0[keyPath: path] = $1 }
+        var field = Field.section(key, from: { $0[keyPath: path] }, fields, check: check) { $0[keyPath: path] = $1 }
+        // A section that shares its value with others differs if one of its keys does.
+        guard isReloadedByKey || Inner.self == Section.self else { return field.compared(path) }
+        field.changes = { old, new in
+            let keys = fields.flatMap { $0.changes(old[keyPath: path], new[keyPath: path]) }
+            return isReloadedByKey ? keys.map { "\(key).\($0)" } : keys.isEmpty ? [] : [key]
+        }
+        return field
     }
 
     /// A key with a section that begins as `start` says, and what is done with it.
@@ -129,7 +140,23 @@ struct Field<Section>: Sendable {
                 return inner
             }
             problems.check(section[keyPath: path], at: node, check)
+        }.compared(path)
+    }
+
+    private func compared<Value: Sendable>(_ path: SectionPath<Section, Value>) -> Field {
+        var field = self
+        field.changes = { [key = self.key] in
+            ($0[keyPath: path] as? AnyHashable) == ($1[keyPath: path] as? AnyHashable) ? [] : [key]
         }
+        return field
+    }
+
+    /// The same key, whose changes a reload applies.
+    var reloaded: Field {
+        var field = self
+        field.changes = { _, _ in [] }
+        field.text?.isReloaded = true
+        return field
     }
 
     /// The same key with a sentence about it, and its default as YAML writes it.

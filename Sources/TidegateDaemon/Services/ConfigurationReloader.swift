@@ -73,7 +73,7 @@ actor ConfigurationReloader {
     }
 
     private func logResult(_ waiting: [String]) {
-        let applied = "tasks, transfers.retry, transfers.gate, modules, probe_targets, probe_credentials, probes"
+        let applied = ConfigurationSchema.root.compactMap(\.text).flatMap(\.reloadedKeys).joined(separator: ", ")
         guard !waiting.isEmpty else {
             return self.logger.info("configuration reloaded", metadata: ["applied": "\(applied)"])
         }
