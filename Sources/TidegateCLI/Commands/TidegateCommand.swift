@@ -24,7 +24,8 @@ struct TidegateCommand: AsyncParsableCommand {
 /// `tidegate generate`: files to begin with.
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "generate", abstract: "Print files to begin with.", subcommands: [GenerateConfigCommand.self])
+        commandName: "generate", abstract: "Print files to begin with.",
+        subcommands: [GenerateConfigCommand.self, GenerateSchemaCommand.self])
 }
 
 /// `tidegate generate config`: the sidecar's configuration file.
@@ -38,6 +39,15 @@ struct GenerateConfigCommand: ParsableCommand {
             """)
 
     func run() throws { Terminal().print(String(ConfigurationTemplate.text.dropLast())) }
+}
+
+/// `tidegate generate schema`: the JSON Schema of the configuration file.
+struct GenerateSchemaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema", abstract: "Print the JSON Schema of the configuration file, for editors.",
+        discussion: "Example: tidegate generate schema > tidegate.schema.json")
+
+    func run() throws { Terminal().print(ConfigurationJSONSchema.text) }
 }
 
 /// `tidegate tasks`: the daemon's tasks, over its control socket.

@@ -8,7 +8,7 @@ typealias SectionPath<Section, Value> = any WritableKeyPath<Section, Value> & Se
 struct Field<Section>: Sendable {
     let key: String
     let isRequired: Bool
-    /// What `tidegate generate config` shows of it; nil for a key that this version does not support.
+    /// What `tidegate generate` shows of it; nil for a key that this version does not support.
     var text: FieldText?
     let read: @Sendable (inout Section, ConfigurationNode, inout ProblemList) -> Void
     /// The keys whose values differ between two sections, and that are read at the start only.
@@ -19,7 +19,8 @@ struct Field<Section>: Sendable {
         _ key: String, _ parser: ValueParser<Value>, isRequired: Bool = false,
         set: @escaping @Sendable (inout Section, Value) -> Void
     ) -> Field {
-        Field(key: key, isRequired: isRequired, text: FieldText(key)) { section, node, problems in
+        let text = FieldText(key, .value(parser.schema), isRequired: isRequired)
+        return Field(key: key, isRequired: isRequired, text: text) { section, node, problems in
             if case .null = node.content, !isRequired { return }
             if let value = problems.values([node], parser).first { set(&section, value) }
         }
@@ -43,7 +44,8 @@ struct Field<Section>: Sendable {
     static func list<Value: Sendable>(
         _ key: String, _ parser: ValueParser<Value>, set: @escaping @Sendable (inout Section, [Value]) -> Void
     ) -> Field {
-        Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
+        let text = FieldText(key, .value(ConfigurationJSONSchema.list(of: parser.schema)))
+        return Field(key: key, isRequired: false, text: text) { section, node, problems in
             guard let nodes = problems.list(node) else { return }
             set(&section, problems.values(nodes, parser))
         }
@@ -74,10 +76,11 @@ struct Field<Section>: Sendable {
 
     /// The same for entries with several parts; `read` adds a problem for each part that is wrong.
     static func entries(
-        _ key: String,
+        _ key: String, of values: JSONValue = .object([]),
         _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry, inout ProblemList) -> Void
     ) -> Field {
-        Field(key: key, isRequired: false, text: FieldText(key)) { section, node, problems in
+        let text = FieldText(key, .value(ConfigurationJSONSchema.mapping(of: values)))
+        return Field(key: key, isRequired: false, text: text) { section, node, problems in
             switch node.content {
             case .null: break
             case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)

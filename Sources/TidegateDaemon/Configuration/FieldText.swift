@@ -1,8 +1,11 @@
-/// What `tidegate generate config` shows of a key.
+internal import TidegateCore
+
+/// What `tidegate generate config` and `generate schema` show of a key.
 struct FieldText: Sendable {
     /// What stands below a key.
     enum Content: Sendable {
-        case value
+        /// A value, and its JSON Schema.
+        case value(JSONValue)
         case section([FieldText])
         /// A list of sections, which is empty by default.
         case sections([FieldText])
@@ -14,12 +17,14 @@ struct FieldText: Sendable {
     var sentence = ""
     /// The default as YAML writes it; an example in an entry of a list.
     var standard = "null"
+    let isRequired: Bool
     /// True if a reload applies its changes.
     var isReloaded = false
 
-    init(_ key: String, _ content: Content = .value) {
+    init(_ key: String, _ content: Content, isRequired: Bool = false) {
         self.key = key
         self.content = content
+        self.isRequired = isRequired
     }
 
     /// The keys, here and below, whose changes a reload applies.

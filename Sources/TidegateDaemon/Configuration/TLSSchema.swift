@@ -29,7 +29,9 @@ enum TLSSchema {
             "True verifies no certificate: anybody on the way can read and change everything.", default: "false"),
     ]
 
-    private static let hosts = Field<ServerTrustPolicy>.entries("hosts") { policy, entry, problems in
+    private static let hosts = Field<ServerTrustPolicy>.entries(
+        "hosts", of: ConfigurationJSONSchema.section(Self.own.compactMap(\.text))
+    ) { policy, entry, problems in
         var own = ServerTrustPolicy()
         problems.read(Self.own, from: entry.value, into: &own)
         policy.hosts[entry.key] = own

@@ -4,11 +4,19 @@ internal import Tidegate
 /// Reads a value from a node.
 struct ValueParser<Value: Sendable>: Sendable {
     let parse: @Sendable (ConfigurationNode) throws(TextError) -> Value
+    /// The value's JSON Schema.
+    var schema = ConfigurationJSONSchema.scalar
+
+    /// The same parser with another JSON Schema.
+    func described(by members: JSONValue.Member...) -> ValueParser {
+        ValueParser(parse: self.parse, schema: .object(members))
+    }
 
     /// The same value in another form.
     func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) -> Other) -> ValueParser<Other> {
         let parse = self.parse
-        return ValueParser<Other> { node throws(TextError) in transform(try parse(node)) }
+        return ValueParser<Other>(
+            parse: { node throws(TextError) in transform(try parse(node)) }, schema: self.schema)
     }
 
     /// A value that is written as a scalar; `expected` is for messages, such as "a duration".
@@ -118,7 +126,10 @@ extension ValueParser where Value: LosslessStringConvertible & Comparable {
                         : "\(text) is above the maximum of \(range.upperBound)")
             }
             return number
-        }
+        }.described(
+            by: .init("type", .string(Value.self == Int.self ? "integer" : "number")),
+            .init("minimum", .optional(Double("\(range.lowerBound)"))),
+            .init("maximum", .optional(Double("\(range.upperBound)"))))
     }
 }
 
@@ -176,7 +187,7 @@ extension ValueParser<Bool> {
             throw TextError("expected true or false, found \"\(text)\"")
         }
         return value
-    }
+    }.described(by: .init("type", .string("boolean")))
 }
 
 extension ValueParser<UInt32> {
@@ -229,6 +240,7 @@ extension ValueParser {
     static func oneOf(_ names: [String], _ value: @escaping @Sendable (String) -> Value?) -> ValueParser {
         let list = names.joined(separator: ", ")
         return .text("one of \(list)", or: "is not one of \(list)") { names.contains($0) ? value($0) : nil }
+            .described(by: .init("enum", .texts(names)))
     }
 }
 

@@ -5,7 +5,9 @@ internal import TidegateProbes
 /// The keys `modules`, `probe_targets`, `probe_credentials`, `probe_body_budget` and `probes`.
 enum ProbeSchema {
     /// blackbox_exporter's modules, as they stand in its configuration file.
-    static let modules = Field<Configuration>.entries("modules") { configuration, entry, problems in
+    static let modules = Field<Configuration>.entries(
+        "modules", of: ConfigurationJSONSchema.section(Self.module.compactMap(\.text))
+    ) { configuration, entry, problems in
         var module = ProbeModule(prober: .http)
         module.text = ModuleText.text(of: entry.value)
         problems.read(Self.module, from: entry.value, into: &module)

@@ -71,7 +71,7 @@ extension ValueParser<HeaderCondition> {
         guard let name = keys.name else { throw TextError("missing key \"header\"") }
         guard let pattern = keys.pattern else { throw TextError("missing key \"regexp\"") }
         return HeaderCondition(name: name, pattern: pattern, allowsMissing: keys.allowsMissing)
-    }
+    }.described(by: .init("type", .string("object")))
 }
 
 extension ValueParser<ProbeModule.Prober> {
