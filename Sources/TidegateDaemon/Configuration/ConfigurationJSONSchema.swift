@@ -4,11 +4,9 @@ internal import TidegateCore
 package enum ConfigurationJSONSchema {
     /// The JSON Schema (draft 7) of the configuration file, on one line.
     package static var text: String {
-        let head: [JSONValue.Member] = [
-            .init("$schema", .string("http://json-schema.org/draft-07/schema#")),
-            .init("title", .string("The configuration of tidegate serve")),
-        ]
-        return self.section(ConfigurationSchema.root.compactMap(\.text), head).description
+        let fields = ConfigurationSchema.root.compactMap(\.text)
+        let head = JSONValue.Member("$schema", .string("http://json-schema.org/draft-07/schema#"))
+        return self.section(fields, [head]).description
     }
 
     /// A text, a number or a boolean: a key that takes texts takes all of them.

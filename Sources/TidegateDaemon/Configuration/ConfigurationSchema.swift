@@ -6,14 +6,14 @@ internal import TidegateStore
 /// The keys of the configuration file, section by section.
 enum ConfigurationSchema {
     static let root: [Field<Configuration>] = [
-        .section("reachability", \.self, Self.reachability, isReloadedByKey: true)
+        .section("reachability", \.self, Self.reachability, isComparedByKey: true)
             .documented("What is watched, and which targets are checked. Changes need a restart."),
-        .section("transfers", \.transfers, Self.transfers, isReloadedByKey: true)
+        .section("transfers", \.transfers, Self.transfers, isComparedByKey: true)
             .documented(
                 "How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
         .section("journal", \.journal, Self.journal)
             .documented("How long finished tasks are kept on disk. Changes need a restart."),
-        .section("control", \.self, Self.control)
+        .section("control", \.memberDirectories, Self.control)
             .documented("What members of the control socket's group may do. Changes need a restart."),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks).reloaded
             .documented("Requests that the sidecar makes by itself. Changes apply when the file is reloaded."),
@@ -33,28 +33,28 @@ enum ConfigurationSchema {
 
     static let reachability: [Field<Configuration>] = [
         .section(
-            "interfaces", \.self,
+            "interfaces", \.reachability.excludedInterfaces,
             [
-                .list("exclude", \.reachability.excludedInterfaces, .regularExpression).documented(
+                .list("exclude", \.self, .regularExpression).documented(
                     "Links left out of metrics and events, as regular expressions that match the whole name.",
                     default: Self.yaml(ReachabilityConfiguration.defaultExcludedInterfaces))
             ]),
         .section(
-            "sentinels", \.self,
+            "sentinels", \.reachability.sentinels,
             [
-                .list("ipv4", \.reachability.sentinels[.ipv4], .sentinel(.ipv4)).documented(
+                .list("ipv4", \.[.ipv4], .sentinel(.ipv4)).documented(
                     "IPv4 addresses that stand for the internet in route lookups; no packet is sent to them.",
                     default: Self.sentinels(.ipv4)),
-                .list("ipv6", \.reachability.sentinels[.ipv6], .sentinel(.ipv6)).documented(
+                .list("ipv6", \.[.ipv6], .sentinel(.ipv6)).documented(
                     "The same for IPv6.", default: Self.sentinels(.ipv6)),
             ],
             check: Self.checkSentinels),
         .sections("targets", \.targets, blank: Configuration.NamedTarget(), Self.target, check: Self.checkTargets)
             .documented("Hosts, ports and URLs that are watched all the time."),
         .section(
-            "metered", \.self,
+            "metered", \.reachability.meteredInterfaces,
             [
-                .list("interfaces", \.reachability.meteredInterfaces, .regularExpression).documented(
+                .list("interfaces", \.self, .regularExpression).documented(
                     "Links whose traffic costs money, as regular expressions that match the whole name.",
                     default: "[]")
             ]),
@@ -166,8 +166,8 @@ enum ConfigurationSchema {
 
     // MARK: control
 
-    static let control: [Field<Configuration>] = [
-        .list("directories", \.memberDirectories, .absolutePath).documented(
+    static let control: [Field<[String]>] = [
+        .list("directories", \.self, .absolutePath).documented(
             "Their tasks may read and write files below these directories only; without any, no files.", default: "[]")
     ]
 
@@ -341,10 +341,9 @@ enum ConfigurationSchema {
         }
     }
 
-    private static func checkSentinels(_ configuration: Configuration, _ section: inout SectionCheck) {
+    private static func checkSentinels(_ sentinels: [AddressFamily: [IPAddress]], _ section: inout SectionCheck) {
         for (key, family) in [("ipv4", AddressFamily.ipv4), ("ipv6", .ipv6)] {
-            guard let list = section.node.value(of: key), configuration.reachability.sentinels[family]?.isEmpty == true,
-                list.elements.isEmpty
+            guard let list = section.node.value(of: key), sentinels[family]?.isEmpty == true, list.elements.isEmpty
             else { continue }
             section.add("expected at least one address; omit the key for the defaults", at: list)
         }

@@ -7,11 +7,10 @@ typealias SectionPath<Section, Value> = any WritableKeyPath<Section, Value> & Se
 /// A key of a section, and how its value is read.
 struct Field<Section>: Sendable {
     let key: String
-    let isRequired: Bool
     /// What `tidegate generate` shows of it; nil for a key that this version does not support.
     var text: FieldText?
     let read: @Sendable (inout Section, ConfigurationNode, inout ProblemList) -> Void
-    /// The keys whose values differ between two sections, and that are read at the start only.
+    /// The keys whose values differ between two sections, and that need a restart.
     var changes: @Sendable (Section, Section) -> [String] = { _, _ in [] }
 
     /// A key with one value; `null` leaves the default.
@@ -19,22 +18,22 @@ struct Field<Section>: Sendable {
         _ key: String, _ parser: ValueParser<Value>, isRequired: Bool = false,
         set: @escaping @Sendable (inout Section, Value) -> Void
     ) -> Field {
-        let text = FieldText(key, .value(parser.schema), isRequired: isRequired)
-        return Field(key: key, isRequired: isRequired, text: text) { section, node, problems in
+        let text = FieldText(key: key, content: .value(parser.schema), isRequired: isRequired)
+        return Field(key: key, text: text) { section, node, problems in
             if case .null = node.content, !isRequired { return }
             if let value = problems.values([node], parser).first { set(&section, value) }
         }
     }
 
     /// A key with one value, at a path.
-    static func value<Value: Sendable>(
+    static func value<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, Value>, _ parser: ValueParser<Value>, isRequired: Bool = false
     ) -> Field {
         .value(key, parser, isRequired: isRequired) { $0[keyPath: path] = $1 }.compared(path)
     }
 
     /// A key with one value, kept as an optional.
-    static func value<Value: Sendable>(
+    static func value<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, Value?>, _ parser: ValueParser<Value>
     ) -> Field {
         .value(key, parser) { $0[keyPath: path] = $1 }.compared(path)
@@ -44,22 +43,22 @@ struct Field<Section>: Sendable {
     static func list<Value: Sendable>(
         _ key: String, _ parser: ValueParser<Value>, set: @escaping @Sendable (inout Section, [Value]) -> Void
     ) -> Field {
-        let text = FieldText(key, .value(ConfigurationJSONSchema.list(of: parser.schema)))
-        return Field(key: key, isRequired: false, text: text) { section, node, problems in
+        let text = FieldText(key: key, content: .value(ConfigurationJSONSchema.list(of: parser.schema)))
+        return Field(key: key, text: text) { section, node, problems in
             guard let nodes = problems.list(node) else { return }
             set(&section, problems.values(nodes, parser))
         }
     }
 
     /// A key with a list of values, at a path.
-    static func list<Value: Sendable>(
+    static func list<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]>, _ parser: ValueParser<Value>
     ) -> Field {
         .list(key, parser) { $0[keyPath: path] = $1 }.compared(path)
     }
 
     /// A key with a list of values, kept as an optional.
-    static func list<Value: Sendable>(
+    static func list<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]?>, _ parser: ValueParser<Value>
     ) -> Field {
         .list(key, parser) { $0[keyPath: path] = $1 }.compared(path)
@@ -79,8 +78,8 @@ struct Field<Section>: Sendable {
         _ key: String, of values: JSONValue = .object([]),
         _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry, inout ProblemList) -> Void
     ) -> Field {
-        let text = FieldText(key, .value(ConfigurationJSONSchema.mapping(of: values)))
-        return Field(key: key, isRequired: false, text: text) { section, node, problems in
+        let text = FieldText(key: key, content: .value(ConfigurationJSONSchema.mapping(of: values)))
+        return Field(key: key, text: text) { section, node, problems in
             switch node.content {
             case .null: break
             case .scalar, .list: problems.add("expected a mapping, found \(node.summary)", at: node)
@@ -99,17 +98,15 @@ struct Field<Section>: Sendable {
 
     /// A key with a section; `check` validates the keys together.
     ///
-    /// A reload names the changed section, or the changed keys of one that is reloaded by key.
-    static func section<Inner: Sendable>(
-        _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>], isReloadedByKey: Bool = false,
+    /// A reload names a changed section, or the changed keys of one that is compared by key.
+    static func section<Inner: Hashable & Sendable>(
+        _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>], isComparedByKey: Bool = false,
         check: @escaping SectionCheck.Body<Inner> = { _, _ in }
     ) -> Field {
         var field = Field.section(key, from: { $0[keyPath: path] }, fields, check: check) { $0[keyPath: path] = $1 }
-        // A section that shares its value with others differs if one of its keys does.
-        guard isReloadedByKey || Inner.self == Section.self else { return field.compared(path) }
+        guard isComparedByKey else { return field.compared(path) }
         field.changes = { old, new in
-            let keys = fields.flatMap { $0.changes(old[keyPath: path], new[keyPath: path]) }
-            return isReloadedByKey ? keys.map { "\(key).\($0)" } : keys.isEmpty ? [] : [key]
+            fields.flatMap { $0.changes(old[keyPath: path], new[keyPath: path]) }.map { "\(key).\($0)" }
         }
         return field
     }
@@ -120,7 +117,7 @@ struct Field<Section>: Sendable {
         check: @escaping SectionCheck.Body<Inner> = { _, _ in },
         set: @escaping @Sendable (inout Section, Inner) -> Void
     ) -> Field {
-        Field(key: key, isRequired: false, text: FieldText(key, .section(fields.compactMap(\.text)))) {
+        Field(key: key, text: FieldText(key: key, content: .section(fields.compactMap(\.text)))) {
             section, node, problems in
             var inner = start(section)
             problems.read(fields, from: node, into: &inner)
@@ -130,11 +127,11 @@ struct Field<Section>: Sendable {
     }
 
     /// A key with a list of sections; each starts from `blank`.
-    static func sections<Inner: Sendable>(
+    static func sections<Inner: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, [Inner]>, blank: Inner, _ fields: [Field<Inner>],
         check: @escaping SectionCheck.Body<[Inner]> = { _, _ in }
     ) -> Field {
-        Field(key: key, isRequired: false, text: FieldText(key, .sections(fields.compactMap(\.text)))) {
+        Field(key: key, text: FieldText(key: key, content: .sections(fields.compactMap(\.text)))) {
             section, node, problems in
             guard let nodes = problems.list(node) else { return }
             section[keyPath: path] = nodes.map { element in
@@ -146,11 +143,10 @@ struct Field<Section>: Sendable {
         }.compared(path)
     }
 
-    private func compared<Value: Sendable>(_ path: SectionPath<Section, Value>) -> Field {
+    /// The same key, whose changed value needs a restart.
+    private func compared<Value: Hashable & Sendable>(_ path: SectionPath<Section, Value>) -> Field {
         var field = self
-        field.changes = { [key = self.key] in
-            ($0[keyPath: path] as? AnyHashable) == ($1[keyPath: path] as? AnyHashable) ? [] : [key]
-        }
+        field.changes = { [key = self.key] in $0[keyPath: path] == $1[keyPath: path] ? [] : [key] }
         return field
     }
 
@@ -158,7 +154,6 @@ struct Field<Section>: Sendable {
     var reloaded: Field {
         var field = self
         field.changes = { _, _ in [] }
-        field.text?.isReloaded = true
         return field
     }
 
@@ -175,6 +170,6 @@ struct Field<Section>: Sendable {
 
     /// A key of the format that is refused, and why.
     static func refused(_ key: String, _ reason: String) -> Field {
-        Field(key: key, isRequired: false, text: nil) { _, node, problems in problems.add(reason, at: node) }
+        Field(key: key) { _, node, problems in problems.add(reason, at: node) }
     }
 }

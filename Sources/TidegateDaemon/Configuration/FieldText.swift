@@ -17,22 +17,7 @@ struct FieldText: Sendable {
     var sentence = ""
     /// The default as YAML writes it; an example in an entry of a list.
     var standard = "null"
-    let isRequired: Bool
-    /// True if a reload applies its changes.
-    var isReloaded = false
-
-    init(_ key: String, _ content: Content, isRequired: Bool = false) {
-        self.key = key
-        self.content = content
-        self.isRequired = isRequired
-    }
-
-    /// The keys, here and below, whose changes a reload applies.
-    var reloadedKeys: [String] {
-        guard !self.isReloaded else { return [self.key] }
-        guard case .section(let fields) = self.content else { return [] }
-        return fields.flatMap(\.reloadedKeys).map { "\(self.key).\($0)" }
-    }
+    var isRequired = false
 
     /// The lines of the file about this key and those below it.
     func lines(indentedBy indent: Int = 0) -> [String] {

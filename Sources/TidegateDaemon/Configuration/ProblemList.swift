@@ -70,7 +70,7 @@ struct ProblemList {
     private mutating func requireAll<Section>(
         _ fields: [Field<Section>], of node: ConfigurationNode, given keys: [String]
     ) {
-        for field in fields where field.isRequired && !keys.contains(field.key) {
+        for field in fields where field.text?.isRequired == true && !keys.contains(field.key) {
             self.add("missing key \"\(field.key)\"", at: node)
         }
     }

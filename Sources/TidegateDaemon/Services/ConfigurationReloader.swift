@@ -68,18 +68,14 @@ actor ConfigurationReloader {
         self.status.record(.configuration, isGood: true)
         // Compared with what runs, and not with the file before: what needs a restart needs it until there is one.
         let waiting = next.keysThatNeedRestart(from: self.started)
-        self.logResult(waiting)
-        return .success(waiting)
-    }
-
-    private func logResult(_ waiting: [String]) {
-        let applied = ConfigurationSchema.root.compactMap(\.text).flatMap(\.reloadedKeys).joined(separator: ", ")
-        guard !waiting.isEmpty else {
-            return self.logger.info("configuration reloaded", metadata: ["applied": "\(applied)"])
+        if waiting.isEmpty {
+            self.logger.info("configuration reloaded")
+        } else {
+            self.logger.warning(
+                "configuration reloaded, restart required for changed keys",
+                metadata: ["not_applied": "\(waiting.joined(separator: ", "))"])
         }
-        self.logger.warning(
-            "configuration reloaded, restart required for changed keys",
-            metadata: ["applied": "\(applied)", "not_applied": "\(waiting.joined(separator: ", "))"])
+        return .success(waiting)
     }
 }
 

@@ -1,7 +1,7 @@
 package import HTTPTypes
 
 /// Who may send requests, how, and how often: the contents of a `web.yml`.
-package struct AccessPolicy: Sendable {
+package struct AccessPolicy: Sendable, Hashable {
     /// How connections are encrypted; nil for plain HTTP.
     package var tls: TLSServerConfiguration?
     /// Header fields of every response; they replace the endpoint's own.

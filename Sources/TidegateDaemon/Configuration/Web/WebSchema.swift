@@ -138,7 +138,7 @@ extension ValueParser<TLSServerConfiguration.ClientCertificate> {
 }
 
 /// The file of `--web.config.file`; absent keys have their defaults.
-struct WebConfiguration: Sendable {
+struct WebConfiguration: Sendable, Hashable {
     /// The users and the header fields.
     var policy = AccessPolicy()
     var tls = TLS()
@@ -154,7 +154,7 @@ struct WebConfiguration: Sendable {
     }
 
     /// The `tls_server_config` section.
-    struct TLS: Sendable {
+    struct TLS: Sendable, Hashable {
         var certificate: String?
         var certificateFile: String?
         var key: String?
