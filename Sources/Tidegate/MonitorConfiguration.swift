@@ -6,13 +6,13 @@ public import TidegateSession
 /// Everything a monitor can be configured with; each part has defaults, and is checked when a monitor is made with it.
 public struct MonitorConfiguration: Sendable {
     /// What the reachability monitor watches.
-    public var reachability: ReachabilityConfiguration
+    public var reachability = ReachabilityConfiguration()
     /// How tasks are executed.
-    public var session: SessionConfiguration
+    public var session = SessionConfiguration()
     /// The names of targets in metrics; a target without one appears as its text.
-    public var targetNames: [Target: String]
+    public var targetNames: [Target: String] = [:]
     /// Whether metrics distinguish attempts by host.
-    public var hostLabel: HostLabel
+    public var hostLabel = HostLabel.off
     /// Whether this host is diagnosed after every change of its paths, and every 15 s while something is bad: the gateway
     /// and the resolvers are asked, and routers on the way to those that are silent; off by default.
     public var diagnosesHost = false
@@ -29,19 +29,7 @@ public struct MonitorConfiguration: Sendable {
     public var tracer: (any TaskTracer)?
 
     /// A configuration; the defaults watch this host's network and have no targets.
-    public init(
-        reachability: ReachabilityConfiguration = ReachabilityConfiguration(),
-        session: SessionConfiguration = SessionConfiguration(), targetNames: [Target: String] = [:],
-        hostLabel: HostLabel = .off,
-        hooks: SessionHooks? = nil, observer: TaskObserver? = nil
-    ) {
-        self.reachability = reachability
-        self.session = session
-        self.targetNames = targetNames
-        self.hostLabel = hostLabel
-        self.hooks = hooks
-        self.observer = observer
-    }
+    public init() {}
 
     /// The name in metrics of every configured target.
     var namesOfTargets: [Target: String] {

@@ -23,11 +23,12 @@ struct CrashHelper {
         dependencies.flushDelay = .milliseconds(5)
         dependencies.checkpointInterval = .milliseconds(20)
         let journal = try Journal(directory: state, dependencies: dependencies)
+        var configuration = SessionConfiguration()
+        configuration.retry = RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
+        configuration.diskRecheck = .milliseconds(50)
         let session = try Session(
-            .init(
-                retry: RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)),
-                diskRecheck: .milliseconds(50)),
-            bus: EventBus(time: SystemClock()), paths: ScriptedPathSource(), resolver: ScriptedResolver(),
+            configuration, bus: EventBus(time: SystemClock()), paths: ScriptedPathSource(),
+            resolver: ScriptedResolver(),
             time: SystemClock(), generator: SystemRandomNumberGenerator(), journal: journal)
         try await session.restore()
         if mode.hasPrefix("submit:") {

@@ -103,8 +103,9 @@ import TidegateTestKit
         // One of two waits until the other has had its second.
         let server = try LiveServer { _ in LiveServerAnswer([.wait(milliseconds: 600)]).then(.send(Self.answer)) }
         defer { server.stop() }
-        let monitor = try Monitor(
-            MonitorConfiguration(session: SessionConfiguration(maxConnectionsPerHost: 1, maxConnections: 1)))
+        var configuration = MonitorConfiguration()
+        (configuration.session.maxConnectionsPerHost, configuration.session.maxConnections) = (1, 1)
+        let monitor = try Monitor(configuration)
         let tasks = try (0..<2).map { _ in monitor.session.makeTask(try TaskRequest(url: server.url("/x"))) }
         for task in tasks { task.resume() }
         let second = await tasks[1].result()

@@ -15,8 +15,8 @@ struct InternetScenarioTests {
 
     private func fixture(_ targets: [String] = []) throws -> MonitorFixture {
         let urls = try ["http://8.8.8.8/204", "http://[2001:4860:4860::8888]/204"].map { try InternetCheckURL($0) }
-        let configuration = try ReachabilityConfiguration(
-            targets: targets.map { try Target($0) }, internetCheck: InternetCheckPolicy(urls: urls))
+        var configuration = ReachabilityConfiguration(targets: try targets.map { try Target($0) })
+        configuration.internetCheck = InternetCheckPolicy(urls: urls)
         return MonitorFixture(self.hosts.here, configuration, web: self.web)
     }
 
@@ -71,8 +71,8 @@ struct InternetScenarioTests {
     func wake() async throws {
         let slept = Atomic<Int>(0)
         let urls = [try InternetCheckURL("http://8.8.8.8/204")]
-        let configuration = ReachabilityConfiguration(
-            targets: [try Target("db.test")], internetCheck: InternetCheckPolicy(urls: urls))
+        var configuration = ReachabilityConfiguration(targets: [try Target("db.test")])
+        configuration.internetCheck = InternetCheckPolicy(urls: urls)
         let fixture = MonitorFixture(
             self.hosts.here, configuration, web: self.web,
             tune: { $0.suspended = { .seconds(slept.load(ordering: .acquiring)) } })

@@ -78,9 +78,9 @@ struct LinkEvaluatorTests {
         var patterns = NamePatterns(["lo", "veth.*"])
         #expect(patterns.match("lo") && patterns.match("veth12"))
         #expect(!patterns.match("lowpan0") && !patterns.match("myveth0"))
-        let error = #expect(throws: ConfigurationValueError.self) {
-            try ReachabilityConfiguration(excludedInterfaces: ["lo", "eth["]).validate()
-        }
+        var configuration = ReachabilityConfiguration()
+        configuration.excludedInterfaces = ["lo", "eth["]
+        let error = #expect(throws: ConfigurationValueError.self) { try configuration.validate() }
         #expect(error?.property == "reachability.excludedInterfaces")
         #expect(error?.problem == "\"eth[\" is not a regular expression")
     }

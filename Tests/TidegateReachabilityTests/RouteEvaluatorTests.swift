@@ -36,8 +36,9 @@ struct RouteEvaluatorTests {
     private func evaluator(
         _ change: (inout ReachabilityConfiguration) -> Void = { _ in }
     ) throws -> RouteEvaluator {
-        var configuration = ReachabilityConfiguration(
-            sentinels: [.ipv4: [self.sentinel]], meteredInterfaces: ["eth.*"])
+        var configuration = ReachabilityConfiguration()
+        configuration.sentinels = [.ipv4: [self.sentinel]]
+        configuration.meteredInterfaces = ["eth.*"]
         change(&configuration)
         return RouteEvaluator(self.routes, configuration) { [resolver] in [resolver] }
     }

@@ -8,7 +8,7 @@ import TidegateTestKit
 struct AnswerTests {
     private static func fixture() throws -> SessionFixture {
         try SessionFixture(
-            .init(retry: RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(10))))
+            .with { $0.retry = RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(10)) })
     }
 
     @Test("A final status is final although its page is cut off")
@@ -98,7 +98,7 @@ struct AnswerTests {
     func tooLarge() async throws {
         let server = try LiveServer { _ in .respond(200, body: [UInt8](repeating: 0, count: 2000)) }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(maxBodyBytes: 1000))
+        let fixture = try SessionFixture(.with { $0.maxBodyBytes = 1000 })
         var request = try TaskRequest(url: server.url())
         let result = await fixture.run(request).result()
         #expect(result.failure == .tooLarge)

@@ -24,7 +24,7 @@ struct AttemptHeadersTests {
                 + [HTTPField(name: .authorization, value: "Bearer \(number)")]
         })
         let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
-        let fixture = try SessionFixture(.init(retry: retry), hooks: hooks)
+        let fixture = try SessionFixture(.with { $0.retry = retry }, hooks: hooks)
         let headers = [try HTTPField("Authorization", "Bearer 0"), try HTTPField("X-Kept", "yes")]
         let result = await fixture.run(try TaskRequest(url: server.url(), headers: headers)).result()
         #expect(result.outcome == .success)

@@ -171,7 +171,7 @@ struct AuthenticationTests {
         }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(proxy: ProxyPolicy(String(server.url().dropLast()))),
+            .with { $0.proxy = ProxyPolicy(String(server.url().dropLast())) },
             hooks: SessionHooks(authenticate: { _, challenge in
                 #expect(challenge.isProxy)
                 return .credentials(Credentials(user: "u", password: "p"))

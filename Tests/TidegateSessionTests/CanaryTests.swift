@@ -10,7 +10,7 @@ struct CanaryTests {
     func failingCanary() async throws {
         let port = try UInt16(FreePort.find(on: "127.0.0.78"))
         let fixture = try SessionFixture(
-            .init(retry: .never, circuit: .never), paths: ScriptedPathSource(ScriptedPathSource.lost()))
+            .with { ($0.retry, $0.circuit) = (.never, .never) }, paths: ScriptedPathSource(ScriptedPathSource.lost()))
         let tasks = try (0..<12).map { _ in fixture.run(try TaskRequest(url: "http://127.0.0.78:\(port)/")) }
         #expect(await fixture.wait { fixture.session.statistics().held[.path] == 12 })
         fixture.paths.say(ScriptedPathSource.routed())
@@ -116,7 +116,7 @@ struct CanaryTests {
             LiveServerAnswer([.waitFor(answer)] + LiveServerAnswer.respond(text: "ok").steps)
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(pauseLimit: .milliseconds(20)))
+        let fixture = try SessionFixture(.with { $0.pauseLimit = .milliseconds(20) })
         let post = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .data([1])))
         let get = fixture.run(try TaskRequest(url: server.url()))
         #expect(await fixture.wait { server.requests.count == 2 })

@@ -73,9 +73,11 @@ struct CircuitTests {
         diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil }
     ) throws -> SessionFixture {
         try SessionFixture(
-            .init(
-                retry: RetryPolicy(attempts: 1),
-                circuit: CircuitPolicy(failures: 5, pause: pause, cap: .seconds(10))), time: time,
+            .with {
+                $0.retry = RetryPolicy(attempts: 1)
+                $0.circuit.pause = pause
+                $0.circuit.cap = .seconds(10)
+            }, time: time,
             diagnosis: diagnosis)
     }
 

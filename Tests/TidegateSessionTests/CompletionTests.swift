@@ -49,7 +49,7 @@ struct CompletionTests {
     func chain() async throws {
         let server = try LiveServer { _ in .respond(200, text: "small") }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(maxConnectionsPerHost: 8))
+        let fixture = try SessionFixture(.with { $0.maxConnectionsPerHost = 8 })
         let chain = Chain(try TaskRequest(url: server.url("/")), count: 400, on: fixture.session)
         for _ in 0..<8 { chain.start() }
         #expect(await fixture.wait { chain.finished == 400 })

@@ -10,7 +10,7 @@ import TidegateTransfer
 struct ContinuationTests {
     private static func fixture(_ paths: ScriptedPathSource = ScriptedPathSource()) throws -> SessionFixture {
         let retry = RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
-        return try SessionFixture(.init(retry: retry), paths: paths)
+        return try SessionFixture(.with { $0.retry = retry }, paths: paths)
     }
 
     /// Half of the pattern, broken off.

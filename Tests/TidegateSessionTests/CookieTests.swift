@@ -175,7 +175,8 @@ struct CookieTests {
         let loopback = IPAddress(ipv4: 0x7F00_0001)
         for jar in [CookieJar(), nil] {
             let fixture = try SessionFixture(
-                .init(cookies: jar), resolver: ScriptedResolver(["one.test": [loopback], "other.test": [loopback]]))
+                .with { $0.cookies = jar },
+                resolver: ScriptedResolver(["one.test": [loopback], "other.test": [loopback]]))
             func body(_ path: String, own: String? = nil) async throws -> String {
                 var headers: [HTTPField] = []
                 if let own { headers = [try HTTPField("Cookie", own)] }

@@ -109,7 +109,7 @@ struct DataObserverTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let fixture = try SessionFixture(.init(retry: Self.soon()), observer: shown.observer)
+        let fixture = try SessionFixture(.with { $0.retry = Self.soon() }, observer: shown.observer)
         let task = fixture.run(try TaskRequest(url: server.url()))
         #expect(await task.result().outcome == .success)
         let pieces = shown.all(of: task)
@@ -124,7 +124,7 @@ struct DataObserverTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let shown = Shown()
-        let fixture = try SessionFixture(.init(retry: Self.soon()), observer: shown.observer)
+        let fixture = try SessionFixture(.with { $0.retry = Self.soon() }, observer: shown.observer)
         let stream = BodyStream()
         var request = try TaskRequest(url: server.url())
         request.destination = .stream(stream)

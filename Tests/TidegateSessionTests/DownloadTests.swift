@@ -9,7 +9,7 @@ import TidegateTransfer
 struct DownloadTests {
     private static let fast = Result { RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)) }
 
-    private static func fixture() throws -> SessionFixture { try SessionFixture(.init(retry: self.fast.get())) }
+    private static func fixture() throws -> SessionFixture { try SessionFixture(.with { $0.retry = self.fast.get() }) }
 
     private static func request(_ url: String, _ path: String, continues: Bool = false) throws -> TaskRequest {
         var request = try TaskRequest(url: url)

@@ -47,7 +47,9 @@ struct EndOfSessionTests {
             LiveServerAnswer([.waitFor(latch)] + LiveServerAnswer.respond(text: "ok").steps)
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(SessionConfiguration(maxConnections: 1))
+        var configuration = SessionConfiguration()
+        configuration.maxConnections = 1
+        let fixture = try SessionFixture(configuration)
         let running = fixture.run(try TaskRequest(url: server.url("/running")))
         #expect(await fixture.wait { server.requests.count == 1 })
         let waiting = fixture.run(try TaskRequest(url: server.url("/waiting")))

@@ -74,7 +74,7 @@ struct FetchTests {
         let server = try LiveServer { $0.number == 1 ? .respond(503, text: "busy") : .respond(text: "ok") }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(base: .milliseconds(10), cap: .milliseconds(20))))
+            .with { $0.retry = RetryPolicy(base: .milliseconds(10), cap: .milliseconds(20)) })
         let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.outcome == .success)

@@ -34,7 +34,7 @@ struct GateTests {
         defer { server.stop() }
         let gate = GatePolicy(patience: .milliseconds(30))
         let fixture = try SessionFixture(
-            .init(gate: gate), paths: ScriptedPathSource(ScriptedPathSource.lost(.noAddress)))
+            .with { $0.gate = gate }, paths: ScriptedPathSource(ScriptedPathSource.lost(.noAddress)))
         let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.failure == .gateTimeout)
@@ -141,7 +141,7 @@ struct GateTests {
     func proxy() async throws {
         let server = try Self.server()
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(proxy: ProxyPolicy(server.url(""))))
+        let fixture = try SessionFixture(.with { $0.proxy = ProxyPolicy(server.url("")) })
         let task = fixture.run(try TaskRequest(url: "http://elsewhere.test/x"))
         #expect(await task.result().outcome == .success)
         #expect(fixture.paths.watchesOpened(for: try Target("127.0.0.1:\(server.port)")) == 1)
@@ -157,7 +157,7 @@ struct GateTests {
         let resolver = ScriptedResolver(["tide.test": [try #require(IPAddress("127.0.0.1"))]])
         resolver.hold()
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))), resolver: resolver)
+            .with { $0.retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)) }, resolver: resolver)
         let tasks = try (0..<5).map { _ in fixture.run(try TaskRequest(url: "http://tide.test:\(server.port)/")) }
         #expect(await fixture.wait { fixture.session.statistics().tasks[.running] == 5 })
         resolver.answer()

@@ -94,7 +94,7 @@ func withClient(
 ) async throws {
     let server = try LiveServer(answer: answer)
     defer { server.stop() }
-    let fixture = try SessionFixture(.init(retry: retry))
+    let fixture = try SessionFixture(.with { $0.retry = retry })
     let client = try HTTPClient(
         baseURL: server.url("/v1"), session: fixture.session, configuration: configuration)
     try await body(client, server, fixture)

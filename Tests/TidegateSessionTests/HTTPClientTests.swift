@@ -267,7 +267,7 @@ struct HTTPClientTests {
     @Test("A server that is not there is an error of the task")
     func refusedConnection() async throws {
         let port = try FreePort.find()
-        let fixture = try SessionFixture(.init(retry: RetryPolicy(attempts: 1)))
+        let fixture = try SessionFixture(.with { $0.retry = RetryPolicy(attempts: 1) })
         let client = try HTTPClient(baseURL: "http://127.0.0.1:\(port)", session: fixture.session)
         let error = await #expect(throws: HTTPClientError.self) { try await client.get("a") }
         guard case .task(let failure)? = error else {

@@ -14,7 +14,7 @@ struct HostileServerTests {
         let scratch = try Scratch()
         // What is whole in the end may have been asked for again.
         let retry = RetryPolicy(attempts: trick.end == .whole ? 3 : 1, base: .milliseconds(1))
-        let fixture = try SessionFixture(.init(retry: retry, maxBodyBytes: HostileServer.limit))
+        let fixture = try SessionFixture(.with { ($0.retry, $0.maxBodyBytes) = (retry, HostileServer.limit) })
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("body"))
         request.options.acceptsCompression = true

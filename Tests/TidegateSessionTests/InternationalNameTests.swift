@@ -46,7 +46,7 @@ struct InternationalNameTests {
 
     @Test("A name that does not exist is told as it was typed")
     func missing() async throws {
-        let fixture = try SessionFixture(.init(retry: RetryPolicy(attempts: 1)), resolver: ScriptedResolver())
+        let fixture = try SessionFixture(.with { $0.retry = RetryPolicy(attempts: 1) }, resolver: ScriptedResolver())
         let result = await fixture.run(try TaskRequest(url: "http://Bücher.example/")).result()
         #expect(result.explanation?.contains("Bücher.example") == true)
         #expect(result.explanation?.contains("xn--") == false)

@@ -16,7 +16,7 @@ struct ManualTimeTests {
         defer { server.stop() }
         let time = ManualTime()
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(cap: .seconds(7200), maxElapsed: nil)), time: time)
+            .with { $0.retry = RetryPolicy(cap: .seconds(7200), maxElapsed: nil) }, time: time)
         let task = fixture.run(try TaskRequest(url: server.url()))
         let barrier = fixture.session.makeTask(try TaskRequest(url: server.url()))
         #expect(await fixture.wait { fixture.eventNames(of: task).contains("held(backoff)") })

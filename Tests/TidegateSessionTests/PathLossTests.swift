@@ -25,7 +25,7 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(400_000)
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(lossGrace: .milliseconds(50)))
+        let fixture = try SessionFixture(.with { $0.lossGrace = .milliseconds(50) })
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
         #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.lost(.noCarrier))
@@ -55,7 +55,7 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(200_000)
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(lossGrace: .seconds(30)))
+        let fixture = try SessionFixture(.with { $0.lossGrace = .seconds(30) })
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
         #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.routed(over: "eth1", index: 3))
@@ -73,7 +73,7 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(200_000)
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(lossGrace: .seconds(30)))
+        let fixture = try SessionFixture(.with { $0.lossGrace = .seconds(30) })
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
         #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         let address = try #require(IPAddress("127.0.0.1"))
@@ -93,7 +93,7 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(200_000)
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(lossGrace: .seconds(30)))
+        let fixture = try SessionFixture(.with { $0.lossGrace = .seconds(30) })
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
         #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         #expect(task.info.stall == nil)
@@ -111,7 +111,8 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try LiveServer { .pattern(300_000, for: $0, slice: 10_000, pauseMilliseconds: 10) }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(100)))
+        let fixture = try SessionFixture(
+            .with { ($0.lossGrace, $0.silenceAfterReturn) = (.seconds(5), .milliseconds(100)) })
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
         #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.lost())
@@ -129,7 +130,8 @@ struct PathLossTests {
         let scratch = try Scratch()
         let server = try Self.stuck(200_000)
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(lossGrace: .seconds(5), silenceAfterReturn: .milliseconds(50)))
+        let fixture = try SessionFixture(
+            .with { ($0.lossGrace, $0.silenceAfterReturn) = (.seconds(5), .milliseconds(50)) })
         let task = fixture.run(try Self.download(server, to: scratch.file("a")))
         #expect(await fixture.wait { task.currentProgress.receivedWire > 0 })
         fixture.paths.say(ScriptedPathSource.lost())

@@ -136,7 +136,7 @@ struct ProgressTests {
         }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+            .with { $0.retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)) })
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
         let task = fixture.run(request)

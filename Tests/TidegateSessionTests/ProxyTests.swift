@@ -9,7 +9,7 @@ struct ProxyTests {
 
     private static func fixture(_ proxy: ProxyPolicy = .direct) throws -> SessionFixture {
         try SessionFixture(
-            .init(proxy: proxy, retry: RetryPolicy(attempts: 2, base: .milliseconds(1))),
+            .with { ($0.proxy, $0.retry) = (proxy, RetryPolicy(attempts: 2, base: .milliseconds(1))) },
             resolver: ScriptedResolver(["proxy.test": [Self.loopback], "tide.test": [Self.loopback]]))
     }
 

@@ -159,7 +159,7 @@ struct RedirectPolicyTests {
             start.stop()
             end.stop()
         }
-        let fixture = try SessionFixture(.init(redirects: .sameOrigin))
+        let fixture = try SessionFixture(.with { $0.redirects = .sameOrigin })
         let task = fixture.run(try TaskRequest(url: start.url("/1")))
         let result = await task.result()
         #expect(result.failure == .redirectRefused)

@@ -83,7 +83,7 @@ struct RedirectScenarioTests {
 
     @Test("The policy free lets it, and so does a server on this host or its network")
     func allowed() async throws {
-        let free = try Place(.init(redirects: .free)) { "http://inner.test:\($0)/x" }
+        let free = try Place(.with { $0.redirects = .free }) { "http://inner.test:\($0)/x" }
         #expect(try await free.result(of: "server.test").outcome == .success)
         await free.stop()
         for host in ["127.0.0.1", "10.0.0.1"] {

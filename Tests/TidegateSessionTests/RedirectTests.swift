@@ -77,7 +77,7 @@ struct RedirectTests {
         }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(1))))
+            .with { $0.retry = RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(1)) })
         let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.attempts == 2 && server.requests.count == 6)
@@ -115,7 +115,7 @@ struct RedirectTests {
     func many() async throws {
         let server = try LiveServer { _ in .respond(text: "tide") }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(maxConnectionsPerHost: 64))
+        let fixture = try SessionFixture(.with { $0.maxConnectionsPerHost = 64 })
         let tasks = try (0..<3000).map { _ in fixture.run(try TaskRequest(url: server.url())) }
         var good = 0
         for task in tasks where await task.result().outcome == .success { good += 1 }

@@ -8,8 +8,9 @@ import TidegateTestKit
 struct RepeatTests {
     private static func fixture(lossGrace: Duration = .seconds(2)) throws -> SessionFixture {
         try SessionFixture(
-            .init(
-                retry: RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)), lossGrace: lossGrace))
+            .with {
+                ($0.retry, $0.lossGrace) = (RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10)), lossGrace)
+            })
     }
 
     /// The first half without a word to continue it by, then these steps; a further request gets everything.

@@ -125,7 +125,7 @@ struct RequestTests {
         #expect(property { $0.maxConnections = 0 } == "maxConnections")
         #expect(property { $0.lossGrace = .seconds(31) } == "lossGrace")
         #expect(property { $0.endedTasksKept = -1 } == "endedTasksKept")
-        #expect(throws: ConfigurationValueError.self) { try SessionFixture(.init(maxConnections: 0)) }
+        #expect(throws: ConfigurationValueError.self) { try SessionFixture(.with { $0.maxConnections = 0 }) }
     }
 
     @Test("A task whose own policy is outside its range fails as soon as it is resumed")

@@ -20,7 +20,7 @@ struct ResetTests {
         defer { server.stop() }
         let (jar, store) = (CookieJar(), try ValidatorStore(directory: folder.file("store")))
         let fixture = try SessionFixture(
-            .init(cookies: jar, validators: store),
+            .with { ($0.cookies, $0.validators) = (jar, store) },
             hooks: SessionHooks(authenticate: { _, _ in .credentials(Credentials(user: "u", password: "p")) }))
         func get(_ path: String) async throws -> LiveServerRequest {
             #expect(await fixture.run(try TaskRequest(url: server.url(path))).result().outcome == .success)
@@ -83,7 +83,7 @@ struct ResetTests {
         }
         defer { server.stop() }
         let (jar, store) = (CookieJar(), try ValidatorStore(directory: folder.file("store")))
-        let fixture = try SessionFixture(.init(cookies: jar, validators: store))
+        let fixture = try SessionFixture(.with { ($0.cookies, $0.validators) = (jar, store) })
         let slow = fixture.run(try TaskRequest(url: server.url()))
         #expect(await fixture.wait { server.requests.count == 1 })
         await fixture.session.reset()
@@ -98,7 +98,7 @@ struct ResetTests {
     @Test("After its end a session still empties its jar and its store")
     func ended() async throws {
         let jar = CookieJar()
-        let fixture = try SessionFixture(.init(cookies: jar))
+        let fixture = try SessionFixture(.with { $0.cookies = jar })
         await fixture.session.invalidate(cancellingTasks: true)
         jar.take(["a=1"], from: try HTTPURL("http://x.test/"), at: WallTime(microseconds: 0))
         await fixture.session.reset()

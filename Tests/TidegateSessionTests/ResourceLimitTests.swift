@@ -88,7 +88,7 @@ struct ResourceLimitTests {
         disk.fill("other", 600_000)
         let server = try LiveServer { .pattern(800_000, for: $0) }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(waitsOut: true, diskRecheck: .milliseconds(100)))
+        let fixture = try SessionFixture(.with { ($0.waitsOut, $0.diskRecheck) = (true, .milliseconds(100)) })
         var request = try TaskRequest(url: server.url())
         request.destination = .file("\(disk.path)/a")
         let task = fixture.run(request)
@@ -119,7 +119,7 @@ struct ResourceLimitTests {
             ])
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(waitsOut: true, diskRecheck: .milliseconds(100)))
+        let fixture = try SessionFixture(.with { ($0.waitsOut, $0.diskRecheck) = (true, .milliseconds(100)) })
         var request = try TaskRequest(url: server.url())
         request.destination = .file("\(disk.path)/a")
         let task = fixture.run(request)
@@ -149,19 +149,26 @@ struct ResourceLimitTests {
         let retry = RetryPolicy(attempts: 10, base: .milliseconds(1), cap: .milliseconds(2))
         let budget = RetryBudgetPolicy(tokens: 15, retryCost: 14, refillPerSecond: 100)
         let hasty = try SessionFixture(
-            .init(retry: retry, budget: RetryBudgetPolicy(tokens: 15, refillPerSecond: 0)))
+            .with { ($0.retry, $0.budget) = (retry, RetryBudgetPolicy(tokens: 15, refillPerSecond: 0)) })
         let failed = hasty.run(try TaskRequest(url: server.url()))
         #expect(await failed.result().failure == .retriesExhausted)
         #expect(hasty.eventNames(of: failed).contains("retriesExhausted(budget)"))
-        let fixture = try SessionFixture(.init(retry: retry, budget: budget, waitsOut: true))
+        let fixture = try SessionFixture(
+            .with {
+                $0.retry = retry
+                $0.budget = budget
+                $0.waitsOut = true
+            })
         let task = fixture.run(try TaskRequest(url: server.url("/again")))
         let result = await task.result()
         #expect(result.outcome == .success)
         #expect(result.attempts == 2)
         let poor = try SessionFixture(
-            .init(
-                retry: retry, budget: RetryBudgetPolicy(tokens: 20, retryCost: 14, refillPerSecond: 50),
-                waitsOut: true))
+            .with {
+                $0.retry = retry
+                $0.budget = RetryBudgetPolicy(tokens: 20, retryCost: 14, refillPerSecond: 50)
+                $0.waitsOut = true
+            })
         let never = try LiveServer { _ in .respond(503) }
         defer { never.stop() }
         let waiting = poor.run(try TaskRequest(url: never.url()))
@@ -197,7 +204,7 @@ struct ResourceLimitTests {
         let server = try LiveServer { _ in .respond(503, ["Retry-After: 5"]) }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(base: .milliseconds(1), maxElapsed: .seconds(4))))
+            .with { $0.retry = RetryPolicy(base: .milliseconds(1), maxElapsed: .seconds(4)) })
         let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.failure == .retriesExhausted)

@@ -140,7 +140,7 @@ struct ResumeTests {
             return LiveServerAnswer([.send(head), .pattern(from: 0, count: 150_000), .reset])
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(retry: .never))
+        let fixture = try SessionFixture(.with { $0.retry = .never })
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"), continues: true)
         let task = fixture.run(request)

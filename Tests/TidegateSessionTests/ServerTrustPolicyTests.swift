@@ -100,7 +100,7 @@ struct ServerTrustPolicyTests {
         ]
         let problem = "pinned.test has pins, and an http: URL shows no certificate; use https:, or remove its pins"
         for policy in policies {
-            let fixture = try SessionFixture(.init(tls: policy), resolver: resolver)
+            let fixture = try SessionFixture(.with { $0.tls = policy }, resolver: resolver)
             for (url, failure) in [
                 (end, TaskFailure.invalidRequest), ("http://free.test:\(first.port)/", .redirectRefused),
             ] {
@@ -133,7 +133,7 @@ struct ServerTrustPolicyTests {
             try await authority.sign(["localhost"]),
             arguments: ["-Verify", "1", "-verify_return_error", "-CAfile", authority.certificate])
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(attempts: 3)), resolver: ScriptedResolver(["localhost": [Self.loopback]]))
+            .with { $0.retry = RetryPolicy(attempts: 3) }, resolver: ScriptedResolver(["localhost": [Self.loopback]]))
         let policies: [(ServerTrustPolicy, TaskFailure, FaultParty)] = [
             (.init(), .tlsFailed, .theirs),
             (.init(caFile: authority.certificate, pins: ["*": [Self.pin]]), .tlsPinMismatch, .theirs),

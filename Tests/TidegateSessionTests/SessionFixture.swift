@@ -165,3 +165,12 @@ final class ScratchOutput {
 
     deinit { close(self.descriptor) }
 }
+
+extension SessionConfiguration {
+    /// The defaults, but for what `change` sets.
+    static func with(_ change: (inout SessionConfiguration) throws -> Void) rethrows -> SessionConfiguration {
+        var configuration = SessionConfiguration()
+        try change(&configuration)
+        return configuration
+    }
+}

@@ -43,11 +43,14 @@ struct StormTests {
         let server = try Self.server()
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(
-                maxConnectionsPerHost: 16,
-                retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(3)), lossGrace: .zero,
-                pauseLimit: .milliseconds(2),
-                circuit: CircuitPolicy(failures: 5, pause: .milliseconds(10), cap: .milliseconds(20))),
+            .with {
+                $0.maxConnectionsPerHost = 16
+                $0.retry = RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(3))
+                $0.lossGrace = .zero
+                $0.pauseLimit = .milliseconds(2)
+                $0.circuit.pause = .milliseconds(10)
+                $0.circuit.cap = .milliseconds(20)
+            },
             hooks: Self.hooks())
         var chance = SeededGenerator(seed: 11)
         let paths = ["/", "/redirect", "/identity", "/busy", "/again", "/reset"]

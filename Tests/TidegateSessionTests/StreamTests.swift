@@ -74,7 +74,7 @@ struct StreamTests {
             LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 100"]) + [1, 2, 3]), .close])
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(retry: .never))
+        let fixture = try SessionFixture(.with { $0.retry = .never })
         let stream = BodyStream()
         let task = fixture.run(try Self.streamed(server.url(), stream))
         var bytes: [UInt8] = []
@@ -98,7 +98,7 @@ struct StreamTests {
         }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+            .with { $0.retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)) })
         let stream = BodyStream()
         let task = fixture.run(try Self.streamed(server.url(), stream))
         var bytes: [UInt8] = []

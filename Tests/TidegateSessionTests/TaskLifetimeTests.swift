@@ -15,7 +15,7 @@ struct TaskLifetimeTests {
         let resolver = ScriptedResolver()
         resolver.hold()
         let fixture = try SessionFixture(
-            .init(maxConnectionsPerHost: 1, retry: RetryPolicy(base: .seconds(60))), paths: paths,
+            .with { ($0.maxConnectionsPerHost, $0.retry) = (1, RetryPolicy(base: .seconds(60))) }, paths: paths,
             resolver: resolver)
         let first = fixture.session.makeTask(try TaskRequest(url: server.url("/first")))
         if moment == .queued {
@@ -72,7 +72,7 @@ struct TaskLifetimeTests {
             ])
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(pauseLimit: pauseLimit))
+        let fixture = try SessionFixture(.with { $0.pauseLimit = pauseLimit })
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
         let task = fixture.run(request)
@@ -112,7 +112,7 @@ struct TaskLifetimeTests {
     func idle() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(retry: .never))
+        let fixture = try SessionFixture(.with { $0.retry = .never })
         var request = try TaskRequest(url: server.url())
         request.options.idleTimeout = .milliseconds(50)
         let result = await fixture.run(request).result()
@@ -129,7 +129,7 @@ struct TaskLifetimeTests {
         }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+            .with { $0.retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)) })
         let result = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(result.outcome == .success)
         #expect((result.held[.backoff] ?? .zero) >= .seconds(1))
@@ -146,7 +146,7 @@ struct TaskLifetimeTests {
         let server = try LiveServer { _ in .respond(503, text: "busy") }
         defer { server.stop() }
         let fixture = try SessionFixture(
-            .init(retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2))))
+            .with { $0.retry = RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)) })
         let task = fixture.run(try TaskRequest(url: server.url()))
         let result = await task.result()
         #expect(result.failure == .retriesExhausted)
@@ -162,7 +162,7 @@ struct TaskLifetimeTests {
     func refused() async throws {
         // Servers of other tests listen at 127.0.0.1 only.
         let url = "http://127.0.0.77:9/"
-        let fixture = try SessionFixture(.init(retry: .never))
+        let fixture = try SessionFixture(.with { $0.retry = .never })
         let result = await fixture.run(try TaskRequest(url: url)).result()
         #expect(result.failure == .connectFailed)
         #expect(result.attribution?.party == .mine)
@@ -231,7 +231,7 @@ struct TaskLifetimeTests {
     func quietEnd() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(maxConnections: 2))
+        let fixture = try SessionFixture(.with { $0.maxConnections = 2 })
         let tasks = try (0..<50).map { _ in fixture.run(try TaskRequest(url: server.url())) }
         #expect(await fixture.wait { server.requests.count == 2 })
         await fixture.session.invalidate(cancellingTasks: true)
@@ -245,7 +245,7 @@ struct TaskLifetimeTests {
         let scratch = try Scratch()
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(maxConnectionsPerHost: 2, retry: .never))
+        let fixture = try SessionFixture(.with { ($0.maxConnectionsPerHost, $0.retry) = (2, .never) })
         var request = try TaskRequest(url: server.url())
         request.destination = .file(scratch.file("a"))
         let first = fixture.run(request)
@@ -277,7 +277,7 @@ struct TaskLifetimeTests {
     func lists() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(endedTasksKept: 2))
+        let fixture = try SessionFixture(.with { $0.endedTasksKept = 2 })
         for _ in 0..<3 { _ = await fixture.run(try TaskRequest(url: server.url())).result() }
         let waiting = fixture.session.makeTask(try TaskRequest(url: server.url()))
         let states = fixture.session.tasks().map(\.state)

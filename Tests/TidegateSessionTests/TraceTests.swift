@@ -55,7 +55,8 @@ struct TraceTests {
     func passedOn() async throws {
         let server = try LiveServer { $0.number == 1 ? .respond(503) : .respond(text: "ok") }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+        let fixture = try SessionFixture(
+            .with { $0.retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)) })
         var request = try TaskRequest(url: server.url())
         request.options.trace = TraceContext(traceParent: Self.given, state: "vendor=1,other=2")
         let task = fixture.run(request)
@@ -74,7 +75,7 @@ struct TraceTests {
     func started() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let (tracing, plain) = (try SessionFixture(.init(startsTraces: true)), try SessionFixture())
+        let (tracing, plain) = (try SessionFixture(.with { $0.startsTraces = true }), try SessionFixture())
         var ids: Set<TraceID?> = []
         for _ in 0..<2 {
             let task = tracing.run(try TaskRequest(url: server.url()))
@@ -96,7 +97,7 @@ struct TraceTests {
     func ownField(startsTraces: Bool) async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(startsTraces: startsTraces))
+        let fixture = try SessionFixture(.with { $0.startsTraces = startsTraces })
         let field = try HTTPField("traceparent", Self.given)
         let task = fixture.run(try TaskRequest(url: server.url(), headers: [field]))
         #expect(await task.result().outcome == .success)
@@ -114,7 +115,7 @@ struct TraceTests {
             $0.path == "/" ? .respond(302, ["Location: /b"]) : .respond(302, ["Location: \(there)"])
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(redirects: policy, startsTraces: true))
+        let fixture = try SessionFixture(.with { ($0.redirects, $0.startsTraces) = (policy, true) })
         _ = await fixture.run(try TaskRequest(url: server.url())).result()
         let own = Self.seen(server)
         #expect(own.count == 2 && own[0][1] == own[1][1] && own[0][2] != own[1][2])

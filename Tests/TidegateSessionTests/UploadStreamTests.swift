@@ -65,7 +65,7 @@ struct UploadStreamTests {
         }
         defer { server.stop() }
         let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
-        let fixture = try SessionFixture(.init(retry: retry))
+        let fixture = try SessionFixture(.with { $0.retry = retry })
         func request() throws -> TaskRequest {
             try TaskRequest(url: server.url(), method: "PUT", body: .stream(Self.stream(Self.chunks)))
         }

@@ -118,7 +118,7 @@ struct ValidatorStoreTests {
         }
         defer { server.stop() }
         let store = try ValidatorStore(directory: folder.file("s"))
-        let fixture = try SessionFixture(.init(validators: store))
+        let fixture = try SessionFixture(.with { $0.validators = store })
         func run() async throws -> (String, Bool) {
             let task = fixture.run(try TaskRequest(url: server.url()))
             let result = await task.result()

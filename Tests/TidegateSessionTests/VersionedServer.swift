@@ -52,7 +52,7 @@ final class VersionedServer: Sendable {
 
 extension SessionFixture {
     /// A session whose responses are stored in `store`.
-    convenience init(storingIn store: ValidatorStore?) throws { try self.init(.init(validators: store)) }
+    convenience init(storingIn store: ValidatorStore?) throws { try self.init(.with { $0.validators = store }) }
 
     /// What a request gives: the body as text, the result and the task.
     func body(_ request: TaskRequest) async -> (String, TaskResult, TransferTask) {

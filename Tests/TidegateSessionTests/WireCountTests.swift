@@ -29,7 +29,7 @@ struct WireCountTests {
         let server = try Self.breakingServer()
         defer { server.stop() }
         let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
-        let fixture = try SessionFixture(.init(retry: retry))
+        let fixture = try SessionFixture(.with { $0.retry = retry })
         for _ in 0..<20 {
             let result = await fixture.run(try TaskRequest(url: server.url(), method: method)).result()
             #expect(result.outcome == .success)
@@ -43,7 +43,7 @@ struct WireCountTests {
     func noRetries() async throws {
         let server = try Self.breakingServer()
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(retry: .never))
+        let fixture = try SessionFixture(.with { $0.retry = .never })
         #expect(await fixture.run(try TaskRequest(url: server.url())).result().outcome == .success)
         let second = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(second.failure == .reset)
@@ -71,7 +71,7 @@ struct WireCountTests {
     func expectationFailed() async throws {
         let server = try LiveServer { $0.field("expect") == nil ? .respond(text: "ok") : .respond(417) }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(retry: .never))
+        let fixture = try SessionFixture(.with { $0.retry = .never })
         let body = RequestBody.data(Array(repeating: 1, count: 2 << 20))
         let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: body))
         #expect(await task.result().outcome == .success)
@@ -89,7 +89,7 @@ struct WireCountTests {
             return LiveServerAnswer.respond(text: "first").then(.waitFor(isIdle), .send(timeout), .close)
         }
         defer { server.stop() }
-        let fixture = try SessionFixture(.init(retry: .never))
+        let fixture = try SessionFixture(.with { $0.retry = .never })
         #expect(await fixture.run(try TaskRequest(url: server.url())).result().outcome == .success)
         #expect(await fixture.wait { fixture.session.statistics().idleConnections == 1 })
         isIdle.open()

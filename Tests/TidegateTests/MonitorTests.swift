@@ -146,10 +146,12 @@ import TidegateTestKit
         }
         defer { server.stop() }
         let completed = Mutex<[TaskOutcome]>([])
-        let monitor = try Monitor(
-            MonitorConfiguration(
-                hooks: SessionHooks(redirect: { _, _, _ in .stop }),
-                observer: TaskObserver(completion: { _, result in completed.withLock { $0.append(result.outcome) } })))
+        var configuration = MonitorConfiguration()
+        configuration.hooks = SessionHooks(redirect: { _, _, _ in .stop })
+        configuration.observer = TaskObserver(completion: { _, result in
+            completed.withLock { $0.append(result.outcome) }
+        })
+        let monitor = try Monitor(configuration)
         let error = await #expect(throws: TaskError.self) { try await monitor.session.data(for: server.url()) }
         #expect(error?.status == 302)
         _ = try await monitor.session.data(for: server.url("/there"))

@@ -33,7 +33,9 @@ import TidegateTestKit
             end.stop()
         }
         let retry = RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2))
-        let monitor = try Monitor(MonitorConfiguration(session: SessionConfiguration(retry: retry, circuit: .never)))
+        var configuration = MonitorConfiguration()
+        (configuration.session.retry, configuration.session.circuit) = (retry, .never)
+        let monitor = try Monitor(configuration)
         let closed = "http://127.0.0.1:\(try FreePort.find())/"
         for url in Array(repeating: [start.url("/"), closed], count: 10).flatMap(\.self) {
             let task = monitor.session.makeTask(try TaskRequest(url: url))

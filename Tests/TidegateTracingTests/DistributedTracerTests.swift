@@ -18,8 +18,10 @@ struct DistributedTracerTests {
     private let paths = ScriptedPathSource()
 
     private func session(
-        _ configuration: SessionConfiguration = .init(), tracer: (any Tracer)? = nil
+        retry: RetryPolicy = RetryPolicy(), startsTraces: Bool = false, tracer: (any Tracer)? = nil
     ) throws -> Session {
+        var configuration = SessionConfiguration()
+        (configuration.retry, configuration.startsTraces) = (retry, startsTraces)
         let bus = EventBus(time: SystemClock())
         bus.attach(self.recorder)
         return try Session(
@@ -59,7 +61,7 @@ struct DistributedTracerTests {
     func structure() async throws {
         let server = try LiveServer { $0.number == 1 ? .respond(503) : .respond(text: "ok") }
         defer { server.stop() }
-        let session = try self.session(.init(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))))
+        let session = try self.session(retry: RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)))
         var request = try TaskRequest(url: server.url("/p?key=hidden"))
         request.options.name = "orders"
         let caller = self.tracer.startSpan("caller", context: .topLevel)
@@ -119,7 +121,7 @@ struct DistributedTracerTests {
         let server = try LiveServer { _ in .respond(404) }
         if !isAnswered { server.stop() }
         defer { server.stop() }
-        let session = try self.session(.init(retry: RetryPolicy(attempts: 1)))
+        let session = try self.session(retry: RetryPolicy(attempts: 1))
         let (result, span) = try await self.run(try TaskRequest(url: server.url(), method: "BREW"), in: session)
         #expect(result.outcome == .failure)
         #expect(span.status == SpanStatus(code: .error, message: result.explanation))
@@ -200,7 +202,7 @@ struct DistributedTracerTests {
     func ownTrace() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
-        let session = try self.session(.init(startsTraces: true))
+        let session = try self.session(startsTraces: true)
         var passed = try TaskRequest(url: server.url())
         passed.options.trace = TraceContext(traceParent: Self.given)
         let own = try TaskRequest(url: server.url(), headers: [try HTTPField("traceparent", Self.given)])

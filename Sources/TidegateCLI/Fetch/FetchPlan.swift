@@ -177,12 +177,15 @@ struct FetchPlan: Sendable {
         let validators = try options.http.validatorStore()
         let proxy = try options.network.proxies.policy(environment: Terminal.environment)
         do throws(ConfigurationValueError) {
-            var configuration = SessionConfiguration(
-                maxConnectionsPerHost: options.network.parallel, maxConnections: options.network.parallel,
-                proxy: proxy, tls: options.network.trust.policy, retry: timeouts.retry, gate: timeouts.gate,
-                userAgent: "tidegate/\(TidegateVersion.version)", endedTasksKept: 0,
-                // A user is waiting, and --retry already limits the attempts.
-                circuit: .never)
+            var configuration = SessionConfiguration()
+            configuration.maxConnectionsPerHost = options.network.parallel
+            configuration.maxConnections = options.network.parallel
+            (configuration.proxy, configuration.tls) = (proxy, options.network.trust.policy)
+            (configuration.retry, configuration.gate) = (timeouts.retry, timeouts.gate)
+            configuration.userAgent = "tidegate/\(TidegateVersion.version)"
+            configuration.endedTasksKept = 0
+            // A user is waiting, and --retry already limits the attempts.
+            configuration.circuit = .never
             configuration.cookies = cookies
             configuration.validators = validators
             configuration.recordsExchanges = options.verbose || options.har != nil

@@ -74,9 +74,10 @@ struct FetchRun: Sendable {
     private static let reserve = 64
 
     private func monitor() throws -> Monitor {
-        let configuration = MonitorConfiguration(
-            reachability: .init(internetCheck: self.plan.internetCheck), session: self.plan.session)
-        return try Result { try Monitor(configuration) }
+        var configuration = MonitorConfiguration()
+        configuration.reachability.internetCheck = self.plan.internetCheck
+        configuration.session = self.plan.session
+        return try Result { [configuration] in try Monitor(configuration) }
             .mapError { CommandError(.usage, "cannot start transfers: \($0)") }.get()
     }
 

@@ -166,9 +166,10 @@ extension Configuration {
     ///
     /// - Throws: ``TextError`` with the message of the policy that rejects a value.
     func monitorConfiguration(version: String) throws(TextError) -> MonitorConfiguration {
-        var configuration = MonitorConfiguration(
-            reachability: self.reachability, session: self.sessionConfiguration(version: version),
-            hostLabel: self.metrics.hostLabel)
+        var configuration = MonitorConfiguration()
+        configuration.reachability = self.reachability
+        configuration.session = self.sessionConfiguration(version: version)
+        configuration.hostLabel = self.metrics.hostLabel
         if !self.reachability.internetCheck.isEnabled { configuration.reachability.internetCheck = .off }
         for entry in self.targets {
             guard let target = entry.target else { continue }

@@ -6,7 +6,7 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
     ///
     /// No packet is ever sent to them. Four or more global unicast addresses of each family are best, those of IPv4 in
     /// both halves of the address space.
-    public var sentinels: [AddressFamily: [IPAddress]]
+    public var sentinels = ReachabilityConfiguration.defaultSentinels
     /// The targets to evaluate, in the order of the status.
     public var targets: [Target]
     /// Whether, how and how often each target is checked.
@@ -14,13 +14,13 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
     /// A target that is absent is connected to every 15 seconds if it has a port, and not checked if it has none.
     public var targetChecks: [Target: TargetCheck] = [:]
     /// The resolvers whose routes count while a name has no address; empty for those of /etc/resolv.conf.
-    public var resolvers: [IPAddress]
+    public var resolvers: [IPAddress] = []
     /// Anchored regular expressions: links kept out of series and events.
     ///
     /// They still count for the verdict.
-    public var excludedInterfaces: [String]
+    public var excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
     /// Anchored regular expressions: links whose traffic costs money.
-    public var meteredInterfaces: [String]
+    public var meteredInterfaces: [String] = []
     /// The mark of the sockets to look up routes for (SO_MARK in socket(7)), which policy rules may match; nil for none.
     public var mark: UInt32?
     /// The user of the sockets to look up routes for, whom policy rules may match (uidrange in ip-rule(8)).
@@ -28,24 +28,13 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
     /// Nil for the user that this process runs as.
     public var uid: UInt32?
     /// Whether and how the internet is checked; by default not at all.
-    public var internetCheck: InternetCheckPolicy
+    public var internetCheck = InternetCheckPolicy.off
 
     /// The links excluded by default: loopback and those of containers.
     public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]
 
-    /// A configuration.
-    public init(
-        sentinels: [AddressFamily: [IPAddress]] = ReachabilityConfiguration.defaultSentinels, targets: [Target] = [],
-        excludedInterfaces: [String] = ReachabilityConfiguration.defaultExcludedInterfaces,
-        meteredInterfaces: [String] = [], resolvers: [IPAddress] = [], internetCheck: InternetCheckPolicy = .off
-    ) {
-        self.sentinels = sentinels
-        self.targets = targets
-        self.resolvers = resolvers
-        self.excludedInterfaces = excludedInterfaces
-        self.meteredInterfaces = meteredInterfaces
-        self.internetCheck = internetCheck
-    }
+    /// A configuration with the defaults, and targets to evaluate.
+    public init(targets: [Target] = []) { self.targets = targets }
 
     package func validate() throws(ConfigurationValueError) {
         for (property, patterns) in [

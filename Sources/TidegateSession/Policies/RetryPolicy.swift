@@ -78,12 +78,12 @@ public struct RetryBudgetPolicy: Sendable, Hashable {
 /// When the circuit of a failing origin opens, and for how long.
 public struct CircuitPolicy: Sendable, Hashable {
     /// How many failures in a row open the circuit; 1 to 10,000.
-    public var failures: Int
+    public var failures = 5
     /// How long it stays open the first time, longer than 0; twice as long the second time in a row, three times the
     /// third.
-    public var pause: Duration
+    public var pause = Duration.seconds(30)
     /// The longest time it stays open; not shorter than ``pause``.
-    public var cap: Duration
+    public var cap = Duration.seconds(300)
     /// False if the circuit never opens.
     public var isEnabled = true
 
@@ -94,12 +94,8 @@ public struct CircuitPolicy: Sendable, Hashable {
         return policy
     }()
 
-    /// A policy.
-    public init(failures: Int = 5, pause: Duration = .seconds(30), cap: Duration = .seconds(300)) {
-        self.failures = failures
-        self.pause = pause
-        self.cap = cap
-    }
+    /// A policy with the defaults.
+    public init() {}
 
     package func validate() throws(ConfigurationValueError) {
         try ConfigurationValueError.check(

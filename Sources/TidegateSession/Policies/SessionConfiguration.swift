@@ -4,11 +4,11 @@ public import TidegateCore
 /// The configuration of a session; its values are checked when a session is made with it.
 public struct SessionConfiguration: Sendable, Hashable {
     /// How many attempts run to one origin at a time; 1 to 10,000.
-    public var maxConnectionsPerHost: Int
+    public var maxConnectionsPerHost = 6
     /// How many attempts run in all; 1 to 10,000.
-    public var maxConnections: Int
+    public var maxConnections = 100
     /// The proxies of tasks that have none of their own; the environment is never read.
-    public var proxy: ProxyPolicy
+    public var proxy = ProxyPolicy.direct
     /// Where cookies are kept, which are sent to the servers that set them; nil keeps none.
     ///
     /// Several sessions may share one.
@@ -18,42 +18,42 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Several sessions may share one.
     public var validators: ValidatorStore?
     /// What certificates the session trusts.
-    public var tls: ServerTrustPolicy
+    public var tls = ServerTrustPolicy()
     /// How tasks are retried that have no policy of their own.
-    public var retry: RetryPolicy
+    public var retry = RetryPolicy()
     /// Which redirects are followed, for tasks that have no policy of their own.
-    public var redirects: RedirectPolicy
+    public var redirects = RedirectPolicy.noDowngrade
     /// The retry budget of an origin.
-    public var budget: RetryBudgetPolicy
+    public var budget = RetryBudgetPolicy()
     /// When the circuit of a failing origin opens.
-    public var circuit: CircuitPolicy
+    public var circuit = CircuitPolicy()
     /// What tasks wait for that have no gate of their own.
-    public var gate: GatePolicy
+    public var gate = GatePolicy()
     /// The `User-Agent` of tasks that have none of their own.
-    public var userAgent: String
+    public var userAgent = "tidegate"
     /// How many bytes a response's body may have, decoded, for tasks without a limit of their own; nil is no limit.
     ///
     /// 1 and up.
     public var maxBodyBytes: Int?
     /// How long an attempt survives a lost path while its source address is still there; 0 s to 30 s.
-    public var lossGrace: Duration
+    public var lossGrace = Duration.seconds(2)
     /// How long an attempt may stay silent after its path came back within the grace; longer than 0.
-    public var silenceAfterReturn: Duration
+    public var silenceAfterReturn = Duration.seconds(1)
     /// How long a suspended attempt keeps its connection before it is given back; 0 or longer.
-    public var pauseLimit: Duration
+    public var pauseLimit = Duration.seconds(5)
     /// How many finished tasks ``Session/tasks()`` still lists; 0 and up.
-    public var endedTasksKept: Int
+    public var endedTasksKept = 256
     /// True if tasks wait while the disk is full or the retry budget is empty; false if they fail.
-    public var waitsOut: Bool
+    public var waitsOut = false
     /// How often a task that waits for disk space checks again; longer than 0.
-    public var diskRecheck: Duration
+    public var diskRecheck = Duration.seconds(60)
     /// What is left out of URLs in events and lists of tasks.
     ///
     /// Results have theirs as they were given.
-    public var redaction: URLRedaction
+    public var redaction = URLRedaction()
     /// True if every task without a trace of its own begins one (W3C Trace Context): its requests have the field
     /// `traceparent`, and its events the trace's id.
-    public var startsTraces: Bool
+    public var startsTraces = false
     /// True keeps what each attempt of a task sent and received, without bodies, as ``TransferTask/exchanges``; false by
     /// default.
     ///
@@ -62,40 +62,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// True if the statistics include the hosts' retry budgets, which reads every origin.
     package var reportsRetryTokens = false
 
-    /// A configuration.
-    public init(
-        maxConnectionsPerHost: Int = 6, maxConnections: Int = 100, proxy: ProxyPolicy = .direct,
-        tls: ServerTrustPolicy = ServerTrustPolicy(),
-        retry: RetryPolicy = RetryPolicy(), budget: RetryBudgetPolicy = RetryBudgetPolicy(),
-        gate: GatePolicy = GatePolicy(), userAgent: String = "tidegate", lossGrace: Duration = .seconds(2),
-        silenceAfterReturn: Duration = .seconds(1), pauseLimit: Duration = .seconds(5), endedTasksKept: Int = 256,
-        circuit: CircuitPolicy = CircuitPolicy(), waitsOut: Bool = false, diskRecheck: Duration = .seconds(60),
-        redaction: URLRedaction = URLRedaction(), redirects: RedirectPolicy = .noDowngrade,
-        maxBodyBytes: Int? = nil, startsTraces: Bool = false, cookies: CookieJar? = nil,
-        validators: ValidatorStore? = nil
-    ) {
-        self.maxConnectionsPerHost = maxConnectionsPerHost
-        self.maxConnections = maxConnections
-        self.proxy = proxy
-        self.tls = tls
-        self.retry = retry
-        self.budget = budget
-        self.circuit = circuit
-        self.gate = gate
-        self.userAgent = userAgent
-        self.lossGrace = lossGrace
-        self.silenceAfterReturn = silenceAfterReturn
-        self.pauseLimit = pauseLimit
-        self.endedTasksKept = endedTasksKept
-        self.waitsOut = waitsOut
-        self.diskRecheck = diskRecheck
-        self.redaction = redaction
-        self.redirects = redirects
-        self.maxBodyBytes = maxBodyBytes
-        self.startsTraces = startsTraces
-        self.cookies = cookies
-        self.validators = validators
-    }
+    /// A configuration with the defaults.
+    public init() {}
 
     /// - Throws: the first property whose value is outside its range.
     package func validate() throws(ConfigurationValueError) {

@@ -62,10 +62,12 @@ package struct RemoteWriteConfiguration: Sendable {
     ///
     /// Without a retry budget: a single request that backs off cannot overload its server.
     func session() -> SessionConfiguration {
-        SessionConfiguration(
-            maxConnectionsPerHost: 1, maxConnections: 1, proxy: self.proxy, tls: self.tls, retry: self.retry,
-            budget: RetryBudgetPolicy(retryCost: 0, connectCost: 0), userAgent: self.userAgent, endedTasksKept: 0,
-            circuit: .never, waitsOut: true)
+        var session = SessionConfiguration()
+        (session.maxConnectionsPerHost, session.maxConnections, session.endedTasksKept) = (1, 1, 0)
+        (session.proxy, session.tls, session.userAgent) = (self.proxy, self.tls, self.userAgent)
+        (session.retry, session.circuit, session.waitsOut) = (self.retry, .never, true)
+        session.budget = RetryBudgetPolicy(retryCost: 0, connectCost: 0)
+        return session
     }
 
     /// The request that sends a body.

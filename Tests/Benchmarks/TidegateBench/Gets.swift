@@ -11,10 +11,13 @@ struct Gets {
     var recordsExchanges = false
 
     func run() async throws {
-        var session = SessionConfiguration(
-            maxConnectionsPerHost: self.inFlight, maxConnections: self.inFlight, tls: self.tls)
-        session.recordsExchanges = self.recordsExchanges
-        let monitor = try Monitor(MonitorConfiguration(session: session))
+        var configuration = MonitorConfiguration()
+        (configuration.session.maxConnectionsPerHost, configuration.session.maxConnections) = (
+            self.inFlight, self.inFlight
+        )
+        configuration.session.tls = self.tls
+        configuration.session.recordsExchanges = self.recordsExchanges
+        let monitor = try Monitor(configuration)
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         try await self.makeRequests(self.inFlight * 10, with: monitor)
         let (start, cpu) = (ContinuousClock.now, Self.cpuMicroseconds())

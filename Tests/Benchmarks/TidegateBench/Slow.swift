@@ -6,9 +6,9 @@ struct Slow {
     let count: Int
 
     func run() async throws {
-        let monitor = try Monitor(
-            MonitorConfiguration(
-                session: SessionConfiguration(maxConnectionsPerHost: self.count, maxConnections: self.count)))
+        var configuration = MonitorConfiguration()
+        (configuration.session.maxConnectionsPerHost, configuration.session.maxConnections) = (self.count, self.count)
+        let monitor = try Monitor(configuration)
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         var request = try TaskRequest(url: self.url)
         request.destination = .discard

@@ -7,8 +7,9 @@ struct Waiting {
     let seconds: Int
 
     func run() async throws {
-        let monitor = try Monitor(
-            MonitorConfiguration(session: SessionConfiguration(maxConnectionsPerHost: self.count)))
+        var configuration = MonitorConfiguration()
+        configuration.session.maxConnectionsPerHost = self.count
+        let monitor = try Monitor(configuration)
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         let request = try TaskRequest(url: self.url)
         let tasks = (0..<self.count).map { _ in monitor.session.makeTask(request) }

@@ -23,7 +23,9 @@ import TidegateTestKit
         defer { server.stop() }
         let (bus, events) = (EventBus(time: SystemClock()), RecordingSink())
         bus.attach(events)
-        let session = try Self.session(SessionConfiguration(redaction: redaction), bus)
+        var configuration = SessionConfiguration()
+        configuration.redaction = redaction
+        let session = try Self.session(configuration, bus)
         let url = "http://u:secret@127.0.0.1:\(server.port)/x?token=1#part"
         let wanted = shown.replacing("PORT", with: "\(server.port)")
         let task = session.makeTask(try TaskRequest(url: url))
@@ -50,9 +52,9 @@ import TidegateTestKit
         defer { server.stop() }
         let (bus, events) = (EventBus(time: SystemClock()), RecordingSink())
         bus.attach(events)
-        var configuration = SessionConfiguration(
-            retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
-            budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0))
+        var configuration = SessionConfiguration()
+        configuration.retry = RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2))
+        configuration.budget = RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0)
         configuration.reportsRetryTokens = true
         let session = try Self.session(configuration, bus)
         let task = session.makeTask(try TaskRequest(url: server.url()))
@@ -72,11 +74,10 @@ import TidegateTestKit
         let server = try LiveServer { $0.number == 1 ? .respond(503) : .respond(text: "yes") }
         defer { server.stop() }
         // A budget that was used, so that there would be something to report.
-        let session = try Self.session(
-            SessionConfiguration(
-                retry: RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(2)),
-                budget: RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0)),
-            EventBus(time: SystemClock()))
+        var configuration = SessionConfiguration()
+        configuration.retry = RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(2))
+        configuration.budget = RetryBudgetPolicy(tokens: 100, retryCost: 10, refillPerSecond: 0)
+        let session = try Self.session(configuration, EventBus(time: SystemClock()))
         let task = session.makeTask(try TaskRequest(url: server.url()))
         task.resume()
         #expect(await task.result().attempts == 2)

@@ -32,13 +32,14 @@ struct FullRateTests {
     private func load(_ fixture: Fixture) async throws {
         let server = try LiveServer(answer: Load.answer(to:))
         defer { server.stop() }
+        var configuration = SessionConfiguration()
+        (configuration.maxConnectionsPerHost, configuration.maxConnections) = (32, 32)
+        configuration.retry = RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2))
+        configuration.budget = RetryBudgetPolicy(tokens: 1e6)
+        configuration.circuit.failures = 10_000
         let session = try Session(
-            SessionConfiguration(
-                maxConnectionsPerHost: 32, maxConnections: 32,
-                retry: RetryPolicy(attempts: 3, base: .milliseconds(1), cap: .milliseconds(2)),
-                budget: RetryBudgetPolicy(tokens: 1e6), circuit: CircuitPolicy(failures: 10_000)),
-            bus: fixture.bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(), time: SystemClock(),
-            generator: SystemRandomNumberGenerator())
+            configuration, bus: fixture.bus, paths: ScriptedPathSource(), resolver: ScriptedResolver(),
+            time: SystemClock(), generator: SystemRandomNumberGenerator())
         try await fixture.serving { (port: Int) in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for accept in ["application/openmetrics-text;version=1.0.0", "text/plain;version=0.0.4"] {

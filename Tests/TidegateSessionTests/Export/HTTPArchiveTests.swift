@@ -29,7 +29,8 @@ struct HTTPArchiveTests {
     }
 
     private func recordingFixture() throws -> SessionFixture {
-        var configuration = SessionConfiguration(retry: RetryPolicy(attempts: 2, base: .milliseconds(1)))
+        var configuration = SessionConfiguration()
+        configuration.retry = RetryPolicy(attempts: 2, base: .milliseconds(1))
         configuration.recordsExchanges = true
         return try SessionFixture(configuration)
     }

@@ -16,10 +16,11 @@ final class JournalFixture {
         let bus = EventBus(time: SystemClock())
         bus.attach(self.recorder)
         self.journal = try Journal(directory.state, retention)
+        var configuration = SessionConfiguration()
+        configuration.retry = RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
         self.session = try Session(
-            .init(retry: RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))), bus: bus, paths: self.paths,
-            resolver: ScriptedResolver(), time: SystemClock(), generator: SystemRandomNumberGenerator(),
-            journal: self.journal)
+            configuration, bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemClock(),
+            generator: SystemRandomNumberGenerator(), journal: self.journal)
     }
 
     /// Ends the session and the journal as a shutdown does.

@@ -87,10 +87,13 @@ func followEvents(of monitor: Monitor, to server: URL) async throws {
 /// A monitor whose session trusts one key of a host, and follows redirects to https only.
 func trustOneKey(_ server: URL) async throws {
     let pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-    var configuration = SessionConfiguration(maxConnectionsPerHost: 4)
-    configuration.tls = ServerTrustPolicy(pins: ["api.example.com": [pin]])
-    let hooks = SessionHooks(redirect: { _, _, redirect in redirect.url.hasPrefix("https:") ? .follow : .stop })
-    let pinned = try Monitor(MonitorConfiguration(session: configuration, hooks: hooks))
+    var configuration = MonitorConfiguration()
+    configuration.session.maxConnectionsPerHost = 4
+    configuration.session.tls = ServerTrustPolicy(pins: ["api.example.com": [pin]])
+    configuration.hooks = SessionHooks(redirect: { _, _, redirect in
+        redirect.url.hasPrefix("https:") ? .follow : .stop
+    })
+    let pinned = try Monitor(configuration)
     let (_, response) = try await pinned.session.data(for: server)
     try expect(response.status == 200, "a server without TLS was answered with \(response.status)")
     await pinned.stop()
@@ -98,9 +101,9 @@ func trustOneKey(_ server: URL) async throws {
 
 /// A monitor whose session asks whether what it has stored is still the same.
 func askForChanges(_ server: URL, in folder: String) async throws {
-    var conditional = SessionConfiguration()
-    conditional.validators = try ValidatorStore(directory: "\(folder)/responses")
-    let asking = try Monitor(MonitorConfiguration(session: conditional))
+    var conditional = MonitorConfiguration()
+    conditional.session.validators = try ValidatorStore(directory: "\(folder)/responses")
+    let asking = try Monitor(conditional)
     for _ in 1...2 {
         let (page, response) = try await asking.session.data(for: server)
         try expect(response.status == 200 && !page.isEmpty, "the page came with \(response.status)")
