@@ -1,7 +1,7 @@
 internal import Testing
 @testable internal import TidegateCore
 internal import TidegateNetwork
-internal import TidegateReachability
+@testable internal import TidegateReachability
 internal import TidegateTestKit
 
 /// When and how targets are checked, on a real kernel with scripted servers.
@@ -98,6 +98,30 @@ struct TargetCheckScenarioTests {
         #expect(await eventually { self.report(fixture)?.isReached == false })
         #expect(self.web.questions.count == 2)
         #expect(self.report(fixture)?.lastFailure?.reason == .timeout)
+    }
+
+    @Test("A router that reported the host's absence to the check counts, though it is silent to the diagnosis")
+    func absence() async throws {
+        let ladder = LadderFixture(self.hosts, web: self.web)
+        let router = try address("192.0.2.1")
+        self.web.say { _ in
+            // A router looks for the host for three seconds before it reports again.
+            guard self.web.questions.count == 1 else { return HTTPCheck.Result(reached: nil, failure: .timedOut) }
+            let refusal = ICMPError(offender: router, type: 3, code: 1)
+            return HTTPCheck.Result(
+                reached: nil, failure: .connectFailed, socketError: .hostUnreachable, refusal: refusal)
+        }
+        let host = HostDiagnostics(ladder.diagnostics)
+        let checker = HTTPTargetChecker(web: self.web)
+        checker.start(host)
+        let target = try Target("203.0.113.11:80")
+        let request = TargetCheck.Request(
+            target: target, check: TargetCheck(.tcp), addresses: [try #require(target.address)],
+            verdict: Verdict(level: .routed))
+        let failure = try #require(await checker.check(request).failure)
+        #expect(failure.reason == .hostUnreachable && failure.party == .theirs, "\(failure)")
+        #expect(failure.advice == "Check that 203.0.113.11 is switched on and attached to its network.")
+        withExtendedLifetime(host) {}
     }
 
     @Test("Values outside their range are refused by name")

@@ -35,6 +35,8 @@ extension TargetCheck {
             package var text: String
             /// What to do, in one sentence; empty if the cause is not known.
             package var advice = ""
+            /// What the first address answered; nil if it was not asked.
+            package var answer: HTTPCheck.Result?
         }
 
         /// Why the target was not reached; nil if it was.

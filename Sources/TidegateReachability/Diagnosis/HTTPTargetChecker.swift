@@ -100,9 +100,10 @@ package final class HTTPTargetChecker: TargetChecker {
             ? await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway) : nil
         if cause == nil {
             let limits = Thresholds.targetDiagnosis
+            var target = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
+            if let first = request.addresses.first { target.told[first] = failure.answer }
             let explanation = await diagnostics.diagnose(
-                request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target),
-                within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
+                target, within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
                 walksToInternet: diagnostics.policy.isEnabled)
             cause = explanation.conclusion == .broken ? explanation.cause : nil
             // Resolvers that answer the diagnosis were slow, or packets were lost.
@@ -195,7 +196,7 @@ extension TargetCheck.Request {
         let text = answer.text.isEmpty ? attribution?.evidence.first ?? reason.description : answer.text
         return .init(
             reason: reason, party: attribution?.party ?? reason.party, text: text,
-            advice: attribution?.cause?.advice(for: self.target) ?? "")
+            advice: attribution?.cause?.advice(for: self.target) ?? "", answer: answer)
     }
 
     // What the check was doing when it failed.

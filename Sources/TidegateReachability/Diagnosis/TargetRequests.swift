@@ -89,6 +89,12 @@ final class TargetRequests: Sendable {
         var answer = await self.diagnosis.diagnostics.web.check(request) {
             self.sent.withLock { _ = $0.insert(address) }
         }
+        // A router looks for a host for three seconds before it reports that again.
+        if answer.reached == nil, answer.failure == .timedOut || answer.failure == .cancelled,
+            let told = self.target.told[address]
+        {
+            return told
+        }
         let isLate = answer.failure == .timedOut && answer.hasReached(.connect)
         guard answer.failure == .cancelled || isLate else { return answer }
         // If it was cancelled, the others have told why nothing comes.
