@@ -181,7 +181,7 @@ let package = Package(
             path: "Tests/TidegateTestKit", swiftSettings: base),
         .testTarget(
             name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes],
-            swiftSettings: base),
+            exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateAttributionTests",
             dependencies: ["TidegateAttribution", "TidegateCore", "TidegateTestKit"], exclude: ["Golden"],
