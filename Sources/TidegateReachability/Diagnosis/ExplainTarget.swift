@@ -15,7 +15,7 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     /// A proxy that the environment names and that is not used; nil if there is none.
     package var unusedProxy: String?
     /// What its addresses have just answered, which counts where they are silent now.
-    var told: [IPAddress: HTTPCheck.Result] = [:]
+    var answered: [IPAddress: HTTPCheck.Result] = [:]
 
     /// The same through a proxy; a host without a URL is only asked for through it on its port, and the internet as a
     /// whole has none.

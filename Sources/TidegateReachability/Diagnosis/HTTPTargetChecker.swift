@@ -101,7 +101,7 @@ package final class HTTPTargetChecker: TargetChecker {
         if cause == nil {
             let limits = Thresholds.targetDiagnosis
             var target = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
-            if let first = request.addresses.first { target.told[first] = failure.answer }
+            if let first = request.addresses.first { target.answered[first] = failure.answer }
             let explanation = await diagnostics.diagnose(
                 target, within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
                 walksToInternet: diagnostics.policy.isEnabled)

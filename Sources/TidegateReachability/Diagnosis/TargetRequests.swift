@@ -91,9 +91,9 @@ final class TargetRequests: Sendable {
         }
         // A router looks for a host for three seconds before it reports that again.
         if answer.reached == nil, answer.failure == .timedOut || answer.failure == .cancelled,
-            let told = self.target.told[address]
+            let earlier = self.target.answered[address]
         {
-            return told
+            return earlier
         }
         let isLate = answer.failure == .timedOut && answer.hasReached(.connect)
         guard answer.failure == .cancelled || isLate else { return answer }
