@@ -1,5 +1,5 @@
 import Testing
-import TidegateCore
+@testable import TidegateCore
 
 @testable import TidegateCLI
 
@@ -124,40 +124,56 @@ private typealias Status = TidegateCLI.ExitStatus
         #expect("déjà vu 🗝 ключ".escapingControls == "déjà vu 🗝 ключ")
     }
 
+    private let id = "018bcfe5-6800-7000-8000-000000000001"
+
+    // The lines for an event as the daemon sends it.
+    private func lines(_ kind: TaskEvent.Kind, _ text: inout WatchText) throws -> [String] {
+        let task = TaskEvent(id: try #require(TaskID(self.id)), taskKind: .data, kind: kind)
+        let event = Event(
+            sequence: 1, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), payload: .task(task))
+        let start = "1970-01-01T00:00:00.000Z  \(self.id)  "
+        return text.lines(event.json().description, self.plain).map { $0.replacing(start, with: "") }
+    }
+
+    private func end(
+        _ outcome: TaskOutcome, file: String? = nil, status: Int? = nil, failure: TaskFailure? = nil,
+        explanation: String? = nil
+    ) throws -> TaskEvent.Kind {
+        .completed(
+            TaskResult(
+                id: try #require(TaskID(self.id)), kind: .data, method: "GET", url: "http://a/", outcome: outcome,
+                status: status, file: file, bytes: 2048, duration: .milliseconds(1500), failure: failure,
+                attribution: failure.map { _ in Attribution(party: .theirs) }, explanation: explanation))
+    }
+
     @Test("tasks watch prints a line per event, and of progress each tenth once")
-    func watch() {
+    func watch() throws {
         var text = WatchText()
-        let id = "018bcfe5-6800-7000-8000-000000000001"
-        func line(_ event: String, _ members: String = "") -> [String] {
-            let start = "{\"schema\":1,\"event\":\"task.\(event)\",\"time\":\"T\",\"task\":\"\(id)\",\"kind\":\"data\""
-            return text.lines("\(start)\(members)}", self.plain).map { $0.replacing(id, with: "ID") }
+        func progress(_ bytes: Int64) throws -> [String] {
+            let progress = TransferProgress(receivedWire: bytes, expected: 2048, attempt: 1)
+            return try self.lines(.progress(progress, delta: .init()), &text)
         }
-        func progress(_ bytes: Int) -> [String] {
-            line("progress", ",\"attempt\":1,\"bytes\":\(bytes),\"expectedBytes\":2048,\"sentBytes\":0")
+        func sent(_ bytes: Int64) throws -> [String] {
+            let progress = TransferProgress(sent: bytes, expectedSent: 2048, attempt: 2)
+            return try self.lines(.progress(progress, delta: .init()), &text)
         }
-        #expect(line("created", ",\"method\":\"GET\",\"url\":\"http://a/\"") == ["T  ID  accepted: GET http://a/"])
-        #expect(line("held", ",\"reason\":\"path\",\"detail\":\"no path\"") == ["T  ID  waiting: no path"])
-        #expect(line("held", ",\"reason\":\"backoff\"").isEmpty)
-        #expect(line("gate", ",\"result\":\"immediate\",\"waitedSeconds\":0").isEmpty)
-        #expect(progress(840) == ["T  ID  41 % of 2.0 KiB"])
-        #expect(progress(900).isEmpty)
-        #expect(progress(1024) == ["T  ID  50 % of 2.0 KiB"])
-        func sent(_ bytes: Int) -> [String] {
-            line(
-                "progress",
-                ",\"attempt\":2,\"bytes\":0,\"expectedBytes\":null,\"sentBytes\":\(bytes),\"expectedSentBytes\":2048")
-        }
-        #expect(sent(1024) == ["T  ID  50 % of 2.0 KiB sent"])
-        #expect(sent(1100).isEmpty)
-        #expect(sent(2048).isEmpty, "sent, and nothing is known of the response")
-        #expect(line("retryScheduled", ",\"reason\":\"http_5xx\",\"delaySeconds\":4") == ["T  ID  retry in 4 s"])
-        let end = ",\"method\":\"GET\",\"url\":\"http://a/\",\"bytes\":2048,\"durationSeconds\":1.5,\"outcome\":"
         #expect(
-            line(
-                "completed",
-                end + "\"failure\",\"reason\":\"httpStatus\",\"party\":\"theirs\",\"explanation\":\"status 500\"")
-                == ["T  ID  failed: status 500 (the server)"])
-        #expect(line("completed", end + "\"success\",\"file\":\"/x\"") == ["T  ID  done: 2.0 KiB in 1.5 s"])
+            try self.lines(.created(method: "GET", url: "http://a/"), &text) == ["accepted: GET http://a/"])
+        #expect(try self.lines(.held(.path, detail: "no path"), &text) == ["waiting: no path"])
+        #expect(try self.lines(.held(.backoff, detail: nil), &text).isEmpty)
+        #expect(try self.lines(.gate(.immediate, waited: .zero), &text).isEmpty)
+        #expect(try progress(840) == ["41 % of 2.0 KiB"])
+        #expect(try progress(900).isEmpty)
+        #expect(try progress(1024) == ["50 % of 2.0 KiB"])
+        #expect(try sent(1024) == ["50 % of 2.0 KiB sent"])
+        #expect(try sent(1100).isEmpty)
+        #expect(try sent(2048).isEmpty, "sent, and nothing is known of the response")
+        #expect(try self.lines(.retryScheduled(.status(503), delay: .seconds(4)), &text) == ["retry in 4 s"])
+        let refused = try self.end(.failure, failure: .connectFailed, explanation: "connection refused")
+        #expect(try self.lines(refused, &text) == ["failed: connection refused (the server)"])
+        let missing = try self.end(.failure, status: 404, failure: .httpStatus)
+        #expect(try self.lines(missing, &text) == ["404 Not Found: check the URL"])
+        #expect(try self.lines(self.end(.success, file: "/x"), &text) == ["done: 2.0 KiB in 1.5 s"])
         #expect(
             text.lines("{\"schema\":1,\"event\":\"dropped\",\"count\":7}", self.plain)
                 == ["7 events were lost; run tasks list for the current state"])
@@ -165,21 +181,18 @@ private typealias Status = TidegateCLI.ExitStatus
     }
 
     @Test("tasks watch counts tries: what follows a redirect is none")
-    func redirects() {
+    func redirects() throws {
         var text = WatchText()
-        let id = "018bcfe5-6800-7000-8000-000000000001"
-        func line(_ event: String, _ members: String) -> [String] {
-            let start = "{\"schema\":1,\"event\":\"task.\(event)\",\"time\":\"T\",\"task\":\"\(id)\",\"kind\":\"data\","
-            return text.lines("\(start)\(members)}", self.plain).map { $0.replacing("T  \(id)  ", with: "") }
+        func failed(_ number: Int, try tryNumber: Int) -> TaskEvent.Kind {
+            let summary = AttemptSummary(number: number, method: "GET", duration: .zero, tryNumber: tryNumber)
+            return .attemptFailed(summary, .connectFailed, nil, isCharged: true)
         }
-        let failed = "\"reason\":\"connectFailed\",\"charged\":true"
-        #expect(line("attemptStarted", "\"attempt\":1") == ["attempt 1 started"])
-        #expect(line("attemptSucceeded", "\"attempt\":1,\"try\":1,\"status\":302").isEmpty)
-        #expect(line("attemptStarted", "\"attempt\":2").isEmpty)
-        #expect(
-            line("attemptFailed", "\"attempt\":2,\"try\":1,\(failed)") == ["attempt 1 failed: could not connect"])
-        #expect(line("attemptStarted", "\"attempt\":3") == ["attempt 2 started"])
-        #expect(
-            line("attemptFailed", "\"attempt\":3,\"try\":2,\(failed)") == ["attempt 2 failed: could not connect"])
+        let redirect = AttemptSummary(number: 1, method: "GET", status: 302, duration: .zero, tryNumber: 1)
+        #expect(try self.lines(.attemptStarted(number: 1), &text) == ["attempt 1 started"])
+        #expect(try self.lines(.attemptSucceeded(redirect), &text).isEmpty)
+        #expect(try self.lines(.attemptStarted(number: 2), &text).isEmpty)
+        #expect(try self.lines(failed(2, try: 1), &text) == ["attempt 1 failed: could not connect"])
+        #expect(try self.lines(.attemptStarted(number: 3), &text) == ["attempt 2 started"])
+        #expect(try self.lines(failed(3, try: 2), &text) == ["attempt 2 failed: could not connect"])
     }
 }

@@ -19,32 +19,6 @@ import TidegateTestKit
         #expect(JSONTests.sample.json.description == JSONTests.contract)
     }
 
-    @Test("A change of a path and of a link are the objects that scripts rely on")
-    func events() throws {
-        let verdict = try #require(JSONTests.sample.families.first?.verdict)
-        func json(_ sequence: UInt64, _ payload: Event.Payload) -> String {
-            let moment = MonotonicTime(nanoseconds: 0)
-            return Event(sequence: sequence, time: WallTime(microseconds: 0), moment: moment, payload: payload)
-                .json().description
-        }
-        let event = PathEvent(
-            scope: .family(.ipv4), from: Verdict(level: .none, reason: .noCarrier), to: verdict)
-        let path = json(7, .path(event))
-        #expect(
-            path == """
-                {"schema":1,"event":"path.changed","seq":7,"time":"1970-01-01T00:00:00.000Z","scope":"family",\
-                "family":"ipv4","target":null,"from":{"level":"none","reason":"noCarrier","interface":null,\
-                "gateway":null,"source":null},"to":{"level":"routed","reason":null,"interface":"eth0",\
-                "gateway":"10.0.0.1","source":"10.0.0.2"}}
-                """)
-        let link = LinkEvent(from: nil, to: JSONTests.sample.links.first)
-        #expect(
-            json(8, .link(link)) == """
-                {"schema":1,"event":"link.changed","seq":8,"time":"1970-01-01T00:00:00.000Z","name":"eth0","index":2,\
-                "from":null,"to":{"admin":"up","carrier":true,"operstate":"up","usable":true,"reason":null}}
-                """)
-    }
-
     @Test("A transfer's object names every member of the contract")
     func transfer() throws {
         let id = try #require(TaskID("018bcfe5-6800-7000-8000-000000000001"))

@@ -6,7 +6,7 @@ internal import TidegateServer
 
 /// The text of `tasks watch`.
 struct WatchText {
-    private var known: [TaskID: Known] = [:]
+    private var known: [String: Known] = [:]
 
     private struct Known {
         /// The last tenth of its progress that was shown; of the request's body if it `isSent`.
@@ -29,46 +29,47 @@ struct WatchText {
         if let gap = try? decoder.decode(Gap.self, from: data) {
             return ["\(gap.count) events were lost; run tasks list for the current state"]
         }
-        guard let stamp = try? decoder.decode(Stamp.self, from: data),
-            let event = try? decoder.decode(TaskEvent.self, from: data), let text = self.text(of: event)
-        else { return [] }
-        return ["\(stamp.time)  \(event.id)  \(text)".escapingControls]
+        guard let event = try? decoder.decode(TaskLine.self, from: data), let text = self.text(of: event) else {
+            return []
+        }
+        return ["\(event.time)  \(event.task)  \(text)".escapingControls]
     }
 
-    private mutating func text(of event: TaskEvent) -> String? {
-        switch event.kind {
+    private mutating func text(of event: TaskLine) -> String? {
+        switch event.event {
         // The retry line announces the backoff.
-        case .held(.backoff, detail: _): return nil
-        case .progress(let progress, delta: _): return self.progress(progress, of: event.id)
-        case .attemptSucceeded:
-            self.known[event.id, default: Known()].isAnswered = true
+        case "task.held" where event.reason == HoldReason.backoff.rawValue: return nil
+        case "task.released", "task.gate", "task.responseHead", "task.refetched", "task.moved": return nil
+        case "task.progress": return self.progress(event)
+        case "task.attemptSucceeded":
+            self.known[event.task, default: Known()].isAnswered = true
             return nil
-        case .attemptStarted(let number): return self.start(number, of: event.id)
-        case .completed(let result):
-            self.known[event.id] = nil
-            return event.kind.sentence
-                + (result.statusText == nil ? result.attribution.map { " (\($0.party))" } ?? "" : "")
-        case .created, .resumed, .suspended, .held, .attemptFailed, .retryScheduled, .retriesExhausted, .continued,
-            .restarted, .moveFailed:
-            return event.kind.sentence
-        default: return nil
+        case "task.attemptStarted": return self.start(event)
+        case "task.completed":
+            self.known[event.task] = nil
+            // The text of a status names the party, if that says more.
+            let isStatus = event.reason == TaskFailure.httpStatus.rawValue && (400..<600).contains(event.status ?? 0)
+            return event.sentence + (isStatus ? "" : event.party.flatMap(FaultParty.init).map { " (\($0))" } ?? "")
+        default: return event.sentence
         }
     }
 
-    private mutating func start(_ number: Int, of task: TaskID) -> String? {
-        let isHop = self.known[task]?.isAnswered ?? false
-        self.known[task]?.isAnswered = false
-        self.known[task]?.hops += isHop ? 1 : 0
-        return isHop ? nil : TaskEvent.Kind.attemptStarted(number: number - (self.known[task]?.hops ?? 0)).sentence
+    private mutating func start(_ event: TaskLine) -> String? {
+        let isHop = self.known[event.task]?.isAnswered ?? false
+        self.known[event.task]?.isAnswered = false
+        self.known[event.task]?.hops += isHop ? 1 : 0
+        let number = (event.attempt ?? 1) - (self.known[event.task]?.hops ?? 0)
+        return isHop ? nil : TaskEvent.Kind.attemptStarted(number: number).sentence
     }
 
-    private mutating func progress(_ progress: TransferProgress, of task: TaskID) -> String? {
-        let body = progress.current
-        guard let fraction = body.fraction else { return nil }
-        let tenth = (isSent: body.isSent, number: Int(fraction * 10))
-        guard self.known[task, default: Known()].tenth != tenth else { return nil }
-        self.known[task, default: Known()].tenth = tenth
-        return "\(Int(fraction * 100)) % of \(ByteText(body.total ?? 0))\(body.isSent ? " sent" : "")"
+    private mutating func progress(_ event: TaskLine) -> String? {
+        let isSent = event.sending ?? false
+        guard let fraction = isSent ? event.sentFraction : event.fraction else { return nil }
+        let tenth = (isSent: isSent, number: Int(fraction * 10))
+        guard self.known[event.task, default: Known()].tenth != tenth else { return nil }
+        self.known[event.task, default: Known()].tenth = tenth
+        let total = ByteText((isSent ? event.expectedSentBytes : event.expectedBytes) ?? 0)
+        return "\(Int(fraction * 100)) % of \(total)\(isSent ? " sent" : "")"
     }
 
     private struct Snapshot: Decodable {
@@ -80,8 +81,14 @@ struct WatchText {
         let count: Int
     }
 
-    private struct Stamp: Decodable {
-        let time: String
+    // What an event of a task says (``Event/json(redaction:)``).
+    private struct TaskLine: Decodable {
+        let event, time, task, sentence: String
+        let reason, party: String?
+        let status, attempt: Int?
+        let fraction, sentFraction: Double?
+        let expectedBytes, expectedSentBytes: Int64?
+        let sending: Bool?
     }
 }
 

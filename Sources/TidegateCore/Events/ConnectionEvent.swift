@@ -66,6 +66,7 @@ public enum ConnectionEvent: Sendable, Hashable {
         case .stalled(let stall):
             EventProjection(
                 "connection.stalled", .warning, "connections of other programs hang",
+                "\(stall.remote): \(stall.kind), \(stall.party)",
                 stall.remote.fields + [
                     .both("kind", .word(stall.kind.label, stall.kind.description), log: "why"),
                     .both("ageSeconds", stall.age, log: "age"),
@@ -73,10 +74,12 @@ public enum ConnectionEvent: Sendable, Hashable {
                     .both("nextTrySeconds", stall.nextTry, log: "next_try"), .both("party", .word(stall.party)),
                 ])
         case .recovered(let remote):
-            EventProjection("connection.recovered", .info, "connections of other programs go on", remote.fields)
+            EventProjection(
+                "connection.recovered", .info, "connections of other programs go on", "\(remote): connections go on",
+                remote.fields)
         case .failed(let failure):
             EventProjection(
-                "connection.failed", .warning, "connections of other programs failed",
+                "connection.failed", .warning, "connections of other programs failed", failure.sentence,
                 failure.remote.fields + [
                     .both("outcome", .word(failure.outcome.label, failure.outcome.description)),
                     .both("party", .word(failure.party)),
@@ -85,39 +88,36 @@ public enum ConnectionEvent: Sendable, Hashable {
         case .groupSilent(let gateway, let interface, let remotes):
             EventProjection(
                 "connection.groupSilent", .warning, "nothing behind a gateway answers other programs",
+                "\(remotes) remotes behind \(gateway.map { "\($0)" } ?? "this host's links") hang, and none answers",
                 [.both("gateway", gateway?.description), .both("interface", interface), .both("remotes", remotes)])
         case .modeChanged(let from, let to, let reason):
             EventProjection(
                 "observation.changed", to == .event || to == .off ? .info : .warning,
                 "connections of other programs are "
                     + (to == .event ? "observed" : to == .off ? "not observed" : "observed only in part"),
+                "connections are observed by \(to.description)" + (reason.map { ": \($0)" } ?? ""),
                 [
                     .json("from", from.label), .json("to", to.label), .log("by", to == .off ? nil : to.description),
                     .both("reason", reason),
                 ])
         case .dropped(let count):
             EventProjection(
-                "observation.dropped", .debug, "the kernel dropped messages about connections", [.both("count", count)])
+                "observation.dropped", .debug, "the kernel dropped messages about connections",
+                "the kernel dropped \(count) messages about connections", [.both("count", count)])
         }
     }
 
-    /// What happened, in one clause.
-    var sentence: String {
-        switch self {
-        case .stalled(let stall): "\(stall.remote): \(stall.kind), \(stall.party)"
-        case .recovered(let remote): "\(remote): connections go on"
-        case .failed(let failure) where failure.outcome == .notSent:
-            "\(failure.remote): \(failure.count) \(failure.count == 1 ? "connect" : "connects") never left this host"
-                + (failure.party == .mine ? "" : ", \(failure.party)")
-        case .failed(let failure):
-            "\(failure.remote): \(failure.count) \(failure.count == 1 ? "connection" : "connections") failed: "
-                + "\(failure.outcome), \(failure.party)"
-        case .groupSilent(let gateway, _, let remotes):
-            "\(remotes) remotes behind \(gateway.map { "\($0)" } ?? "this host's links") hang, and none answers"
-        case .modeChanged(_, let to, let reason):
-            "connections are observed by \(to.description)" + (reason.map { ": \($0)" } ?? "")
-        case .dropped(let count): "the kernel dropped \(count) messages about connections"
+    var relevance: Event.Relevance { if case .dropped = self { .history } else { .page } }
+}
+
+extension ConnectionEvent.Failure {
+    fileprivate var sentence: String {
+        let start = "\(self.remote): \(self.count)"
+        guard self.outcome == .notSent else {
+            return "\(start) \(self.count == 1 ? "connection" : "connections") failed: \(self.outcome), \(self.party)"
         }
+        return "\(start) \(self.count == 1 ? "connect" : "connects") never left this host"
+            + (self.party == .mine ? "" : ", \(self.party)")
     }
 }
 

@@ -63,19 +63,19 @@ public struct Event: Sendable {
             }
         }
 
-        /// What happened, as a clause for people; a task's event leaves out which task it was.
-        package var sentence: String {
+        /// The most selective place that shows the event.
+        package var relevance: Relevance {
             switch self {
-            case .path(let path): path.sentence()
-            case .diagnosis(let diagnosis): diagnosis.sentence
-            case .targetCheck(let check): check.sentence
-            case .link(let link): link.sentence
-            case .netlink(let netlink): netlink.sentence
-            case .task(let task): task.kind.sentence
-            case .session(let session): session.sentence
-            case .probe(let probe): probe.sentence
-            case .connection(let connection): connection.sentence
-            case .daemon(let daemon): daemon.sentence
+            case .path(let path): path.relevance
+            case .diagnosis(let diagnosis): diagnosis.state == .checking ? .history : .page
+            // A target's level says what follows from it; every check by itself would fill the history.
+            case .targetCheck(let check): check.isNews ? .history : .metrics
+            case .link, .session: .page
+            case .netlink(let netlink): netlink.relevance
+            case .task(let task): task.kind.relevance
+            case .probe(let probe): probe.relevance
+            case .connection(let connection): connection.relevance
+            case .daemon(let daemon): daemon.relevance
             }
         }
     }
@@ -101,51 +101,7 @@ public struct Event: Sendable {
     }
 
     /// The most selective place that shows this event.
-    package var relevance: Relevance {
-        switch self.payload {
-        // The first verdicts of families and targets follow from the start, not from a change.
-        case .path(let path): path.from.level == .unknown && path.scope != .global ? .history : .page
-        case .diagnosis(let diagnosis): diagnosis.state == .checking ? .history : .page
-        // A target's level says what follows from it; every check by itself would fill the history.
-        case .targetCheck(let check): check.isNews ? .history : .metrics
-        case .link, .session: .page
-        case .probe(let probe): Self.relevance(of: probe.kind)
-        case .connection(.dropped): .history
-        case .connection: .page
-        case .netlink(let netlink): Self.relevance(of: netlink)
-        case .task(let task): Self.relevance(of: task.kind)
-        case .daemon(.requestAnswered), .daemon(.journal(.committed)): .log
-        case .daemon(.remoteWrite(let event)): event.isNews ? .page : .log
-        case .daemon: .page
-        }
-    }
-
-    private static func relevance(of probe: ProbeEvent.Kind) -> Relevance {
-        switch probe {
-        // Every run by itself would fill the history.
-        case .finished(let outcome): outcome.isNews ? .page : .metrics
-        case .added, .removed: .log
-        case .overrun: .metrics
-        }
-    }
-
-    private static func relevance(of netlink: NetlinkEvent) -> Relevance {
-        switch netlink {
-        case .received, .lookedUp, .receiveBuffer: .metrics
-        case .resynced, .dumpInterrupted, .malformed: .history
-        case .overrun, .lost, .modeChanged: .page
-        }
-    }
-
-    private static func relevance(of task: TaskEvent.Kind) -> Relevance {
-        switch task {
-        case .progress: .metrics
-        case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead,
-            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .refetched, .moved:
-            .history
-        case .attemptFailed, .completed, .restarted, .moveFailed: .page
-        }
-    }
+    package var relevance: Relevance { self.payload.relevance }
 
     // MARK: JSON
 
@@ -161,7 +117,7 @@ public struct Event: Sendable {
     public var level: Level { self.projection.level }
 
     /// What happened, as a clause for people, without a full stop; a task's event leaves out which task it was.
-    public var sentence: String { self.payload.sentence }
+    public var sentence: String { self.projection.sentence }
 
     /// What else is known, as text, by the names of JSON; `redaction` applies to every URL.
     public func fields(redaction: URLRedaction = URLRedaction()) -> [String: String] {
@@ -183,7 +139,7 @@ public struct Event: Sendable {
     /// The object that `GET /api/v1/events`, `watch --json` and `tasks watch --json` give; `redaction` applies to every
     /// URL.
     ///
-    /// Every object begins with `schema`, `event`, `seq` and `time`.
+    /// Every object begins with `schema`, `event`, `seq` and `time`, and ends with `sentence`, which is for people.
     package func json(redaction: URLRedaction = URLRedaction()) -> JSONValue {
         let projection = self.projection
         let start: [JSONValue.Member] = [
@@ -193,6 +149,6 @@ public struct Event: Sendable {
         let members = projection.fields.compactMap { field in
             field.key.map { JSONValue.Member($0, field.value.json(redaction)) }
         }
-        return .object(start + members)
+        return .object(start + members + [.init("sentence", .string(projection.sentence))])
     }
 }

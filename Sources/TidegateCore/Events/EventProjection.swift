@@ -1,7 +1,4 @@
-/// The neutral form of an event, from which its log line and its JSON are made: name, log level, message and fields.
-///
-/// The log, JSON, Server-Sent Events and `tasks watch --json` are made from it; what people read about an event is its
-/// payload's ``Event/Payload/sentence``.
+/// The neutral form of an event, from which its log line, its JSON and its sentence for people are made.
 package struct EventProjection: Sendable {
     /// The topic and what happened: `task.completed`.
     package let name: String
@@ -11,15 +8,24 @@ package struct EventProjection: Sendable {
     package let level: Event.Level
     /// The message of the log line.
     package let message: String
+    // Made on demand: the log has no use for it.
+    private let makeSentence: @Sendable () -> String
     /// What else is known, in the order of JSON.
     package var fields: [Field]
 
-    init(_ name: String, _ level: Event.Level, _ message: String, _ fields: [Field] = []) {
+    init(
+        _ name: String, _ level: Event.Level, _ message: String,
+        _ sentence: @autoclosure @escaping @Sendable () -> String, _ fields: [Field] = []
+    ) {
         self.name = name
         self.level = level
         self.message = message
+        self.makeSentence = sentence
         self.fields = fields
     }
+
+    /// What happened, as a clause for people, without a full stop; a task's event leaves out which task it was.
+    package var sentence: String { self.makeSentence() }
 
     /// One fact about an event.
     package struct Field: Sendable {

@@ -36,43 +36,48 @@ public enum NetlinkEvent: Sendable {
         switch self {
         case .received(let type, let count):
             EventProjection(
-                "netlink.received", .trace, "netlink messages", [.both("type", type.rawValue), .both("count", count)])
+                "netlink.received", .trace, "netlink messages",
+                "\(count) netlink messages of type \(type.rawValue)",
+                [.both("type", type.rawValue), .both("count", count)])
         case .overrun:
-            EventProjection("netlink.overrun", .warning, "netlink overrun, resynchronizing")
+            EventProjection(
+                "netlink.overrun", .warning, "netlink overrun, resynchronizing",
+                "the kernel dropped messages; everything is read again")
         case .resynced(let reason, let duration):
             EventProjection(
-                "netlink.resynced", .debug, "netlink dump completed",
+                "netlink.resynced", .debug, "netlink dump completed", "everything was read from the kernel again",
                 [.both("reason", reason.rawValue), .both("durationSeconds", duration, log: "duration")])
         case .dumpInterrupted:
-            EventProjection("netlink.dumpInterrupted", .debug, "netlink dump interrupted, repeating")
+            EventProjection(
+                "netlink.dumpInterrupted", .debug, "netlink dump interrupted, repeating",
+                "the kernel interrupted a dump; it is repeated")
         case .malformed(let count):
-            EventProjection("netlink.malformed", .warning, "malformed netlink messages", [.both("count", count)])
+            EventProjection(
+                "netlink.malformed", .warning, "malformed netlink messages", "\(count) malformed netlink messages",
+                [.both("count", count)])
         case .lookedUp(let count):
-            EventProjection("netlink.lookedUp", .trace, "route lookups", [.both("count", count)])
+            EventProjection(
+                "netlink.lookedUp", .trace, "route lookups", "\(count) route lookups", [.both("count", count)])
         case .modeChanged(let mode):
             EventProjection(
                 "netlink.modeChanged", mode == .event || mode == .once ? .info : .warning, "monitor mode changed",
-                [.both("mode", mode.rawValue)])
+                "watching by \(mode)", [.both("mode", mode.rawValue)])
         case .receiveBuffer(let bytes):
-            EventProjection("netlink.receiveBuffer", .trace, "netlink receive buffer", [.both("bytes", bytes)])
+            EventProjection(
+                "netlink.receiveBuffer", .trace, "netlink receive buffer",
+                "the netlink receive buffer has \(ByteText(Int64(bytes)))", [.both("bytes", bytes)])
         case .lost(let text):
             EventProjection(
                 "netlink.lost", .warning, "netlink unavailable; level is unknown and gates are open",
-                [.both("error", text)])
+                "\(UnreachableReason.monitorDown): \(text)", [.both("error", text)])
         }
     }
 
-    var sentence: String {
+    var relevance: Event.Relevance {
         switch self {
-        case .received(let type, let count): "\(count) netlink messages of type \(type.rawValue)"
-        case .overrun: "the kernel dropped messages; everything is read again"
-        case .resynced: "everything was read from the kernel again"
-        case .dumpInterrupted: "the kernel interrupted a dump; it is repeated"
-        case .malformed(let count): "\(count) malformed netlink messages"
-        case .lookedUp(let count): "\(count) route lookups"
-        case .modeChanged(let mode): "watching by \(mode)"
-        case .receiveBuffer(let bytes): "the netlink receive buffer has \(ByteText(Int64(bytes)))"
-        case .lost(let error): "\(UnreachableReason.monitorDown): \(error)"
+        case .received, .lookedUp, .receiveBuffer: .metrics
+        case .resynced, .dumpInterrupted, .malformed: .history
+        case .overrun, .lost, .modeChanged: .page
         }
     }
 }

@@ -39,7 +39,7 @@ public struct PathEvent: Sendable {
         }
         let now = self.to
         return EventProjection(
-            "path.changed", .info, "path changed",
+            "path.changed", .info, "path changed", self.sentence(),
             [
                 .json("scope", name), .log("scope", family?.rawValue ?? name), .json("family", family?.rawValue),
                 .both("target", target?.description), .json("from", self.from.changeJSON),
@@ -49,6 +49,9 @@ public struct PathEvent: Sendable {
                 .log("lasted", self.lasted),
             ])
     }
+
+    // The first verdicts of families and targets follow from the start, not from a change.
+    var relevance: Event.Relevance { self.from.level == .unknown && self.scope != .global ? .history : .page }
 
     /// What has changed, in one clause; `name` is what a target is called.
     package func sentence(naming name: String? = nil) -> String {
@@ -71,6 +74,7 @@ extension HostDiagnosis {
         let level: Event.Level = self.state == .checking ? .debug : self.isBroken ? .warning : .info
         return EventProjection(
             "path.diagnosed", level, self.state == .checking ? "checking a silence" : "network diagnosed",
+            self.sentence,
             [
                 .both("state", self.state.rawValue), .both("party", .word(explanation?.party)),
                 .both("cause", explanation?.cause?.code), .both("text", self.sentence),
@@ -106,10 +110,10 @@ public struct LinkEvent: Sendable {
                 .log("reason", .word(now.reason?.rawValue, now.reason?.description(ofLink: now.name))),
             ]
         }
-        return EventProjection("link.changed", .info, message, fields)
+        return EventProjection("link.changed", .info, message, self.sentence, fields)
     }
 
-    var sentence: String {
+    private var sentence: String {
         guard let link = self.to else { return self.from.map { "\($0.name) is gone" } ?? "a link changed" }
         let state =
             link.isUsable
@@ -151,6 +155,8 @@ public struct TargetCheckEvent: Sendable {
         EventProjection(
             "path.targetChecked", self.isNews ? .debug : .trace,
             self.failure == nil ? "target reached" : "target not reached",
+            "\(self.target): "
+                + (self.failure.map { "not reached, \($0.text) (\($0.party))" } ?? "reached"),
             [
                 .both("target", self.target.description), .both("check", self.kind.rawValue),
                 .both("reached", self.failure == nil), .both("reason", .word(self.failure?.reason)),
@@ -161,10 +167,5 @@ public struct TargetCheckEvent: Sendable {
                 .both("responseSeconds", self.phases.processing, log: "response"),
                 .both("certificateExpiry", self.certificateExpiry?.description, log: "certificate_expiry"),
             ])
-    }
-
-    var sentence: String {
-        guard let failure = self.failure else { return "\(self.target): reached" }
-        return "\(self.target): not reached, \(failure.text) (\(failure.party))"
     }
 }

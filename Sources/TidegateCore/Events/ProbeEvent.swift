@@ -70,14 +70,21 @@ public struct ProbeEvent: Sendable, Hashable {
 
     var projection: EventProjection {
         switch self.kind {
-        case .added: EventProjection("probe.added", .debug, "probe added", [.both("probe", self.probe)])
-        case .removed: EventProjection("probe.removed", .debug, "probe removed", [.both("probe", self.probe)])
+        case .added:
+            EventProjection(
+                "probe.added", .debug, "probe added", "\(self.probe): probed from now on",
+                [.both("probe", self.probe)])
+        case .removed:
+            EventProjection(
+                "probe.removed", .debug, "probe removed", "\(self.probe): not probed any more",
+                [.both("probe", self.probe)])
         case .overrun:
             EventProjection(
-                "probe.overrun", .debug, "probe still running at its next turn", [.both("probe", self.probe)])
+                "probe.overrun", .debug, "probe still running at its next turn",
+                "\(self.probe): still running, this turn is left out", [.both("probe", self.probe)])
         case .finished(let outcome):
             EventProjection(
-                "probe.finished", outcome.level, "probe finished",
+                "probe.finished", outcome.level, "probe finished", "\(self.probe) \(outcome.sentence)",
                 [
                     .both("probe", self.probe), .both("result", outcome.result.rawValue),
                     .both("reason", outcome.failure?.reason), .both("party", .word(outcome.failure?.party)),
@@ -87,13 +94,12 @@ public struct ProbeEvent: Sendable, Hashable {
         }
     }
 
-    /// What happened, in one clause.
-    var sentence: String {
+    var relevance: Event.Relevance {
         switch self.kind {
-        case .added: "\(self.probe): probed from now on"
-        case .removed: "\(self.probe): not probed any more"
-        case .overrun: "\(self.probe): still running, this turn is left out"
-        case .finished(let outcome): "\(self.probe) \(outcome.sentence)"
+        // Every run by itself would fill the history.
+        case .finished(let outcome): outcome.isNews ? .page : .metrics
+        case .added, .removed: .log
+        case .overrun: .metrics
         }
     }
 }

@@ -27,50 +27,42 @@ public enum RemoteWriteEvent: Sendable, Hashable {
     var projection: EventProjection {
         switch self {
         case .opened(let samples, let pending):
-            self.projection(
-                "Opened", .info, "remote write started", [.both("samples", samples, log: "waiting")], pending: pending)
+            EventProjection(
+                "daemon.remoteWriteOpened", .info, "remote write started",
+                "remote write started; samples of an earlier run: \(samples)",
+                [.both("samples", samples, log: "waiting")] + Self.buffer(pending))
         case .kept(let samples, let pending):
-            self.projection("Kept", .debug, "samples queued", [.both("samples", samples)], pending: pending)
+            EventProjection(
+                "daemon.remoteWriteKept", .debug, "samples queued", "samples kept: \(samples)",
+                [.both("samples", samples)] + Self.buffer(pending))
         case .delivered(let samples, let pending, let isNews):
-            self.projection(
-                "Delivered", isNews ? .info : .debug, isNews ? "remote write recovered" : "samples delivered",
-                [.both("samples", samples)], pending: pending)
+            EventProjection(
+                "daemon.remoteWriteDelivered", isNews ? .info : .debug,
+                isNews ? "remote write recovered" : "samples delivered",
+                isNews ? "samples are delivered again" : "samples delivered",
+                [.both("samples", samples)] + Self.buffer(pending))
         case .failed(let failure, let isNews):
-            self.projection(
-                "Failed", isNews ? .warning : .debug, "remote write failed, will retry",
+            EventProjection(
+                "daemon.remoteWriteFailed", isNews ? .warning : .debug, "remote write failed, will retry",
+                "samples cannot be sent: \(failure.explanation ?? failure.reason.description)",
                 [
                     .json("reason", failure.reason.rawValue), .log("reason", failure.reason.label),
                     .both("status", failure.status), .both("party", .word(failure.party)),
                     .both("error", failure.explanation),
-                ], pending: nil)
+                ])
         case .dropped(let loss, let samples, let detail, let pending, let isNews):
-            self.projection(
-                "Dropped", isNews ? .warning : .debug, "samples dropped",
+            EventProjection(
+                "daemon.remoteWriteDropped", isNews ? .warning : .debug, "samples dropped",
+                "\(samples) samples lost: \(loss)",
                 [
                     .json("reason", loss.rawValue), .log("reason", loss.label), .both("samples", samples),
                     .both("detail", detail),
-                ], pending: pending)
+                ] + Self.buffer(pending))
         }
     }
 
-    private func projection(
-        _ name: String, _ level: Event.Level, _ message: String, _ fields: [EventProjection.Field],
-        pending: Int64?
-    ) -> EventProjection {
-        let buffer: [EventProjection.Field] =
-            pending.map { [.json("pendingBytes", $0), .log("buffer", "\(ByteText($0))")] } ?? []
-        return EventProjection("daemon.remoteWrite\(name)", level, message, fields + buffer)
-    }
-
-    var sentence: String {
-        switch self {
-        case .opened(let samples, pending: _): "remote write started; samples of an earlier run: \(samples)"
-        case .kept(let samples, pending: _): "samples kept: \(samples)"
-        case .delivered(_, pending: _, let isNews): isNews ? "samples are delivered again" : "samples delivered"
-        case .failed(let failure, isNews: _):
-            "samples cannot be sent: \(failure.explanation ?? failure.reason.description)"
-        case .dropped(let loss, let samples, detail: _, pending: _, isNews: _): "\(samples) samples lost: \(loss)"
-        }
+    private static func buffer(_ pending: Int64) -> [EventProjection.Field] {
+        [.json("pendingBytes", pending), .log("buffer", "\(ByteText(pending))")]
     }
 }
 

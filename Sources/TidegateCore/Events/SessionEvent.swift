@@ -20,47 +20,47 @@ public enum SessionEvent: Sendable {
     var projection: EventProjection {
         switch self {
         case .poolReplaced(let number):
-            EventProjection("session.epochBegan", .info, "network epoch began", [.both("epoch", number)])
+            EventProjection(
+                "session.epochBegan", .info, "network epoch began",
+                "new connections from here on: the network changed", [.both("epoch", number)])
         case .circuitOpened(let origin, let pause):
             EventProjection(
                 "session.circuitOpened", .warning, "circuit opened",
+                "no requests to \(origin) for \(pause.shortText) after repeated failures",
                 [.both("origin", .url(origin)), .json("pauseSeconds", pause), .log("seconds", pause.inSeconds)])
         case .circuitClosed(let origin):
-            EventProjection("session.circuitClosed", .info, "circuit closed", [.both("origin", .url(origin))])
+            EventProjection(
+                "session.circuitClosed", .info, "circuit closed", "\(origin) answers again",
+                [.both("origin", .url(origin))])
         case .attributionRevised(let task, let attempt, let from, let to):
             EventProjection(
                 "attribution.revised", .info, "attribution revised",
+                "attempt \(attempt) failed by what is now known: \(to)",
                 [
                     .both("task", task.description), .both("attempt", attempt), .both("from", .word(from)),
                     .both("to", .word(to)),
                 ])
         case .restoredTasksEnded(let count):
-            EventProjection("session.restoredTasksEnded", .info, "restored tasks ended", [.both("count", count)])
+            EventProjection(
+                "session.restoredTasksEnded", .info, "restored tasks ended",
+                count == 1
+                    ? "the task that was left from an earlier run has ended"
+                    : "all \(count) tasks that were left from an earlier run have ended", [.both("count", count)])
         case .storedResponseDropped(let file, let problem):
             EventProjection(
                 "session.storedResponseDropped", .warning, "stored response dropped",
-                [.both("file", file), .both("problem", problem)])
-        case .reset: EventProjection("session.reset", .info, "session reset")
-        case .invalidated: EventProjection("session.invalidated", .debug, "session invalidated")
+                "\(file) \(problem); the response is requested again", [.both("file", file), .both("problem", problem)])
+        case .reset:
+            EventProjection(
+                "session.reset", .info, "session reset", "cookies, stored responses and connections were given up")
+        case .invalidated:
+            EventProjection(
+                "session.invalidated", .debug, "session invalidated", "no more requests are made")
         }
     }
 
     /// What has happened, in one clause.
-    package var sentence: String {
-        switch self {
-        case .poolReplaced: "new connections from here on: the network changed"
-        case .circuitOpened(let origin, let pause):
-            "no requests to \(origin) for \(pause.shortText) after repeated failures"
-        case .circuitClosed(let origin): "\(origin) answers again"
-        case .attributionRevised(task: _, let attempt, from: _, let to):
-            "attempt \(attempt) failed by what is now known: \(to)"
-        case .restoredTasksEnded(1): "the task that was left from an earlier run has ended"
-        case .restoredTasksEnded(let count): "all \(count) tasks that were left from an earlier run have ended"
-        case .storedResponseDropped(let file, let problem): "\(file) \(problem); the response is requested again"
-        case .reset: "cookies, stored responses and connections were given up"
-        case .invalidated: "no more requests are made"
-        }
-    }
+    package var sentence: String { self.projection.sentence }
 }
 
 /// Something the daemon did.
@@ -83,32 +83,29 @@ public enum DaemonEvent: Sendable {
         case .configurationLoaded(let isGood):
             EventProjection(
                 "daemon.configurationLoaded", isGood ? .info : .error,
-                isGood ? "configuration loaded" : "configuration reload failed", [.json("good", isGood)])
+                isGood ? "configuration loaded" : "configuration reload failed",
+                isGood ? "configuration loaded" : "the configuration is invalid; the old one stays",
+                [.json("good", isGood)])
         case .requestAnswered(let handler, let status):
             EventProjection(
                 "daemon.requestAnswered", .debug, "request answered",
+                "answered a request for \(handler) with \(status)",
                 [.both("handler", handler), .both("status", status)])
         case .runSkipped(let task):
             EventProjection(
                 "daemon.turnSkipped", .info, "scheduled run skipped: the previous run is still active",
-                [.both("name", task)])
+                "\(task) skipped: the previous run is still going", [.both("name", task)])
         case .journal(let journal): journal.projection
         case .remoteWrite(let event): event.projection
-        case .stopping: EventProjection("daemon.stopping", .info, "stopping")
+        case .stopping: EventProjection("daemon.stopping", .info, "stopping", "stopping")
         }
     }
 
-    var sentence: String {
+    var relevance: Event.Relevance {
         switch self {
-        case .configurationLoaded(true): "configuration loaded"
-        case .configurationLoaded(false): "the configuration is invalid; the old one stays"
-        case .requestAnswered(let handler, let status): "answered a request for \(handler) with \(status)"
-        case .runSkipped(let task): "\(task) skipped: the previous run is still going"
-        case .journal(.opened(let unfinished)): "journal opened, \(unfinished) unfinished tasks"
-        case .journal(.committed(let entries, duration: _)): "\(entries) journal entries written"
-        case .journal(.failed(let issue, entries: _)): "the journal cannot be written: \(issue)"
-        case .remoteWrite(let event): event.sentence
-        case .stopping: "stopping"
+        case .requestAnswered, .journal(.committed): .log
+        case .remoteWrite(let event): event.isNews ? .page : .log
+        case .configurationLoaded, .runSkipped, .journal, .stopping: .page
         }
     }
 }
@@ -125,14 +122,17 @@ public enum JournalEvent: Sendable {
     var projection: EventProjection {
         switch self {
         case .opened(let unfinished):
-            EventProjection("daemon.journalOpened", .info, "journal opened", [.both("unfinished", unfinished)])
+            EventProjection(
+                "daemon.journalOpened", .info, "journal opened",
+                "journal opened, \(unfinished) unfinished tasks", [.both("unfinished", unfinished)])
         case .committed(let entries, let duration):
             EventProjection(
-                "daemon.journalCommitted", .debug, "journal written",
+                "daemon.journalCommitted", .debug, "journal written", "\(entries) journal entries written",
                 [.both("entries", entries), .json("durationSeconds", duration), .log("seconds", duration.inSeconds)])
         case .failed(let issue, let entries):
             EventProjection(
                 "daemon.journalFailed", .error, "journal write failed",
+                "the journal cannot be written: \(issue)",
                 [.json("reason", issue.rawValue), .log("reason", issue.label), .both("entries", entries)])
         }
     }

@@ -4,32 +4,39 @@ extension TaskEvent.Kind {
     var projection: EventProjection {
         switch self {
         case .created(let method, let url):
-            EventProjection("task.created", .debug, "task created", [.both("method", method), .both("url", .url(url))])
-        case .resumed: EventProjection("task.resumed", .debug, "task resumed")
+            EventProjection(
+                "task.created", .debug, "task created", "accepted: \(method) \(URLRedaction().text(of: url))",
+                [.both("method", method), .both("url", .url(url))])
+        case .resumed: EventProjection("task.resumed", .debug, "task resumed", "resumed")
         // A shutdown suspends every task; the next start logs how many they were.
         case .suspended(let reason):
             EventProjection(
                 "task.suspended", reason == .user ? .info : .debug, "task suspended",
+                "suspended by the \(reason.rawValue)",
                 [.both("reason", reason.rawValue, log: "by")])
         case .held(let reason, let detail):
             EventProjection(
-                "task.held", reason.level, "task held", [.both("reason", .word(reason)), .both("detail", detail)])
+                "task.held", reason.level, "task held",
+                (reason == .circuit ? "" : "waiting: ") + (detail ?? reason.description),
+                [.both("reason", .word(reason)), .both("detail", detail)])
         case .released(let reason, let after):
             EventProjection(
-                "task.released", reason.level, "task released",
+                "task.released", reason.level, "task released", "waited \(after.shortText): \(reason)",
                 [.both("reason", .word(reason)), .both("afterSeconds", after, log: "after")])
         case .gate(let result, let waited):
             EventProjection(
                 "task.gate", result == .timeout ? .info : .trace,
-                result == .timeout ? "timed out waiting for a path" : "gate passed",
+                result == .timeout ? "timed out waiting for a path" : "gate passed", result.sentence(after: waited),
                 [.json("result", result.rawValue), .both("waitedSeconds", waited, log: "waited")])
         case .completed(let result): Self.projection(of: result)
         case .retryScheduled(let reason, let delay):
             EventProjection(
-                "task.retryScheduled", .info, "retry scheduled",
+                "task.retryScheduled", .info, "retry scheduled", "retry in \(delay.shortText)",
                 [.both("reason", reason.label), .both("delaySeconds", delay, log: "in")])
         case .retriesExhausted(let reason):
-            EventProjection("task.retriesExhausted", .info, "retries exhausted", [.both("reason", .word(reason))])
+            EventProjection(
+                "task.retriesExhausted", .info, "retries exhausted", "no further retry: \(reason)",
+                [.both("reason", .word(reason))])
         case .attemptStarted, .responseHead, .progress, .attemptFailed, .attemptSucceeded, .continued, .restarted,
             .refetched, .moved, .moveFailed:
             self.transferProjection
@@ -40,18 +47,20 @@ extension TaskEvent.Kind {
     private var transferProjection: EventProjection {
         switch self {
         case .attemptStarted(let number):
-            EventProjection("task.attemptStarted", .debug, "attempt started", [.both("attempt", number)])
+            EventProjection(
+                "task.attemptStarted", .debug, "attempt started", "attempt \(number) started",
+                [.both("attempt", number)])
         case .responseHead(let status, let expected):
             EventProjection(
-                "task.responseHead", .debug, "response started",
+                "task.responseHead", .debug, "response started", "the server answered with status \(status)",
                 [.both("status", status), .json("expectedBytes", expected)])
         case .progress(let progress, delta: _):
-            EventProjection("task.progress", .trace, "progress", progress.fields)
+            EventProjection("task.progress", .trace, "progress", progress.description, progress.fields)
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             self.failed(summary, failure, attribution, isCharged: isCharged)
         case .attemptSucceeded(let summary):
             EventProjection(
-                "task.attemptSucceeded", .debug, "attempt succeeded",
+                "task.attemptSucceeded", .debug, "attempt succeeded", "attempt \(summary.tryNumber) succeeded",
                 [
                     .both("attempt", summary.number), .json("try", summary.tryNumber), .json("status", summary.status),
                     .json("tls", summary.tls?.json),
@@ -59,16 +68,23 @@ extension TaskEvent.Kind {
         case .continued(let offset, let total):
             EventProjection(
                 "task.continued", .info, "download continued",
+                "continuing after \(ByteText(offset))" + (total.map { " of \(ByteText($0))" } ?? ""),
                 [.both("offsetBytes", offset, log: "offset"), .both("expectedBytes", total, log: "expected")])
         case .restarted(let discarded):
             EventProjection(
-                "task.restarted", .info, "download restarted", [.both("discardedBytes", discarded, log: "discarded")])
+                "task.restarted", .info, "download restarted",
+                "restarting: \(ByteText(discarded)) could not be resumed",
+                [.both("discardedBytes", discarded, log: "discarded")])
         case .refetched(let bytes):
-            EventProjection("task.refetched", .debug, "bytes refetched", [.both("bytes", bytes)])
-        case .moved(let file): EventProjection("task.moved", .debug, Self.committed, [.both("file", file)])
+            EventProjection(
+                "task.refetched", .debug, "bytes refetched", "\(ByteText(bytes)) were received again",
+                [.both("bytes", bytes)])
+        case .moved(let file):
+            EventProjection(
+                "task.moved", .debug, "download committed", "download committed: \(file)", [.both("file", file)])
         case .moveFailed(let file, let number):
             EventProjection(
-                "task.moveFailed", .warning, Self.notCommitted,
+                "task.moveFailed", .warning, "download not committed", "download not committed: \(file)",
                 [.both("file", file), .both("errorNumber", .systemError(number), log: "error")])
         case .created, .resumed, .suspended, .held, .released, .gate, .completed, .retryScheduled, .retriesExhausted:
             self.projection
@@ -81,6 +97,7 @@ extension TaskEvent.Kind {
         }
         return EventProjection(
             "task.completed", result.outcome == .failure ? .warning : .info, "task completed",
+            result.sentence,
             [
                 .both("outcome", result.outcome.rawValue), .both("status", result.status), .both("file", result.file),
                 .both("bytes", result.bytes), .json("sentBytes", result.sentBytes),
@@ -99,6 +116,9 @@ extension TaskEvent.Kind {
         return EventProjection(
             "task.attemptFailed", isCancelled ? .debug : .info,
             isCancelled ? "attempt cancelled" : isLost ? "attempt interrupted by path loss" : "attempt failed",
+            isLost
+                ? "the path was lost"
+                : "attempt \(summary.tryNumber) failed: \(failure.clause(status: summary.status, attribution))",
             [
                 .both("attempt", summary.number), .json("try", summary.tryNumber), .both("status", summary.status),
                 .json("reason", failure.rawValue), .log("error_type", failure.label),
@@ -109,51 +129,39 @@ extension TaskEvent.Kind {
     }
 
     /// What happened to the task, as a clause that does not name it: `attempt 2 failed: could not connect`.
-    package var sentence: String {
+    package var sentence: String { self.projection.sentence }
+
+    var relevance: Event.Relevance {
         switch self {
-        case .created(let method, let url): "accepted: \(method) \(url)"
-        case .resumed: "resumed"
-        case .suspended(let reason): "suspended by the \(reason.rawValue)"
-        case .held(.circuit, let detail): detail ?? HoldReason.circuit.description
-        case .held(let reason, let detail): "waiting: \(detail ?? reason.description)"
-        case .released(let reason, let after): "waited \(after.shortText): \(reason)"
-        case .gate(.timeout, let waited): "timed out waiting for a path after \(waited.shortText)"
-        case .gate(.cancelled, waited: _): "ended while it waited for a path"
-        case .gate(.immediate, waited: _), .gate(.delayed, waited: _): "there is a path"
-        case .attemptStarted(let number): "attempt \(number) started"
-        case .responseHead(let status, expectedBytes: _): "the server answered with status \(status)"
-        case .progress(let progress, delta: _): progress.description
-        case .attemptFailed(let summary, let failure, let attribution, let isCharged):
-            TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
-                ? "the path was lost"
-                : "attempt \(summary.tryNumber) failed: \(failure.clause(status: summary.status, attribution))"
-        case .attemptSucceeded(let summary): "attempt \(summary.tryNumber) succeeded"
-        case .retryScheduled(_, let delay): "retry in \(delay.shortText)"
-        case .retriesExhausted(let reason): "no further retry: \(reason)"
-        case .continued(let offset, let total):
-            "continuing after \(ByteText(offset))" + (total.map { " of \(ByteText($0))" } ?? "")
-        case .restarted(let discarded): "restarting: \(ByteText(discarded)) could not be resumed"
-        case .refetched(let bytes): "\(ByteText(bytes)) were received again"
-        case .moved(let file): "\(Self.committed): \(file)"
-        case .moveFailed(let file, errorNumber: _): "\(Self.notCommitted): \(file)"
-        case .completed(let result): Self.sentence(of: result)
+        case .progress: .metrics
+        case .created, .resumed, .suspended, .held, .released, .gate, .attemptStarted, .responseHead,
+            .attemptSucceeded, .retryScheduled, .retriesExhausted, .continued, .refetched, .moved:
+            .history
+        case .attemptFailed, .completed, .restarted, .moveFailed: .page
         }
     }
 
-    static let committed = "download committed"
-    static let notCommitted = "download not committed"
+}
 
-    private static func sentence(of result: TaskResult) -> String {
-        switch result.outcome {
-        case .success: "done: \(result.volume) in \(result.duration.shortText)"
-        case .failure:
-            result.statusText ?? "failed: \(result.explanation ?? result.failure?.description ?? "not known")"
-        case .cancelled: "cancelled"
+extension TaskEvent.GateResult {
+    fileprivate func sentence(after waited: Duration) -> String {
+        switch self {
+        case .timeout: "timed out waiting for a path after \(waited.shortText)"
+        case .cancelled: "ended while it waited for a path"
+        case .immediate, .delayed: "there is a path"
         }
     }
 }
 
 extension TaskResult {
+    fileprivate var sentence: String {
+        switch self.outcome {
+        case .success: "done: \(self.volume) in \(self.duration.shortText)"
+        case .failure: self.statusText ?? "failed: \(self.explanation ?? self.failure?.description ?? "not known")"
+        case .cancelled: "cancelled"
+        }
+    }
+
     private static let phrases: [HTTPResponse.Status] = [
         .badRequest, .unauthorized, .forbidden, .notFound, .methodNotAllowed, .requestTimeout, .conflict, .gone,
         .contentTooLarge, .tooManyRequests, .internalServerError, .notImplemented, .badGateway, .serviceUnavailable,

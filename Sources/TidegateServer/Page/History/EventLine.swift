@@ -61,7 +61,7 @@ struct EventLine: Codable, Sendable {
 
     private init(_ event: Event, rank: Rank, subject: String = "", task: TaskID? = nil) {
         self.init(
-            event.payload.sentence, at: event.time, rank: rank, tone: event.payload.tone, party: event.payload.party,
+            event.sentence, at: event.time, rank: rank, tone: event.payload.tone, party: event.payload.party,
             subject: subject, task: task)
     }
 
