@@ -37,35 +37,4 @@ import Tidegate
     func off(_ section: String) throws {
         #expect(try Self.parse(section).url == nil)
     }
-
-    @Test(
-        "A mistake is named by file, line and key",
-        arguments: [
-            ("  url: ftp://x/\n", "t.yml:2: remote_write.url: "),
-            ("  urls: http://x/\n", "t.yml:2: remote_write.urls: "),
-            ("  url: http://x/\n  buffer: much\n", "t.yml:3: remote_write.buffer: "),
-            ("  buffer: 4k\n", "t.yml:2: remote_write.buffer: 4k is below the minimum of 1.0 MiB"),
-            ("  interval: 10ms\n", "t.yml:2: remote_write.interval: 10ms is below the minimum of 1s"),
-            ("  labels: {__name__: x}\n", "t.yml:2: remote_write.labels.__name__: "),
-            ("  labels: {a-b: x}\n", "t.yml:2: remote_write.labels.a-b: "),
-            ("  labels: [a]\n", "t.yml:2: remote_write.labels: "),
-            ("  headers: {Content-Type: text/plain}\n", "t.yml:2: remote_write.headers.Content-Type: "),
-            ("  headers: {\"a b\": c}\n", "t.yml:2: remote_write.headers.a b: "),
-            ("  basic_auth: {username: u}\n", "t.yml:2: remote_write.basic_auth: "),
-            ("  basic_auth:\n    username: u\n    password: p\n", "t.yml:4: remote_write.basic_auth.password: "),
-            (
-                "  basic_auth: {username: u, password_file: /p}\n  bearer_token_file: /t\n",
-                "t.yml:3: remote_write.bearer_token_file: "
-            ),
-            (
-                "  bearer_token_file: /t\n  headers: {authorization: x}\n",
-                "t.yml:3: remote_write.headers.authorization: "
-            ),
-            ("  bearer_token_file: token\n", "t.yml:2: remote_write.bearer_token_file: "),
-        ])
-    func mistakes(_ section: String, _ start: String) {
-        let error = #expect(throws: ConfigurationError.self) { try Self.parse(section) }
-        let lines = error?.problems.map { "\($0)" } ?? []
-        #expect(lines.contains { $0.hasPrefix(start) }, "\(lines)")
-    }
 }
