@@ -42,6 +42,17 @@ import Testing
         }
     }
 
+    @Test("Every public declaration has a doc comment")
+    func documentation() throws {
+        for file in try self.tree.files(below: "Sources") {
+            for (number, line) in file.lines.enumerated() where line.drop(while: { $0 == " " }).hasPrefix("public ") {
+                guard !line.contains("public import") else { continue }
+                let above = file.lines[..<number].last { !$0.drop { $0 == " " }.hasPrefix("@") } ?? ""
+                #expect(above.drop { $0 == " " }.hasPrefix("///"), "\(file.path):\(number + 1)")
+            }
+        }
+    }
+
     @Test("Pointers never appear in the signatures between modules")
     func pointers() throws {
         for file in try self.tree.files(below: "Sources") {

@@ -9,6 +9,9 @@ struct TypeReport {
     var lines = 0
     var declaringFile: String?
     var extensionFiles: Set<String> = []
+    var isClass = false
+    /// Every identifier in the declarations of its stored properties.
+    var stored: Set<String> = []
 }
 
 /// Reads declarations of types out of Swift source: braces and keywords, no more.
@@ -42,6 +45,9 @@ struct TypeScanner {
             if let pending, !scopes.contains(where: { $0.type == pending.type }) {
                 self.types[pending.type]?.lines += 1
             }
+            if let scope = scopes.last, let type = scope.type, scope.depth == depth, Self.isStored(line) {
+                self.types[type]?.stored.formUnion(identifiers(inCode: line))
+            }
             for character in line {
                 if character == "{" {
                     depth += 1
@@ -63,8 +69,15 @@ struct TypeScanner {
             report.extensionFiles.insert(path)
         } else {
             report.declaringFile = path
+            report.isClass = ["class", "actor"].contains(header.kind)
         }
         self.types[name] = report
+    }
+
+    private static func isStored(_ line: String) -> Bool {
+        let tokens = line.split(whereSeparator: { " \t".contains($0) })
+        guard let first = tokens.first(where: { !Self.isModifier($0) }) else { return false }
+        return ["let", "var"].contains(first) && !tokens.contains("static") && !line.contains("{")
     }
 
     private static func isModifier(_ token: Substring) -> Bool {

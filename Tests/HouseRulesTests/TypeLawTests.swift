@@ -28,6 +28,16 @@ import Testing
         }
     }
 
+    @Test("A type keeps at most six components, which are classes; only the monitor composes more")
+    func references() throws {
+        let types = try self.types()
+        let components = Set(types.filter(\.isClass).map { $0.name.split(separator: ".").last.map(String.init) ?? "" })
+        for type in types where type.name != "Monitor" {
+            let kept = type.stored.intersection(components)
+            #expect(kept.count <= 6, "\(type.module).\(type.name) keeps \(kept.sorted())")
+        }
+    }
+
     @Test("The folders of a module form no cycle")
     func folders() throws {
         let files = try self.tree.files(below: "Sources")
@@ -87,6 +97,7 @@ import Testing
                 text: """
                     final class A {
                         let one: Int
+                        private let other = Other(1)
                         private var two = "{", three: Int { 4 }
                         var computed: Int { 4 }
                         struct State {
@@ -100,7 +111,8 @@ import Testing
         scanner.read(
             SourceTree.File(path: "Sources/M/B.swift", text: "extension A {\n    mutating func g() {}\n}\n"))
         let type = try #require(scanner.types["A"])
-        #expect(type.lines == 11 + 3)
+        #expect(type.lines == 12 + 3)
+        #expect(type.isClass && type.stored.contains("Other") && !type.stored.contains("local"))
         #expect(type.extensionFiles == ["Sources/M/B.swift"])
         let cyclic = Self.cyclicEdges(["a": ["b": ""], "b": ["c": ""], "c": ["b": ""]])
         #expect(cyclic.map { "\($0.from)\($0.to)" } == ["bc", "cb"])
@@ -111,10 +123,10 @@ import Testing
 /// Every identifier of a file, comments and texts left out.
 func identifiers(in file: SourceTree.File) -> Set<String> {
     var found: Set<String> = []
-    for line in strippedLines(of: file.text) {
-        for token in line.split(whereSeparator: { !($0.isLetter || $0.isNumber || $0 == "_") }) {
-            found.insert(String(token))
-        }
-    }
+    for line in strippedLines(of: file.text) { found.formUnion(identifiers(inCode: line)) }
     return found
+}
+
+func identifiers(inCode line: String) -> [String] {
+    line.split(whereSeparator: { !($0.isLetter || $0.isNumber || $0 == "_") }).map(String.init)
 }
