@@ -118,8 +118,8 @@ import Testing
     @Test("The top level holds what belongs there and nothing else")
     func topLevel() throws {
         let expected: Set = [
-            "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "Sources", "Tests", "dashboards",
-            "docs", ".ci", ".swift-format", ".editorconfig", ".gitignore",
+            "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Sources", "Tests",
+            "dashboards", "docs", ".ci", ".swift-format", ".editorconfig", ".gitignore",
         ]
         let ignored: Set = [".git", ".build", "Package.resolved", ".swiftpm"]
         #expect(Set(try self.tree.topLevel()).subtracting(ignored) == expected)
