@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Names are the field's words; the README's glossary says what the less common ones mean.
+/// Names are the field's words; docs/architecture.md says what the less common ones mean.
 @Suite struct VocabularyTests {
     private let tree = SourceTree()
 
@@ -36,22 +36,22 @@ import Testing
         "version",
     ]
 
-    @Test("The last word of every public type's name is in the README's glossary")
+    @Test("The last word of every public type's name is in the glossary of docs/architecture.md")
     func headNouns() throws {
-        let glossary = Self.glossary(in: try self.tree.read("README.md"))
+        let glossary = Self.glossary(in: try self.tree.read("docs/architecture.md"))
         #expect(glossary.isSuperset(of: ["verdict", "rung", "circuit"]))
         for line in try self.tree.read("Tests/HouseRulesTests/PublicAPI.txt").split(separator: "\n") {
             guard let type = Self.publicType(in: line), let noun = camelCaseComponents(of: type).last else { continue }
             let isKnown = [noun, noun.hasSuffix("s") ? String(noun.dropLast()) : noun + "s"].contains {
                 glossary.contains($0) || Self.ordinary.contains($0)
             }
-            if !isKnown { Issue.record("“\(noun)” of \(type) is not in the README's glossary") }
+            if !isKnown { Issue.record("“\(noun)” of \(type) is not in the glossary") }
         }
     }
 
     /// The words that the glossary's table defines: what stands in bold, between commas and strokes.
-    private static func glossary(in readme: String) -> Set<String> {
-        let section = readme.components(separatedBy: "## Glossary").dropFirst().first ?? ""
+    private static func glossary(in page: String) -> Set<String> {
+        let section = page.components(separatedBy: "## Glossary").dropFirst().first ?? ""
         let table = (section.components(separatedBy: "\n## ").first ?? "").split(separator: "\n")
         let cells = table.compactMap { $0.components(separatedBy: "**").dropFirst().first }
         return Set(cells.flatMap { $0.split { ",/".contains($0) } }.map { $0.trimmingCharacters(in: .whitespaces) })

@@ -93,6 +93,41 @@ struct ReadmeCommandTests {
         }
     }
 
+    /// Every `console` block: what follows its language, the command, and what it prints.
+    private static func examples() throws -> [(state: String, command: String, output: [String])] {
+        let root = URL(filePath: #filePath).appending(path: "../../../README.md").standardized
+        let blocks = try String(contentsOf: root, encoding: .utf8).components(separatedBy: "```console").dropFirst()
+        return try blocks.map { block in
+            let lines = (block.components(separatedBy: "\n```").first ?? "").components(separatedBy: "\n")
+            let command = try #require(lines.dropFirst().first)
+            return (
+                lines[0].trimmingCharacters(in: .whitespaces), String(command.dropFirst(2)), Array(lines.dropFirst(2))
+            )
+        }
+    }
+
+    @Test("The outputs in the README are what its commands print, but for times")
+    func outputs() async throws {
+        let site = try Site()
+        try await site.serve()
+        for example in try Self.examples() {
+            if example.state == "cable unplugged" { try #require(site.office).router.ip("link set p0 down") }
+            let output = await (try site.start(example.command)).finish(within: .seconds(60))
+            // An ellipsis stands for the rest.
+            let isWhole = example.output.last != "…"
+            let lines = output.output.split(separator: "\n", omittingEmptySubsequences: false)
+            let printed = (isWhole ? lines[...] : lines.prefix(example.output.count - 1)).joined(separator: "\n")
+            let shown = example.output.dropLast(isWhole ? 0 : 1).joined(separator: "\n")
+            #expect(Self.stable(printed) == Self.stable(shown), "\(example.command): \(output.output)")
+        }
+    }
+
+    // Times, and the addresses that links give themselves, differ from run to run.
+    private static func stable(_ text: String) -> String {
+        text.trimmingCharacters(in: .newlines).replacing(/[0-9.]+ (ms|s)\b/, with: "TIME")
+            .replacing(/fe80:[0-9a-f:]+/, with: "fe80::1").replacing(/\s+/, with: " ")
+    }
+
     @Test("Every command of the README does what it says")
     func commands() async throws {
         let site = try Site()
@@ -128,7 +163,7 @@ struct ReadmeCommandTests {
         }
         #expect(
             seen == [
-                "explain", "status", "connections", "watch", "wait", "run", "fetch", "probe", "serve", "tasks",
+                "connections", "watch", "wait", "run", "fetch", "probe", "serve", "tasks",
             ])
         #expect(site.text(of: "date.ran") == "\n" && site.text(of: "curl.ran") == "-sS https://example.com/\n")
         #expect(site.text(of: "index.html") == "a page")

@@ -4,18 +4,18 @@ import TidegateTestKit
 
 @testable import TidegateDaemon
 
-/// The README's web.yml is what the tool that it names accepts.
-@Suite struct ReadmeWebFileTests {
+/// The web.yml of docs/security.md is what the tool that it names accepts.
+@Suite struct WebFileExampleTests {
     private static let promtool = "/usr/bin/promtool"
 
     @Test(
-        "promtool accepts the README's web.yml",
+        "promtool accepts the web.yml of docs/security.md",
         .enabled(
             if: FileManager.default.isExecutableFile(atPath: promtool) && TestAuthority.isAvailable,
             "promtool (Debian package prometheus) or openssl is not installed"))
     func example() async throws {
-        let readme = Dashboard.folder.deletingLastPathComponent().appendingPathComponent("README.md")
-        let section = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "### web.yml")
+        let page = Dashboard.folder.deletingLastPathComponent().appendingPathComponent("docs/security.md")
+        let section = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "(web.yml)")
         let block = try #require(section.last?.components(separatedBy: "```yaml\n").dropFirst().first)
         let text = try #require(block.components(separatedBy: "\n```").first)
         #expect(text.contains("basic_auth_users"))

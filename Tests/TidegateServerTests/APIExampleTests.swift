@@ -4,11 +4,11 @@ import TidegateTestKit
 
 @testable import TidegateServer
 
-/// The README's examples of JSON have the members that the endpoint's answers have.
-@Suite struct ReadmeExampleTests {
+/// The examples of JSON in docs/api.md have the members that the endpoint's answers have.
+@Suite struct APIExampleTests {
     private static func examples() throws -> [[String: Any]] {
-        let readme = Dashboard.folder.deletingLastPathComponent().appendingPathComponent("README.md")
-        let blocks = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```json\n").dropFirst()
+        let page = Dashboard.folder.deletingLastPathComponent().appendingPathComponent("docs/api.md")
+        let blocks = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```json\n").dropFirst()
         return try blocks.map { block in
             let text = block.components(separatedBy: "\n```")[0]
             return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
