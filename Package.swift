@@ -202,10 +202,14 @@ let package = Package(
         .testTarget(
             name: "TidegateSerializationTests", dependencies: ["TidegateSerialization", "TidegateCore", httpTypes],
             swiftSettings: base),
+        .target(
+            name: "TidegateSessionTestKit",
+            dependencies: ["TidegateCore", "TidegateLoop", "TidegateSession", "TidegateTestKit"],
+            path: "Tests/TidegateSessionTestKit", swiftSettings: base),
         .testTarget(
             name: "TidegateSessionTests",
             dependencies: [
-                "TidegateSession", "TidegateSerialization", "TidegateTransfer", "TidegateTestKit", httpTypes,
+                "TidegateSession", "TidegateSerialization", "TidegateTransfer", "TidegateSessionTestKit", httpTypes,
             ],
             swiftSettings: base),
         .testTarget(

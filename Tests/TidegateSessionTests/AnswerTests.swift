@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Answers that are not what they say.
 @Suite(.timeLimit(.minutes(5)))

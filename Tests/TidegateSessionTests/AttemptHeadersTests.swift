@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// The hook that gives each attempt its fields, and fields as they are sent.
 @Suite(.timeLimit(.minutes(5)))

@@ -3,7 +3,7 @@ import Testing
 import TidegateCore
 import TidegateLoop
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// A session whose thread lives on the first of three hosts.
 final class AttributionFixture: Sendable {

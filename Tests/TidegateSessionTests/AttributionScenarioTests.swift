@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Whose failure it was, on real wires: this host, a gateway, and a far host behind it.
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))

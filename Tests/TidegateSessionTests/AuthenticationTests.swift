@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Who goes first after an outage, pools and names on a new path.
 @Suite(.timeLimit(.minutes(5)))

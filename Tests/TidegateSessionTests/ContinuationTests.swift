@@ -2,7 +2,7 @@ internal import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 import TidegateTransfer
 
 /// What may be continued, and by what.

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Who is shown the bytes of bodies on their way.
 @Suite(.timeLimit(.minutes(5)))

@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 import TidegateTransfer
 
 @Suite(.timeLimit(.minutes(5)))

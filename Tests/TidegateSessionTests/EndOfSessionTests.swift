@@ -3,7 +3,7 @@ import Testing
 import TidegateCore
 import TidegateLoop
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// What is left where an end does not wait.
 @Suite(.timeLimit(.minutes(5)))

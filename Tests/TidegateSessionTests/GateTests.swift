@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @Suite(.timeLimit(.minutes(5)))
 struct GateTests {

@@ -3,7 +3,7 @@ import Testing
 import TidegateCore
 import TidegateSerialization
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Bodies, completion handlers and cancellation of the client.
 @Suite(.timeLimit(.minutes(5)))

@@ -4,7 +4,7 @@ import Testing
 @testable import TidegateCore
 import TidegateSerialization
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// The client over a session, against a server on loopback.
 @Suite(.timeLimit(.minutes(5)))

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// What hooks decide, and what happens to a task while one is asked.
 @Suite(.timeLimit(.minutes(5)))

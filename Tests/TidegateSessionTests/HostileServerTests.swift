@@ -1,6 +1,6 @@
 import Testing
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// A session's timers follow the time that it was given.
 @Suite(.timeLimit(.minutes(2)))

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Who hears of tasks, where and in which order.
 @Suite(.timeLimit(.minutes(5)))

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Progress, bound to its task both ways.
 @Suite(.timeLimit(.minutes(5)))

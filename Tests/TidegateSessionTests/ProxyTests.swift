@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @Suite(.enabled(if: ProxyServer.isAvailable, "python3 is not installed"), .timeLimit(.minutes(5)))
 struct ProxyTests {

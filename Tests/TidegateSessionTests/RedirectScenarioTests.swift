@@ -3,7 +3,7 @@ import Testing
 import TidegateCore
 import TidegateLoop
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Redirects of a server with a public address, on a host that has services of its own.
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))

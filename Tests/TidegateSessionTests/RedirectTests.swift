@@ -2,7 +2,7 @@ internal import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @Suite(.timeLimit(.minutes(5)))
 struct RedirectTests {

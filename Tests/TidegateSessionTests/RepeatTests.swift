@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// What was done or delivered once is not done or delivered again.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 import TidegateCore
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

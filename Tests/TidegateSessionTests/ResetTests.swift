@@ -1,7 +1,7 @@
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

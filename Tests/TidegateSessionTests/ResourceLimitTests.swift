@@ -2,7 +2,7 @@ import Glibc
 import Testing
 import TidegateCore
 import TidegateLoop
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 import TidegateTransfer
 
 @testable import TidegateSession

@@ -1,5 +1,6 @@
 import Testing
 import TidegateCore
+import TidegateSessionTestKit
 import TidegateTransfer
 
 @testable import TidegateSession

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 import TidegateTransfer
 
 @testable import TidegateSession

@@ -4,7 +4,7 @@ import Testing
 import TidegateCore
 import TidegateSerialization
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Bodies that serializers made, on the wire.
 @Suite(.timeLimit(.minutes(5)))

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 import TidegateTransfer
 
 @testable import TidegateSession

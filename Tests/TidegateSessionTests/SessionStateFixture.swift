@@ -1,7 +1,7 @@
 import Synchronization
 import TidegateCore
 import TidegateLoop
-import TidegateTestKit
+import TidegateSessionTestKit
 import TidegateTransfer
 
 @testable import TidegateSession

@@ -1,5 +1,5 @@
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

@@ -1,6 +1,6 @@
 import Synchronization
 @testable import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 @testable import TidegateTransfer
 import Testing
 

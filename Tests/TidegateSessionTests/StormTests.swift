@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Many tasks at once, with everything that can come between.
 @Suite(.timeLimit(.minutes(5)))

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Bodies that go to readers and come from streams.
 @Suite(.timeLimit(.minutes(5)))

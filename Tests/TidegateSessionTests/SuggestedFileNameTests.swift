@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Destinations that are chosen when the response is here.
 @Suite(.timeLimit(.minutes(5)))

@@ -2,7 +2,7 @@ internal import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Requests that are found again in the traces of their servers.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,7 +1,7 @@
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Several tasks waited for and followed as one.
 @Suite(.timeLimit(.minutes(5)))

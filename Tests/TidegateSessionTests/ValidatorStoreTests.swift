@@ -3,7 +3,7 @@ import Glibc
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 import TidegateTransfer
 
 @testable import TidegateSession

@@ -1,6 +1,6 @@
 import Synchronization
 import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TidegateCore
 import TidegateSession
-import TidegateTestKit
+import TidegateSessionTestKit
 
 /// Each request that a server sees is an attempt of a task, with its events and its price.
 @Suite(.timeLimit(.minutes(5)))

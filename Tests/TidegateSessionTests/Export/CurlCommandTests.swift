@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 import TidegateCore
 import TidegateSerialization
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 @testable import TidegateCore
-import TidegateTestKit
+import TidegateSessionTestKit
 
 @testable import TidegateSession
 

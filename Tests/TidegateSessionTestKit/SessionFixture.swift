@@ -1,19 +1,18 @@
-import Foundation
-import Glibc
-import Testing
-import TidegateCore
-import TidegateLoop
-import TidegateSession
-import TidegateTestKit
+internal import Foundation
+internal import Glibc
+package import TidegateCore
+internal import TidegateLoop
+package import TidegateSession
+@_exported public import TidegateTestKit
 
 /// A session with scripted dependencies, and a recorder of every event.
-final class SessionFixture {
-    let paths: ScriptedPathSource
-    let resolver: ScriptedResolver
-    let recorder = RecordingSink()
-    let session: Session
+package final class SessionFixture {
+    package let paths: ScriptedPathSource
+    package let resolver: ScriptedResolver
+    package let recorder = RecordingSink()
+    package let session: Session
 
-    init(
+    package init(
         _ configuration: SessionConfiguration = .init(), paths: ScriptedPathSource = ScriptedPathSource(),
         resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil,
         time: any TimeSource = SystemClock(), tracer: (any TaskTracer)? = nil,
@@ -30,24 +29,26 @@ final class SessionFixture {
     }
 
     /// Makes a task and resumes it.
-    func run(_ request: TaskRequest) -> TransferTask {
+    package func run(_ request: TaskRequest) -> TransferTask {
         let task = self.session.makeTask(request)
         task.resume()
         return task
     }
 
     /// The names of a task's events.
-    func eventNames(of task: TransferTask) -> [String] { self.recorder.taskChanges(of: task.id).map(\.eventName) }
+    package func eventNames(of task: TransferTask) -> [String] {
+        self.recorder.taskChanges(of: task.id).map(\.eventName)
+    }
 
     /// How many connection pools were begun after the first.
-    var poolRenewals: Int {
+    package var poolRenewals: Int {
         self.recorder.events.count {
             if case .session(.poolReplaced) = $0.payload { true } else { false }
         }
     }
 
     /// Waits until the condition holds; false if it does not within a minute.
-    func wait(_ holds: () -> Bool) async -> Bool {
+    package func wait(_ holds: () -> Bool) async -> Bool {
         let time = SystemClock()
         let end = time.monotonic() + .seconds(60)
         while time.monotonic() < end {
@@ -59,12 +60,12 @@ final class SessionFixture {
 }
 
 /// Random numbers that are the same in every run (splitmix64).
-struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    init(seed: UInt64) { self.state = seed }
+    package init(seed: UInt64) { self.state = seed }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         self.state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = self.state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -74,13 +75,13 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 /// A temporary directory, removed with its object.
-final class Scratch {
-    let path: String
+package final class Scratch {
+    package let path: String
 
-    init() throws {
+    package init() throws {
         var template = Array("/tmp/tidegate-session-XXXXXX".utf8CString)
         let made = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkdtemp($0) } ?? nil }
-        try #require(made != nil)
+        guard made != nil else { throw TextError("no temporary directory") }
         self.path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
@@ -88,9 +89,9 @@ final class Scratch {
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
-    func file(_ name: String) -> String { "\(self.path)/\(name)" }
+    package func file(_ name: String) -> String { "\(self.path)/\(name)" }
 
-    var names: [String] {
+    package var names: [String] {
         guard let directory = opendir(self.path) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []
@@ -103,7 +104,7 @@ final class Scratch {
         return names.sorted()
     }
 
-    func bytes(_ name: String) -> [UInt8]? {
+    package func bytes(_ name: String) -> [UInt8]? {
         let descriptor = open(self.file(name), O_RDONLY)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -115,11 +116,13 @@ final class Scratch {
     }
 
     /// Whether a file is the test pattern; compared here, because a mismatch would print both.
-    func hasPattern(_ name: String, _ count: Int64) -> Bool { self.bytes(name) == LiveServerAnswer.bytes(count: count) }
+    package func hasPattern(_ name: String, _ count: Int64) -> Bool {
+        self.bytes(name) == LiveServerAnswer.bytes(count: count)
+    }
 
-    func remove(_ name: String) { unlink(self.file(name)) }
+    package func remove(_ name: String) { unlink(self.file(name)) }
 
-    func write(_ bytes: [UInt8], to name: String) {
+    package func write(_ bytes: [UInt8], to name: String) {
         let descriptor = open(self.file(name), O_WRONLY | O_CREAT | O_TRUNC, 0o644)
         _ = Glibc.write(descriptor, bytes, bytes.count)
         close(descriptor)
@@ -128,7 +131,7 @@ final class Scratch {
 
 extension TaskEvent.Kind {
     /// The event's name, with what distinguishes it from others of its kind.
-    var eventName: String {
+    package var eventName: String {
         switch self {
         case .created: "created"
         case .resumed: "resumed"
@@ -155,12 +158,12 @@ extension TaskEvent.Kind {
 }
 
 /// An open file to write to.
-final class ScratchOutput {
-    let descriptor: Int32
+package final class ScratchOutput {
+    package let descriptor: Int32
 
-    init(_ path: String) throws {
+    package init(_ path: String) throws {
         self.descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        try #require(self.descriptor >= 0)
+        guard self.descriptor >= 0 else { throw TextError("\(path) cannot be opened") }
     }
 
     deinit { close(self.descriptor) }
@@ -168,7 +171,7 @@ final class ScratchOutput {
 
 extension SessionConfiguration {
     /// The defaults, but for what `change` sets.
-    static func with(_ change: (inout SessionConfiguration) throws -> Void) rethrows -> SessionConfiguration {
+    package static func with(_ change: (inout SessionConfiguration) throws -> Void) rethrows -> SessionConfiguration {
         var configuration = SessionConfiguration()
         try change(&configuration)
         return configuration
