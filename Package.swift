@@ -33,6 +33,7 @@ let package = Package(
     name: "tidegate",
     products: [
         .library(name: "Tidegate", targets: ["Tidegate"]),
+        .library(name: "TidegateHTTP", targets: ["TidegateHTTP"]),
         .library(name: "TidegateServer", targets: ["TidegateServer"]),
         .library(name: "TidegateStore", targets: ["TidegateStore"]),
         .library(name: "TidegateTracing", targets: ["TidegateTracing"]),
@@ -100,17 +101,18 @@ let package = Package(
         .target(
             name: "TidegateReachability", dependencies: ["TidegateAttribution", "TidegateCore", "TidegateNetwork"],
             swiftSettings: safe),
-        .target(name: "TidegateSerialization", dependencies: ["TidegateCore", httpTypes], swiftSettings: safe),
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateSerialization", "TidegateTransfer",
-                httpTypes,
+                "TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateTransfer", httpTypes,
             ], swiftSettings: safe),
+        .target(
+            name: "TidegateHTTP", dependencies: ["TidegateCore", "TidegateSession", "TidegateTransfer", httpTypes],
+            swiftSettings: safe),
         .target(
             name: "TidegateProbes",
             dependencies: [
-                "TidegateAttribution", "TidegateCEL", "TidegateCore", "TidegateNetwork", "TidegateSerialization",
+                "TidegateAttribution", "TidegateCEL", "TidegateCore", "TidegateHTTP", "TidegateNetwork",
                 "TidegateSession", "TidegateTransfer", httpTypes,
                 nioCore, nioHPACK, nioHTTP2, nioPosix, .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
@@ -124,10 +126,9 @@ let package = Package(
         .target(
             name: "Tidegate",
             dependencies: [
-                "CBuild", "TidegateConnections", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateNetwork",
-                "TidegateProbes",
-                "TidegateReachability",
-                "TidegateSerialization", "TidegateSession", "TidegateTransfer", coreMetrics,
+                "CBuild", "TidegateConnections", "TidegateCore", "TidegateHTTP", "TidegateLoop", "TidegateMetrics",
+                "TidegateNetwork", "TidegateProbes", "TidegateReachability", "TidegateSession", "TidegateTransfer",
+                coreMetrics,
             ], swiftSettings: safe),
 
         // For apps that have spans.
@@ -199,9 +200,6 @@ let package = Package(
             name: "TidegateTransferTests",
             dependencies: ["TidegateTransfer", "TidegateTestKit", "CCurl", "CZlib", httpTypes],
             swiftSettings: base),
-        .testTarget(
-            name: "TidegateSerializationTests", dependencies: ["TidegateSerialization", "TidegateCore", httpTypes],
-            swiftSettings: base),
         .target(
             name: "TidegateSessionTestKit",
             dependencies: ["TidegateCore", "TidegateLoop", "TidegateSession", "TidegateTestKit"],
@@ -209,8 +207,12 @@ let package = Package(
         .testTarget(
             name: "TidegateSessionTests",
             dependencies: [
-                "TidegateSession", "TidegateSerialization", "TidegateTransfer", "TidegateSessionTestKit", httpTypes,
+                "TidegateSession", "TidegateHTTP", "TidegateTransfer", "TidegateSessionTestKit", httpTypes,
             ],
+            swiftSettings: base),
+        .testTarget(
+            name: "TidegateHTTPTests",
+            dependencies: ["TidegateHTTP", "TidegateCore", "TidegateSession", "TidegateSessionTestKit", httpTypes],
             swiftSettings: base),
         .testTarget(
             name: "TidegateProbesTests",

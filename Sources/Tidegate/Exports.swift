@@ -1,8 +1,6 @@
 // What an app imports as `Tidegate`.
 @_exported public import struct TidegateConnections.ConnectionsConfiguration
-@_exported public import TidegateCore
+@_exported public import TidegateHTTP
 @_exported public import struct TidegateLoop.SystemClock
 @_exported public import enum TidegateMetrics.ExpositionFormat
 @_exported public import TidegateReachability
-@_exported public import TidegateSerialization
-@_exported public import TidegateSession

@@ -152,7 +152,7 @@ public final class Session: Sendable {
             exchanges: self.configuration.recordsExchanges ? ExchangeLog() : nil)
     }
 
-    var time: any TimeSource { self.dependencies.time }
+    package var time: any TimeSource { self.dependencies.time }
 
     /// Whether the session's thread has been in one turn for longer than 10 s.
     package var isStalled: Bool { self.dependencies.mailbox.isStalled }

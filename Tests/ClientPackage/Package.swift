@@ -13,6 +13,7 @@ let package = Package(
             name: "Client",
             dependencies: [
                 .product(name: "Tidegate", package: "tidegate"),
+                .product(name: "TidegateHTTP", package: "tidegate"),
                 .product(name: "TidegateServer", package: "tidegate"),
                 .product(name: "TidegateStore", package: "tidegate"),
                 .product(name: "TidegateTesting", package: "tidegate"),

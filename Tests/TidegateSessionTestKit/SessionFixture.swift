@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import Synchronization
 package import TidegateCore
 internal import TidegateLoop
 package import TidegateSession
@@ -57,6 +58,21 @@ package final class SessionFixture {
         }
         return holds()
     }
+
+    /// A body's stream that gives these chunks, each after the delay.
+    package static func stream(_ chunks: [[UInt8]], length: Int64? = nil, delay: Duration? = nil) -> UploadStream {
+        let rest = Chunks(chunks)
+        return UploadStream(length: length) {
+            if let delay { try await Task.sleep(for: delay) }
+            return rest.next()
+        }
+    }
+}
+
+private final class Chunks: Sendable {
+    private let rest: Mutex<[[UInt8]]>
+    init(_ chunks: [[UInt8]]) { self.rest = Mutex(chunks) }
+    func next() -> [UInt8]? { self.rest.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
 /// Random numbers that are the same in every run (splitmix64).

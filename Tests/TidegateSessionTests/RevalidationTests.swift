@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
+import TidegateHTTP
 import TidegateSessionTestKit
 import TidegateTransfer
 

@@ -7,20 +7,6 @@ import TidegateSessionTestKit
 /// Bodies that go to readers and come from streams.
 @Suite(.timeLimit(.minutes(5)))
 struct UploadStreamTests {
-    private final class Chunks: Sendable {
-        private let rest: Mutex<[[UInt8]]>
-        init(_ chunks: [[UInt8]]) { self.rest = Mutex(chunks) }
-        func next() -> [UInt8]? { self.rest.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
-    }
-
-    static func stream(_ chunks: [[UInt8]], length: Int64? = nil, delay: Duration? = nil) -> UploadStream {
-        let rest = Chunks(chunks)
-        return UploadStream(length: length) {
-            if let delay { try await Task.sleep(for: delay) }
-            return rest.next()
-        }
-    }
-
     private static let chunks: [[UInt8]] = (0..<5).map { [UInt8](repeating: UInt8($0), count: 50_000) }
 
     @Test("A stream is sent as it is made, with a length or in chunks", arguments: [250_000, nil] as [Int64?])
@@ -28,7 +14,7 @@ struct UploadStreamTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let fixture = try SessionFixture()
-        let stream = Self.stream(Self.chunks, length: length, delay: .milliseconds(5))
+        let stream = SessionFixture.stream(Self.chunks, length: length, delay: .milliseconds(5))
         let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: .stream(stream)))
         let result = await task.result()
         #expect(result.outcome == .success)
@@ -44,7 +30,7 @@ struct UploadStreamTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let fixture = try SessionFixture()
-        let stream = Self.stream(Array(Self.chunks.prefix(2)), length: 100_000, delay: .milliseconds(4500))
+        let stream = SessionFixture.stream(Array(Self.chunks.prefix(2)), length: 100_000, delay: .milliseconds(4500))
         var request = try TaskRequest(url: server.url(), method: "POST", body: .stream(stream))
         request.options.idleTimeout = .seconds(4)
         let task = fixture.run(request)
@@ -67,13 +53,13 @@ struct UploadStreamTests {
         let retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2))
         let fixture = try SessionFixture(.with { $0.retry = retry })
         func request() throws -> TaskRequest {
-            try TaskRequest(url: server.url(), method: "PUT", body: .stream(Self.stream(Self.chunks)))
+            try TaskRequest(url: server.url(), method: "PUT", body: .stream(SessionFixture.stream(Self.chunks)))
         }
         let alone = await fixture.run(try request()).result()
         #expect(alone.failure == .httpStatus)
         #expect(alone.status == 503)
         #expect(server.requests.count == 1)
-        let options = TaskOptions(hooks: SessionHooks(newBodyStream: { _ in Self.stream([[7, 7]]) }))
+        let options = TaskOptions(hooks: SessionHooks(newBodyStream: { _ in SessionFixture.stream([[7, 7]]) }))
         _ = await fixture.run(try TaskRequest(url: server.url())).result()
         let again = fixture.session.makeTask(try request(), options: options)
         again.resume()
@@ -91,7 +77,8 @@ struct UploadStreamTests {
         let fixture = try SessionFixture(resolver: resolver)
         resolver.say(.success([try #require(IPAddress("127.0.0.1"))]), about: "tide.test")
         let url = "http://tide.test:\(server.port)/"
-        let task = fixture.run(try TaskRequest(url: url, method: "POST", body: .stream(Self.stream(Self.chunks))))
+        let task = fixture.run(
+            try TaskRequest(url: url, method: "POST", body: .stream(SessionFixture.stream(Self.chunks))))
         #expect(await fixture.wait { task.state == .running(attempt: 1) })
         task.suspend()
         #expect(await fixture.wait { task.state == .suspended })
@@ -135,7 +122,7 @@ struct UploadStreamTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         let task = fixture.run(
-            try TaskRequest(url: server.url(), method: "POST", body: .stream(Self.stream(Self.chunks))))
+            try TaskRequest(url: server.url(), method: "POST", body: .stream(SessionFixture.stream(Self.chunks))))
         #expect(await task.result().outcome == .success)
         #expect(task.currentProgress.sent == 250_000)
         await fixture.session.invalidate(cancellingTasks: true)
@@ -147,7 +134,7 @@ struct UploadStreamTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         for chunks in [[[1, 2, 3, 4, 5]], [[1, 2], [3, 4], [5]], [[1, 2], [3, 4, 5]]] as [[[UInt8]]] {
-            let stream = Self.stream(chunks, length: 4)
+            let stream = SessionFixture.stream(chunks, length: 4)
             let result = await fixture.run(
                 try TaskRequest(url: server.url(), method: "POST", body: .stream(stream))
             ).result()
@@ -164,7 +151,7 @@ struct UploadStreamTests {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
         let fixture = try SessionFixture()
-        let short = Self.stream([[1, 2, 3]], length: 10)
+        let short = SessionFixture.stream([[1, 2, 3]], length: 10)
         let thrown = UploadStream(length: 10) { throw Broken() }
         for stream in [short, thrown] {
             let result = await fixture.run(

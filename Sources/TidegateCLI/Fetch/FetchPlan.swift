@@ -14,12 +14,7 @@ struct FetchPlan: Sendable {
 
         /// What the task has besides its request: a form is read anew when it is sent again.
         var options: TaskOptions? {
-            guard let form = self.form, case .stream = self.request.body else { return nil }
-            let request = self.request
-            return TaskOptions(
-                hooks: SessionHooks(newBodyStream: { _ in
-                    if case .stream(let stream)? = try? request.sending(form).body { stream } else { nil }
-                }))
+            self.form.flatMap { TaskOptions(repeating: $0, in: self.request.body) }
         }
 
         /// The name in progress lines: its file, or its URL.

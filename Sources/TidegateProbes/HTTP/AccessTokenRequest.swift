@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
 internal import TidegateCore
-internal import TidegateSerialization
+internal import TidegateHTTP
 internal import TidegateSession
 internal import TidegateTransfer
 

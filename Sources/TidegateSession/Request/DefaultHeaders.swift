@@ -10,6 +10,8 @@ public final class DefaultHeaders: Sendable {
     // Most sessions have none, and making a task need not lock for that.
     private let isEmpty = Atomic<Bool>(true)
 
+    package init() {}
+
     /// Every field, in the order set first.
     public var all: [HTTPField] { self.fields.withLock { $0 } }
 

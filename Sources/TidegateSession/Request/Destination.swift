@@ -1,7 +1,3 @@
-public import TidegateCore
-internal import TidegateSerialization
-internal import TidegateTransfer
-
 /// What a request's body is made of.
 public enum RequestBody: Sendable, Hashable {
     /// No body.
@@ -13,39 +9,6 @@ public enum RequestBody: Sendable, Hashable {
     /// What the stream gives; it is read once, so that a request is only repeated before its first byte was read or
     /// with another stream.
     case stream(UploadStream)
-
-    /// A form's body.
-    init(_ form: MultipartForm) throws(TaskError) {
-        let contents = form.contents
-        if contents.count == 1, case .data(let bytes) = contents[0], form.throttle == nil {
-            self = .data(bytes)
-        } else {
-            self = .stream(try UploadStream(form))
-        }
-    }
-
-    /// The form that is sent a piece at a time; nil for any other body.
-    var form: MultipartForm? { if case .stream(let stream) = self { stream.form } else { nil } }
-
-    /// The body compressed (RFC 1952), for a request with `Content-Encoding: gzip`.
-    ///
-    /// Bytes are compressed at once, files and streams while they are sent, in chunks. Not every server takes that: one
-    /// that does not answers 415 (RFC 7694).
-    /// - Throws: ``TaskError`` with the reason `fileError` if a file cannot be read.
-    public func gzipped() throws(TaskError) -> RequestBody {
-        switch self {
-        case .none: return .none
-        case .data(let bytes):
-            guard let encoder = GzipEncoder() else {
-                throw TaskError(reason: .internal, underlying: "no memory to compress the body")
-            }
-            return .data(encoder.encode(bytes, isLast: true))
-        case .stream(let stream): return .stream(stream.gzipped())
-        case .file(let path):
-            let reader = try MultipartReader([.file(path)])
-            return .stream(UploadStream { try await reader.next() }.gzipped())
-        }
-    }
 }
 
 /// Where a response's body goes.

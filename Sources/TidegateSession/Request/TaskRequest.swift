@@ -1,6 +1,5 @@
 public import HTTPTypes
 public import TidegateCore
-public import TidegateSerialization
 internal import TidegateTransfer
 
 /// One request with everything that a task needs to know about it.
@@ -10,12 +9,12 @@ public struct TaskRequest: Sendable {
     /// The URL as it was given.
     public var url: String { self.box.parts.url }
     /// The header fields that were given, in order.
-    public internal(set) var headers: [HTTPField] {
+    public package(set) var headers: [HTTPField] {
         get { self.box.parts.headers }
         set { self.change { $0.headers = newValue } }
     }
     /// The request's body.
-    public internal(set) var body: RequestBody {
+    public package(set) var body: RequestBody {
         get { self.box.parts.body }
         set { self.change { $0.body = newValue } }
     }
@@ -40,7 +39,7 @@ public struct TaskRequest: Sendable {
     /// The trace that the request is part of.
     var traceID: TraceID? { self.box.traceID }
 
-    var address: HTTPURL { self.box.parts.address }
+    package var address: HTTPURL { self.box.parts.address }
     var firstHop: Hop { self.box.firstHop }
 
     private var box: RequestBox
@@ -61,31 +60,6 @@ public struct TaskRequest: Sendable {
         let address = try TaskRequest.valid { () throws(HTTPURLError) in try HTTPURL(url) }
         self.box = RequestBox(
             RequestBox.Parts(method: method, url: url, address: address, body: body, headers: headers))
-    }
-
-    /// The request that a serializer made.
-    ///
-    /// A form of data alone is sent as bytes, any other as a stream with a length if every part has one; such a request
-    /// is only repeated with ``SessionHooks/newBodyStream``. With `compressing` the body is sent as gzip.
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about what cannot be sent, or
-    ///   `fileError` if a file of a form cannot be read.
-    public init(_ serialized: SerializedRequest, compressing: Bool = false) throws(TaskError) {
-        var headers = serialized.headers
-        var body: RequestBody
-        switch serialized.body {
-        case .none: body = .none
-        case .data(let bytes): body = .data(bytes)
-        case .multipart(let form):
-            // Without the form's own boundary nobody can read it.
-            headers.removeAll { $0.name == .contentType }
-            headers.append(HTTPField(name: .contentType, value: form.contentType))
-            body = try RequestBody(form)
-        }
-        if compressing, body != .none {
-            body = try body.gzipped()
-            headers.append(HTTPField(name: .contentEncoding, value: "gzip"))
-        }
-        try self.init(url: serialized.url, method: serialized.method, headers: headers, body: body)
     }
 
     /// Has the download continue where an earlier one ended.
@@ -141,13 +115,13 @@ public struct TaskRequest: Sendable {
     }
 
     /// What a function makes of a request's parts, whose error is then that of the request.
-    static func valid<Value, Problem: Error & CustomStringConvertible>(
+    package static func valid<Value, Problem: Error & CustomStringConvertible>(
         _ make: () throws(Problem) -> Value
     ) throws(TaskError) -> Value {
         do throws(Problem) { return try make() } catch { throw self.invalid(error.description) }
     }
 
-    static func invalid(_ sentence: String) -> TaskError {
+    package static func invalid(_ sentence: String) -> TaskError {
         TaskError(reason: .invalidRequest, underlying: sentence)
     }
 
@@ -159,19 +133,6 @@ public struct TaskRequest: Sendable {
         var copy = self
         copy.change { ($0.url, $0.address, $0.destination) = (url, address, destination) }
         return copy
-    }
-
-    /// The same request with a form as its body, in place of any other; a form with files is a stream of its own for
-    /// each copy.
-    ///
-    /// - Throws: ``TaskError`` with the reason `fileError` if a file of the form cannot be read.
-    package func sending(_ form: MultipartForm) throws(TaskError) -> TaskRequest {
-        var request = self
-        // Without the form's own boundary nobody can read it.
-        request.headers.removeAll { $0.name == .contentType }
-        request.headers.append(HTTPField(name: .contentType, value: form.contentType))
-        request.body = try RequestBody(form)
-        return request
     }
 
     /// Why the file to send cannot be read, or the destination not written; nil if both can.

@@ -1,6 +1,5 @@
 internal import Synchronization
 internal import TidegateCore
-internal import TidegateSerialization
 package import TidegateTransfer
 
 /// A request's body that is made while it is sent, and can be read once.
@@ -23,9 +22,10 @@ public final class UploadStream: Hashable, Sendable {
         var hasBytes: (@Sendable () -> Void)?
     }
 
-    let make: @Sendable () async throws -> [UInt8]?
-    /// The form that the stream sends; nil for any other content.
-    let form: MultipartForm?
+    /// The next chunk; nil after the last one.
+    package let make: @Sendable () async throws -> [UInt8]?
+    /// What the stream was made of, for those who describe a request; nil if it was made of bytes alone.
+    package let source: (any Sendable)?
     /// As `make`, for bytes that nobody has to wait for.
     private let immediate: (@Sendable () throws -> [UInt8]?)?
     private let state = Mutex(State())
@@ -33,28 +33,21 @@ public final class UploadStream: Hashable, Sendable {
     /// A stream of what `next` gives: a chunk each time, and nil after the last one.
     ///
     /// `next` is never called while an earlier call is under way. What it throws fails the task as `bodyChanged`.
-    public init(length: Int64? = nil, next: @escaping @Sendable () async throws -> [UInt8]?) {
-        self.length = length
-        self.make = next
-        self.form = nil
-        self.immediate = nil
+    public convenience init(length: Int64? = nil, next: @escaping @Sendable () async throws -> [UInt8]?) {
+        self.init(length: length, of: nil, next: next)
     }
 
-    /// A form's body, read while it is sent: on the thread of the transfers, as the file of a body is, unless it has to
-    /// be waited for.
-    init(_ form: MultipartForm) throws(TaskError) {
-        let reader = try MultipartReader(form.contents)
-        self.length = reader.length
-        self.form = form
-        if let throttle = form.throttle {
-            let whole = UploadStream(length: reader.length) { try await reader.next() }
-            self.make = whole.throttled(bytes: throttle.bytes, every: throttle.interval).make
-            self.immediate = nil
-        } else {
-            self.make = { try await reader.next() }
-            let read: @Sendable () throws -> [UInt8]? = { try reader.read() }
-            self.immediate = reader.isImmediate ? read : nil
-        }
+    /// A stream that remembers what it was made of.
+    ///
+    /// With `immediate` it is read on the thread of the transfers, as the file of a body is.
+    package init(
+        length: Int64?, of source: (any Sendable)?, immediate: (@Sendable () throws -> [UInt8]?)? = nil,
+        next: @escaping @Sendable () async throws -> [UInt8]?
+    ) {
+        self.length = length
+        self.make = next
+        self.source = source
+        self.immediate = immediate
     }
 
     deinit { self.stopFetching() }
@@ -69,15 +62,9 @@ public final class UploadStream: Hashable, Sendable {
         clock: any Clock<Duration> = ContinuousClock()
     ) -> UploadStream {
         let throttle = UploadThrottle()
-        return UploadStream(length: self.length) { [make = self.make, limit = max(1, bytes)] in
+        return UploadStream(length: self.length, of: self.source) { [make = self.make, limit = max(1, bytes)] in
             try await throttle.next(limit, every: interval, clock, of: make)
         }
-    }
-
-    /// A stream of the same bytes compressed (RFC 1952), whose length is not known.
-    func gzipped() -> UploadStream {
-        let compressor = UploadCompressor()
-        return UploadStream { [make = self.make] in try await compressor.next(of: make) }
     }
 
     // MARK: - Reading
@@ -192,21 +179,5 @@ private actor UploadThrottle {
         let piece = Array(self.rest.prefix(bytes))
         self.rest = self.rest.dropFirst(piece.count)
         return piece
-    }
-}
-
-private actor UploadCompressor {
-    private let encoder = GzipEncoder()
-    private var isOver = false
-
-    func next(of make: @Sendable () async throws -> [UInt8]?) async throws -> [UInt8]? {
-        while !self.isOver {
-            let chunk = try await make()
-            self.isOver = chunk == nil
-            guard self.encoder != nil else { throw TextError("no memory to compress the body") }
-            let piece = self.encoder?.encode(chunk ?? [], isLast: self.isOver) ?? []
-            if !piece.isEmpty { return piece }
-        }
-        return nil
     }
 }

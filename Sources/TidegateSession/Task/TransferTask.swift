@@ -104,6 +104,11 @@ public final class TransferTask: Sendable {
     /// 64 KiB of the body of a refused response (a status other than 2xx), whatever the destination; empty otherwise.
     public func body() -> [UInt8] { self.shared.body }
 
+    /// The attempts of the task so far, what follows redirects included: the newest 32.
+    ///
+    /// Empty unless the session's ``SessionConfiguration/recordsExchanges`` is set.
+    public var exchanges: [Exchange] { self.shared.exchanges?.exchanges ?? [] }
+
     /// The task's state and progress, for one reader: first now, then after changes; the newest entry is kept.
     public func updates() -> TaskUpdates { TaskUpdates(of: self) }
 

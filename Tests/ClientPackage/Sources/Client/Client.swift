@@ -21,6 +21,7 @@ enum Client {
             try await makeRequests(with: monitor, to: server, in: folder)
             try await followTask(of: monitor, to: server)
             try await useClient(of: monitor, to: server)
+            try await checkHealth(over: monitor.session, of: server.absoluteString)
             try serialize(with: monitor, to: server, in: folder)
             try await callBack(from: monitor, to: server)
             try await manageTasks(of: monitor, to: server, in: folder)

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateSerialization
+import TidegateHTTP
 
 /// Bodies in JSON, property lists and multipart forms.
 @Suite struct BodySerializerTests {

@@ -2,7 +2,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 @testable import TidegateCore
-import TidegateSerialization
+import TidegateHTTP
 import TidegateSession
 import TidegateSessionTestKit
 

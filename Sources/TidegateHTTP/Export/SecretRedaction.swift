@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import TidegateCore
+public import TidegateSession
 
 /// Takes secrets out of what is exported: credentials, cookies, fields whose names say so, and the values of queries.
 struct SecretRedaction: Sendable {

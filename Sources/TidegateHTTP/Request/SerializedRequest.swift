@@ -1,5 +1,6 @@
 public import HTTPTypes
-internal import TidegateCore
+public import TidegateCore
+public import TidegateSession
 
 /// What a request serializer makes: method, URL, header fields and body.
 public struct SerializedRequest: Sendable {
@@ -43,6 +44,50 @@ public struct SerializedRequest: Sendable {
         let (base, fragment) = (self.url[..<end], self.url[end...])
         let separator = base.contains("?") ? (base.last == "?" || base.last == "&" ? "" : "&") : "?"
         self.url = base + separator + query + fragment
+    }
+}
+
+extension TaskRequest {
+    /// The request that a serializer made.
+    ///
+    /// A form of data alone is sent as bytes, any other as a stream with a length if every part has one; such a request
+    /// is only repeated with ``SessionHooks/newBodyStream``. With `compressing` the body is sent as gzip.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about what cannot be sent, or
+    ///   `fileError` if a file of a form cannot be read.
+    public init(_ serialized: SerializedRequest, compressing: Bool = false) throws(TaskError) {
+        var headers = serialized.headers
+        var body: RequestBody
+        switch serialized.body {
+        case .none: body = .none
+        case .data(let bytes): body = .data(bytes)
+        case .multipart(let form):
+            headers.describe(form)
+            body = try RequestBody(form)
+        }
+        if compressing, body != .none {
+            body = try body.gzipped()
+            headers.append(HTTPField(name: .contentEncoding, value: "gzip"))
+        }
+        try self.init(url: serialized.url, method: serialized.method, headers: headers, body: body)
+    }
+
+    /// The same request with a form as its body, in place of any other; a form with files is a stream of its own for
+    /// each copy.
+    ///
+    /// - Throws: ``TaskError`` with the reason `fileError` if a file of the form cannot be read.
+    package func sending(_ form: MultipartForm) throws(TaskError) -> TaskRequest {
+        var request = self
+        request.headers.describe(form)
+        request.body = try RequestBody(form)
+        return request
+    }
+}
+
+extension [HTTPField] {
+    /// Without the form's own boundary nobody can read it.
+    fileprivate mutating func describe(_ form: MultipartForm) {
+        self.removeAll { $0.name == .contentType }
+        self.append(HTTPField(name: .contentType, value: form.contentType))
     }
 }
 

@@ -1,5 +1,6 @@
 import Testing
 import TidegateCore
+import TidegateHTTP
 import TidegateSession
 import TidegateSessionTestKit
 

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import HTTPTypes
 public import TidegateCore
-public import TidegateSerialization
+public import TidegateSession
 
 /// Makes requests to one server over a session: parameters in, values out.
 ///
@@ -130,14 +130,8 @@ public final class HTTPClient: Sendable {
             if let credentials = url.credentials { request.options.credentials = credentials }
             request.destination = .memory(limit: self.configuration.bodyLimit)
             self.configuration.prepare?(&request)
-            guard case .multipart(let form) = content, form.isRepeatable, case .stream = request.body else {
-                return (request, nil)
-            }
-            let again = SessionHooks(newBodyStream: { _ in
-                let body = try? TaskRequest(serialized, compressing: compresses).body
-                return if case .stream(let stream)? = body { stream } else { nil }
-            })
-            return (request, TaskOptions(hooks: again))
+            guard case .multipart(let form) = content else { return (request, nil) }
+            return (request, TaskOptions(repeating: form, in: request.body, compressing: compresses))
         } catch let error as RequestSerializationError {
             throw .request(error)
         } catch let error as TaskError {

@@ -2,7 +2,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 import TidegateCore
-import TidegateSerialization
+import TidegateHTTP
 import TidegateSession
 import TidegateSessionTestKit
 
@@ -111,7 +111,7 @@ struct SerializedBodyTests {
         defer { server.stop() }
         let fixture = try SessionFixture()
         let clock = CountingClock()
-        let pieces = UploadStreamTests.stream([[UInt8](repeating: 7, count: 2500), [1], []], length: 2501)
+        let pieces = SessionFixture.stream([[UInt8](repeating: 7, count: 2500), [1], []], length: 2501)
             .throttled(bytes: 1000, every: .seconds(60), clock: clock)
         let request = try TaskRequest(url: server.url("/"), method: "POST", body: .stream(pieces))
         #expect(await fixture.run(request).result().outcome == .success)
@@ -131,7 +131,7 @@ struct SerializedBodyTests {
             switch kind {
             case "data": .data(self.file)
             case "file": .file(scratch.file("body"))
-            default: .stream(UploadStreamTests.stream([Array(self.file[..<1000]), [], Array(self.file[1000...])]))
+            default: .stream(SessionFixture.stream([Array(self.file[..<1000]), [], Array(self.file[1000...])]))
             }
         var request = try TaskRequest(
             url: server.url("/"), method: "PUT", headers: [HTTPField(name: .contentEncoding, value: "gzip")],

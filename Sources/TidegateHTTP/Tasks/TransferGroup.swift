@@ -1,5 +1,6 @@
 internal import Synchronization
 public import TidegateCore
+public import TidegateSession
 
 /// Several tasks as one: their ends are waited for together, and their progress is one.
 ///
@@ -97,15 +98,15 @@ public struct GroupProgress: Sendable, Hashable {
 
     init(of tasks: [TransferTask]) {
         self.tasks = tasks.count
-        for task in tasks { self.add(task.shared.snapshot) }
+        for task in tasks { self.add(task.info) }
     }
 
-    private mutating func add(_ snapshot: TaskSnapshot) {
-        let progress = snapshot.progress
+    private mutating func add(_ task: TaskInfo) {
+        let progress = task.progress
         let here = progress.offset + progress.receivedWire
         self.received += here
         self.sent += progress.sent
-        guard case .completed = snapshot.state else {
+        guard case .completed = task.state else {
             self.expected = TransferProgress.sum(self.expected, progress.expected)
             self.expectedSent = TransferProgress.sum(self.expectedSent, progress.expectedSent)
             return

@@ -1,6 +1,6 @@
 public import HTTPTypes
 public import TidegateCore
-public import TidegateSerialization
+public import TidegateSession
 
 // A method for each of HTTP's.
 extension HTTPClient {

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 import TidegateCore
-import TidegateSerialization
+import TidegateHTTP
 import TidegateSession
 import TidegateSessionTestKit
 

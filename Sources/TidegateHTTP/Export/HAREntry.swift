@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import TidegateCore
-internal import TidegateSerialization
+internal import TidegateSession
 
 /// One entry of an archive, as the specification of HAR 1.2 has it (w3c.github.io/web-performance, HAR/Overview).
 struct HAREntry {
@@ -62,9 +62,11 @@ struct HAREntry {
             return ["mimeType": type, "text": .string(text)]
         case .file(let path):
             return ["mimeType": type, "text": "", "comment": .string("the body was the file \(path)")]
-        case .stream(let stream) where stream.form != nil:
-            return ["mimeType": type, "params": .array((stream.form?.parts ?? []).map(\.json))]
-        case .stream, .none: return ["mimeType": type, "text": "", "comment": "the body is not kept"]
+        case .stream, .none:
+            guard let form = self.requestBody.form else {
+                return ["mimeType": type, "text": "", "comment": "the body is not kept"]
+            }
+            return ["mimeType": type, "params": .array(form.parts.map(\.json))]
         }
     }
 

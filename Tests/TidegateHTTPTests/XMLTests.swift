@@ -1,5 +1,5 @@
 import Testing
-import TidegateSerialization
+import TidegateHTTP
 
 /// XML documents that are well-formed, and such that are not.
 @Suite struct XMLTests {

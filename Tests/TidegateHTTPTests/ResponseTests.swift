@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 @testable import TidegateCore
 
-@testable import TidegateSerialization
+@testable import TidegateHTTP
 
 /// Rules, and the values that serializers make of bodies.
 @Suite struct ResponseTests {

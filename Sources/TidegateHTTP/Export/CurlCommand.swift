@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import FoundationEssentials
 internal import HTTPTypes
-internal import TidegateSerialization
+public import TidegateSession
 
 /// A request as a command of curl(1) that makes it once more.
 ///
@@ -98,8 +98,8 @@ public struct CurlCommand: Sendable, Hashable {
         case .file(let path):
             // After -T a URL that ends with a slash would get the file's name.
             self.addData(["--data-binary", path == "-" ? "@./-" : "@\(path)"], request)
-        case .stream(let stream):
-            if let form = stream.form { return self.addForm(form) }
+        case .stream:
+            if let form = request.body.form { return self.addForm(form) }
             self.notes.append("the body was a stream and is not kept: write it to a file and add --data-binary @FILE")
         }
     }

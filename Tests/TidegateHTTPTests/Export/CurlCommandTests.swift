@@ -2,10 +2,10 @@ import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateSerialization
+import TidegateHTTP
 import TidegateSessionTestKit
 
-@testable import TidegateSession
+import TidegateSession
 
 @Suite(.timeLimit(.minutes(5)))
 struct CurlCommandTests {

@@ -1,3 +1,5 @@
+internal import TidegateSession
+
 /// A head as it stood on the wire: its first line and its fields.
 struct MessageHead: Sendable {
     var start: String

@@ -1,6 +1,5 @@
 internal import Synchronization
 internal import TidegateCore
-internal import TidegateSerialization
 internal import TidegateTransfer
 
 /// Reads a multipart form's contents one after the other, a piece at a time; it has one reader.

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Testing
 import TidegateCore
-import TidegateSerialization
+import TidegateHTTP
 
 /// Queries and forms, to the byte: the rows are those of AFNetworking's and Alamofire's own tests.
 @Suite struct QueryTests {

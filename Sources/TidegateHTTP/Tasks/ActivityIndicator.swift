@@ -1,5 +1,6 @@
 internal import Synchronization
 internal import TidegateCore
+public import TidegateSession
 
 /// Whether a session has been at work for long enough to show it: on 1 s after a task was resumed, off 0.17 s after the
 /// last one ended or was suspended.

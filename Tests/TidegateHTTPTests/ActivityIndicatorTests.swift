@@ -1,8 +1,9 @@
 import Testing
 import TidegateCore
+import TidegateSession
 import TidegateSessionTestKit
 
-@testable import TidegateSession
+@testable import TidegateHTTP
 
 /// When activity is shown, and for how long.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,4 +1,5 @@
 internal import TidegateCore
+public import TidegateSession
 
 /// Exchanges as HAR 1.2 (HTTP Archive), which browsers and proxies read: one entry for each attempt and each hop.
 public struct HTTPArchive: Sendable {
@@ -45,11 +46,6 @@ public struct HTTPArchive: Sendable {
 }
 
 extension TransferTask {
-    /// The attempts of the task so far, what follows redirects included: the newest 32.
-    ///
-    /// Empty unless the session's ``SessionConfiguration/recordsExchanges`` is set.
-    public var exchanges: [Exchange] { self.shared.exchanges?.exchanges ?? [] }
-
     /// The task's request as a command of curl(1); see ``CurlCommand/init(_:showingSecrets:)``.
     public func curlCommand(showingSecrets: Bool = false) -> CurlCommand {
         CurlCommand(self.request, showingSecrets: showingSecrets)

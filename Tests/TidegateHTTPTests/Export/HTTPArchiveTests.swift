@@ -2,9 +2,10 @@ import Foundation
 import HTTPTypes
 import Testing
 @testable import TidegateCore
+import TidegateSession
 import TidegateSessionTestKit
 
-@testable import TidegateSession
+@testable import TidegateHTTP
 
 @Suite(.timeLimit(.minutes(5)))
 struct HTTPArchiveTests {
