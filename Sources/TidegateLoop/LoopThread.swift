@@ -41,8 +41,16 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
     /// Starts the thread; `make` runs on it, and the handler stays there.
     ///
     /// The kernel shows 15 bytes of `name`. The loop's timers ``Loop/scheduleOnTimeSource(at:token:)`` follow `time`.
-    package init(
+    package convenience init(
         name: String, time: any TimeSource = SystemClock(), make: @escaping @Sendable (Loop) -> Handler
+    ) throws(LoopError) {
+        try self.init(name: name, time: time) { loop, _ in make(loop) }
+    }
+
+    /// Starts the thread; `make` also gets the inbox, into which the handler's own work on other threads puts commands.
+    package init(
+        name: String, time: any TimeSource = SystemClock(),
+        make: @escaping @Sendable (Loop, Inbox<Handler.Command>) -> Handler
     ) throws(LoopError) {
         let inbox = try Inbox<Handler.Command>()
         let loop = try Loop(time: time)
@@ -57,7 +65,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
         let turns = TurnRecord()
         let start = ThreadStart(loop: loop) { loop in
             tg_thread_name(name)
-            LoopThread.run(make(loop), on: loop, from: inbox, turns)
+            LoopThread.run(make(loop, inbox), on: loop, from: inbox, turns)
         }
         self.inbox = inbox
         self.turns = turns

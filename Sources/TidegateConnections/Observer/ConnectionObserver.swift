@@ -31,7 +31,7 @@ package final class ConnectionObserver: ConnectionObservation {
     }
 
     private let thread: LoopThread<ObservationThread>
-    private let link = ObserverLink()
+    private let kept = KeptStatistics()
 
     /// Starts observing; the sockets in `own` are left out.
     ///
@@ -41,13 +41,12 @@ package final class ConnectionObserver: ConnectionObservation {
         options: NetlinkOptions = NetlinkOptions(), _ environment: Environment
     ) throws(TextError) {
         do {
-            self.thread = try LoopThread(name: "tg-observe") { [link] loop in
-                ObservationThread(loop, configuration, own: own, options, environment, link)
+            self.thread = try LoopThread(name: "tg-observe") { [kept] loop, inbox in
+                ObservationThread(loop, inbox, configuration, own: own, options, environment, kept)
             }
         } catch {
             throw TextError("connections cannot be observed: \(error)")
         }
-        self.link.set(self.thread)
     }
 
     /// What is known now.
@@ -57,7 +56,7 @@ package final class ConnectionObserver: ConnectionObservation {
         }
     }
 
-    package var statistics: ConnectionStatistics { self.link.statistics }
+    package var statistics: ConnectionStatistics { self.kept.statistics }
 
     /// Whether its thread has been in one turn for longer than 10 s.
     package var isStalled: Bool { self.thread.turns.isStalled }
@@ -71,23 +70,13 @@ package final class ConnectionObserver: ConnectionObservation {
     package func stop() { self.thread.stop() }
 }
 
-/// What outlives a turn of the observer's thread: what was counted last, for scrapes, and the thread itself, to which
-/// look-ups answer.
-final class ObserverLink: Sendable {
-    private struct State: Sendable {
-        var statistics = ConnectionStatistics()
-        weak var thread: LoopThread<ObservationThread>?
-    }
+/// The statistics as the thread left them last, for other threads.
+final class KeptStatistics: Sendable {
+    private let kept = Mutex(ConnectionStatistics())
 
-    private let state = Mutex(State())
+    var statistics: ConnectionStatistics { self.kept.withLock { $0 } }
 
-    var statistics: ConnectionStatistics { self.state.withLock { $0.statistics } }
-
-    func keep(_ statistics: ConnectionStatistics) { self.state.withLock { $0.statistics = statistics } }
-
-    func set(_ thread: LoopThread<ObservationThread>) { self.state.withLock { $0.thread = thread } }
-
-    func send(_ command: ObservationThread.Command) { self.state.withLock { $0.thread }?.send(command) }
+    func keep(_ statistics: ConnectionStatistics) { self.kept.withLock { $0 = statistics } }
 }
 
 /// How the TCP connections of other programs are observed.

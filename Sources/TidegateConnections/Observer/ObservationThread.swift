@@ -26,7 +26,8 @@ final class ObservationThread: LoopHandler {
 
     private let loop: Loop
     private let environment: ConnectionObserver.Environment
-    private let link: ObserverLink
+    private let inbox: Inbox<Command>
+    private let kept: KeptStatistics
     private var sockets: ObservationSockets
     private var announcements: SocketAnnouncementChannel?
     private var state: ObservationState
@@ -36,13 +37,14 @@ final class ObservationThread: LoopHandler {
     private var lists = ListSchedule()
 
     init(
-        _ loop: Loop, _ configuration: ConnectionsConfiguration, own: OwnSockets, _ options: NetlinkOptions,
-        _ environment: ConnectionObserver.Environment, _ link: ObserverLink
+        _ loop: Loop, _ inbox: Inbox<Command>, _ configuration: ConnectionsConfiguration, own: OwnSockets,
+        _ options: NetlinkOptions, _ environment: ConnectionObserver.Environment, _ kept: KeptStatistics
     ) {
         options.onThreadStart()
         self.loop = loop
         self.environment = environment
-        self.link = link
+        self.inbox = inbox
+        self.kept = kept
         self.state = ObservationState(configuration, own: own)
         self.sockets = ObservationSockets(configuration, options)
         self.openAnnouncements(options)
@@ -100,7 +102,7 @@ final class ObservationThread: LoopHandler {
             switch effect {
             case .publish(let event): self.environment.publish(event)
             case .lookUp(let address):
-                Task { [environment, link] in link.send(.routed(address, await environment.route(address))) }
+                Task { [environment, inbox] in _ = inbox.put(.routed(address, await environment.route(address))) }
             }
         }
     }
@@ -296,7 +298,7 @@ final class ObservationThread: LoopHandler {
         self.state.recorder.statistics.mode = self.mode.mode
         self.state.recorder.statistics.tracked = self.state.table.count
         self.state.recorder.statistics.receiveBufferBytes = self.sockets.receiveBufferBytes
-        self.link.keep(self.state.recorder.statistics)
+        self.kept.keep(self.state.recorder.statistics)
     }
 }
 
