@@ -1,5 +1,6 @@
 internal import Synchronization
 public import TidegateCore
+internal import TidegateLoop
 internal import TidegateTransfer
 
 /// Makes tasks and carries them out on a thread of its own.

@@ -3,51 +3,35 @@ package import TidegateCore
 package import TidegateLoop
 
 /// The thread that owns libcurl, every attempt and every timer of a session.
-package final class TransferThread<Client: TransferClient>: Sendable {
-    private let thread: LoopThread<TransferHandler<Client>>
+///
+/// Attempts that still run when it is stopped are dropped: their connections are closed and nothing more is reported. A
+/// client that is sent many commands puts them into the inbox itself, because a specialised inbox costs half as much.
+package typealias TransferThread<Client: TransferClient> = LoopThread<TransferHandler<Client>>
 
+extension LoopThread {
     /// Starts the thread; `make` runs on it, and its client stays there.
     ///
     /// The kernel shows 15 bytes of `name`; the client's timers and the moments that are reported to it follow `time`. Every
     /// socket is noted in `own`.
-    package init(
+    package convenience init<Client>(
         name: String = "tg-transfer", time: any TimeSource = SystemClock(), own: OwnSockets? = nil,
         make: @escaping @Sendable (TransferEngine) -> Client
-    ) throws(LoopError) {
+    ) throws(LoopError) where Handler == TransferHandler<Client> {
         do throws(CurlError) {
             try CurlLibrary.prepare()
         } catch {
             // libcurl gives no error number; memory is what its start can lack.
             throw LoopError(operation: error.operation, code: ENOMEM)
         }
-        self.thread = try LoopThread(name: name, time: time) { loop in
+        try self.init(name: name, time: time) { loop in
             let engine = TransferEngine(loop: loop, own: own)
             return TransferHandler(engine: engine, client: make(engine))
         }
     }
-
-    /// Takes the client's commands; a client that is sent many puts them in itself, because a specialised inbox costs
-    /// half as much.
-    package var inbox: Inbox<Client.Command> { self.thread.inbox }
-
-    /// Sends a command to the client; false once the thread is stopping, and then nothing happens.
-    @discardableResult
-    package func send(_ command: Client.Command) -> Bool { self.thread.send(command) }
-
-    /// Whether the thread has been in one turn for longer than 10 s.
-    package var isStalled: Bool { self.thread.turns.isStalled }
-
-    /// Executes the commands sent so far, ends the thread and waits for it.
-    ///
-    /// Attempts still running are dropped: their connections are closed and nothing more is reported.
-    package func stop() { self.thread.stop() }
-
-    /// Ends the thread once it has executed the commands sent so far, without waiting for that: for one that hangs.
-    package func abandon() { self.thread.abandon() }
 }
 
 /// Joins a client and its engine to the loop.
-final class TransferHandler<Client: TransferClient>: LoopHandler {
+package final class TransferHandler<Client: TransferClient>: LoopHandler {
     private let engine: TransferEngine
     private let client: Client
 
@@ -56,24 +40,24 @@ final class TransferHandler<Client: TransferClient>: LoopHandler {
         self.client = client
     }
 
-    func receive(_ command: Client.Command) { self.client.receive(command) }
+    package func receive(_ command: Client.Command) { self.client.receive(command) }
 
-    func ready(_ descriptor: Int32, for events: Loop.Interest) { self.engine.ready(descriptor, for: events) }
+    package func ready(_ descriptor: Int32, for events: Loop.Interest) { self.engine.ready(descriptor, for: events) }
 
-    func timerFired(_ token: UInt64) {
+    package func timerFired(_ token: UInt64) {
         if !self.engine.timerFired(token) { self.client.timerFired(token) }
     }
 
-    func batchEnding() { self.engine.serve(self.client) }
+    package func batchEnding() { self.engine.serve(self.client) }
 
-    func batchEnded() {
+    package func batchEnded() {
         self.client.batchEnded()
         // Attempts that the client has just started are sent in this batch, too.
         self.engine.serve(self.client)
         self.engine.endTurn()
     }
 
-    func stopping() {
+    package func stopping() {
         self.client.stopping()
         self.engine.shutDown()
     }

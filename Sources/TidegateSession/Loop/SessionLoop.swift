@@ -104,7 +104,7 @@ final class Mailbox: TaskController {
     func connect(_ thread: TransferThread<SessionLoop>) { self.thread.withLock { $0 = (thread, thread.inbox) } }
 
     /// Whether the thread has been in one turn for longer than 10 s.
-    var isStalled: Bool { self.thread.withLock { $0?.0.isStalled ?? false } }
+    var isStalled: Bool { self.thread.withLock { $0?.0.turns.isStalled ?? false } }
 
     /// False once the thread is gone, and then nothing happens.
     @discardableResult

@@ -24,7 +24,7 @@ package final class AttemptClient: Sendable {
     deinit { self.state.withLock { $0.thread.take() }?.stop() }
 
     /// Whether its thread has been in one turn for longer than 10 s.
-    package var isStalled: Bool { self.state.withLock { $0.thread?.isStalled ?? false } }
+    package var isStalled: Bool { self.state.withLock { $0.thread?.turns.isStalled ?? false } }
 
     /// Makes an attempt, whose number does not matter; after `limit`, or when the Swift task is cancelled, it ends.
     ///
