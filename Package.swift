@@ -99,7 +99,8 @@ let package = Package(
 
         // What people use.
         .target(
-            name: "TidegateReachability", dependencies: ["TidegateAttribution", "TidegateCore", "TidegateNetwork"],
+            name: "TidegateReachability",
+            dependencies: ["TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateNetwork"],
             swiftSettings: safe),
         .target(
             name: "TidegateSession",

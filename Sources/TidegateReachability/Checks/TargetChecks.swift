@@ -24,13 +24,15 @@ final class TargetChecks {
     private var schedule = CheckSchedule<Int>()
     private var generator = SystemRandomNumberGenerator()
     private var peers = PeerHistory()
-    /// Receives the number of a target, the round and the outcome of a check, on any thread.
-    var completion: @Sendable (Int, Int, TargetCheck.Outcome) -> Void = { _, _, _ in }
+    private let send: @Sendable (ReachabilityEngine.Command) -> Void
 
-    init(_ targets: [Target], _ checks: [Target: TargetCheck], checker: any TargetChecker, publisher: VerdictPublisher)
-    {
+    /// Nil if nothing is there to check with.
+    init?(_ targets: [Target], _ dependencies: ReachabilityEngine.Dependencies, publisher: VerdictPublisher) {
+        guard let checker = dependencies.targetChecker else { return nil }
         self.checker = checker
+        self.send = dependencies.send
         self.publisher = publisher
+        let checks = dependencies.configuration.targetChecks
         self.states = targets.map {
             State(target: $0, report: TargetCheckReport(checks[$0] ?? .standard(for: $0)))
         }
@@ -96,7 +98,7 @@ final class TargetChecks {
         let round = self.states[number].round
         self.states[number].report.checkingSince = self.publisher.time.wall()
         self.publish(number, at: now)
-        Task { [checker, completion] in completion(number, round, await checker.check(request)) }
+        Task { [checker, send] in send(.targetChecked(number, round: round, await checker.check(request))) }
     }
 
     // No packet can be sent, so that no check is needed to know.

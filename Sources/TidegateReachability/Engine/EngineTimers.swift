@@ -1,5 +1,5 @@
 internal import TidegateCore
-internal import TidegateNetwork
+internal import TidegateLoop
 
 /// The engine's timers, one of each kind, and calls that are made once: after a delay, or when the engine stops.
 struct EngineTimers {
@@ -9,30 +9,30 @@ struct EngineTimers {
         case evaluate, debounce, periodic, expiry, hostnames, internet, targets
     }
 
-    private let kernel: NetlinkClient
-    private var armed: [Kind: (timer: NetlinkTimer, moment: MonotonicTime)] = [:]
+    private let loop: Loop
+    private var armed: [Kind: (timer: TimerID, moment: MonotonicTime)] = [:]
     // The tokens of calls; lower ones belong to the timers.
     private var lastToken: UInt64 = 1000
     private var calls: [UInt64: Call] = [:]
     // Those that the first status makes, too.
     private var waiting: [UInt64: Call] = [:]
 
-    init(_ kernel: NetlinkClient) { self.kernel = kernel }
+    init(_ loop: Loop) { self.loop = loop }
 
     /// Arms a timer for this moment instead of the one before; nil disarms it.
     mutating func arm(_ kind: Kind, at moment: MonotonicTime?) {
         if let old = self.armed[kind] {
             if old.moment == moment { return }
-            self.kernel.cancel(old.timer)
+            self.loop.cancel(old.timer)
         }
-        self.armed[kind] = moment.map { (self.kernel.schedule(at: $0, token: kind.rawValue), $0) }
+        self.armed[kind] = moment.map { (self.loop.schedule(at: $0, token: kind.rawValue), $0) }
     }
 
     /// Adds a call; `isWaiting` if the first status makes it, too.
     mutating func call(after delay: Duration, isWaiting: Bool, _ call: @escaping Call) {
         self.lastToken += 1
         if isWaiting { self.waiting[self.lastToken] = call } else { self.calls[self.lastToken] = call }
-        _ = self.kernel.schedule(at: self.kernel.now + delay, token: self.lastToken)
+        _ = self.loop.schedule(after: delay, token: self.lastToken)
     }
 
     /// The timer that has fired; nil if the token is a call's, which is made unless it was before.

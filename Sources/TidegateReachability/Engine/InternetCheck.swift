@@ -7,8 +7,7 @@ final class InternetCheck {
     private let resolver: any NameResolver
     private let evidence: PassiveEvidence
     private let time: any TimeSource
-    /// Receives the number and the result of a round of checks, on any thread.
-    var completion: @Sendable (AddressFamily, Int, Connectivity) -> Void = { _, _, _ in }
+    private let send: @Sendable (ReachabilityEngine.Command) -> Void
 
     /// The checks that are made without a request for them; nil if there are none.
     init?(_ dependencies: ReachabilityEngine.Dependencies) {
@@ -19,6 +18,7 @@ final class InternetCheck {
         self.resolver = dependencies.resolver
         self.evidence = dependencies.evidence
         self.time = dependencies.time
+        self.send = dependencies.send
     }
 
     /// When the next check is due; nil while none is.
@@ -90,13 +90,13 @@ final class InternetCheck {
     }
 
     private func check(_ family: AddressFamily, _ round: Int) {
-        Task { [checker, resolver, completion] in
+        Task { [checker, resolver, send] in
             let found = await checker.connectivity(family) { name in
                 await withCheckedContinuation { continuation in
                     resolver.resolve(name) { continuation.resume(returning: $0) }
                 }
             }
-            completion(family, round, found)
+            send(.internetCheckFinished(family, round: round, found))
         }
     }
 }

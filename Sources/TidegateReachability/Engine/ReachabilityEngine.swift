@@ -1,8 +1,9 @@
 internal import TidegateCore
+internal import TidegateLoop
 internal import TidegateNetwork
 
 /// Routes kernel changes, timers and commands on the netlink thread between the components that own the state.
-final class ReachabilityEngine: NetlinkDelegate {
+final class ReachabilityEngine: LoopHandler {
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
     private let publisher: VerdictPublisher
@@ -22,19 +23,21 @@ final class ReachabilityEngine: NetlinkDelegate {
         self.internet = InternetCheck(dependencies)
         self.targets = TargetEvaluator(dependencies, evaluator: self.evaluator, publisher: self.publisher)
         self.reporter = RouteReporter(kernel: kernel, evaluator: self.evaluator)
-        self.timers = EngineTimers(kernel)
+        self.timers = EngineTimers(kernel.loop)
+        self.kernelChanged(kernel.start())
     }
 
-    func started(send: @escaping @Sendable (Command) -> Bool) {
-        self.targets.didResolve = { _ = send(.resolved($0, $1)) }
-        self.targets.didFindTTL = { _ = send(.timeToLive($0, $1)) }
-        self.internet?.completion = { _ = send(.internetCheckFinished($0, round: $1, $2)) }
-        self.targets.checks?.completion = { _ = send(.targetChecked($0, round: $1, $2)) }
+    func stopping() {
+        self.timers.releaseAll()
+        self.kernel.disconnect()
     }
 
-    func stopping() { self.timers.releaseAll() }
+    func ready(_ descriptor: Int32, for events: Loop.Interest) {
+        // On this thread: a lost link must close gates without a queue in between.
+        self.kernelChanged(self.kernel.ready(descriptor))
+    }
 
-    func kernelChanged(_ news: NetlinkChanges) {
+    private func kernelChanged(_ news: NetlinkChanges) {
         defer { self.armTimers() }
         if news.isDirty { self.evaluator.invalidateSnapshot() }
         self.reporter.record(news.neighbours)
@@ -98,6 +101,9 @@ final class ReachabilityEngine: NetlinkDelegate {
     }
 
     func timerFired(_ token: UInt64) {
+        let (changes, isOfKernel) = self.kernel.timerFired(token)
+        if isOfKernel || !changes.events.isEmpty { self.kernelChanged(changes) }
+        guard !isOfKernel else { return }
         defer { self.armTimers() }
         switch self.timers.fired(token) {
         case .evaluate: self.evaluate(receivedAt: self.kernel.now)
@@ -315,6 +321,8 @@ extension ReachabilityEngine {
 
         /// Checks the configured targets; nil if none is checked.
         var targetChecker: (any TargetChecker)?
+        /// Sends a command to the engine, from any thread.
+        var send: @Sendable (Command) -> Void = { _ in }
 
         /// True if internet checks are made without a request for them.
         var checksInternet: Bool { self.configuration.internetCheck.isEnabled && self.web != nil }

@@ -11,23 +11,18 @@ final class TargetEvaluator {
     /// Checks the configured targets; nil if nothing is there to do it.
     let checks: TargetChecks?
     private let resolver: any NameResolver
-    /// Receives the addresses of a name, or why there are none; on any thread.
-    var didResolve: @Sendable (String, Result<[IPAddress], ResolveFailure>) -> Void = { _, _ in }
-    /// Receives how long the last answer about a name is valid; on any thread.
-    var didFindTTL: @Sendable (String, Duration) -> Void = { _, _ in }
+    private let send: @Sendable (ReachabilityEngine.Command) -> Void
     var table: TargetTable
 
     init(_ dependencies: ReachabilityEngine.Dependencies, evaluator: RouteEvaluator, publisher: VerdictPublisher) {
-        let configuration = dependencies.configuration
         self.resolver = dependencies.resolver
+        self.send = dependencies.send
         self.evaluator = evaluator
         self.publisher = publisher
-        self.table = TargetTable(configured: configuration.targets, context: evaluator.context)
+        self.table = TargetTable(configured: dependencies.configuration.targets, context: evaluator.context)
         let targets = self.table.entries.map(\.target)
         publisher.store.write { $0.targetOrder = targets }
-        self.checks = dependencies.targetChecker.map {
-            TargetChecks(targets, configuration.targetChecks, checker: $0, publisher: publisher)
-        }
+        self.checks = TargetChecks(targets, dependencies, publisher: publisher)
     }
 
     // MARK: Watches
@@ -142,7 +137,7 @@ final class TargetEvaluator {
     func resolve(_ choice: HostnameTable.Choice) {
         guard self.publisher.isReady else { return }
         for name in self.table.hostnames.take(choice) {
-            self.resolver.resolve(name) { [didResolve] in didResolve(name, $0) }
+            self.resolver.resolve(name) { [send] in send(.resolved(name, $0)) }
         }
     }
 
@@ -166,7 +161,7 @@ final class TargetEvaluator {
             self.checks?.setUnresolved(failure, of: number, at: now)
         }
         if findsTTL, case .success = result {
-            self.resolver.timeToLive(of: name) { [didFindTTL] in if let time = $0 { didFindTTL(name, time) } }
+            self.resolver.timeToLive(of: name) { [send] in if let time = $0 { send(.timeToLive(name, time)) } }
         }
         return positions
     }

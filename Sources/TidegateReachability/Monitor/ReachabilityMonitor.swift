@@ -1,5 +1,6 @@
 internal import Synchronization
 public import TidegateCore
+internal import TidegateLoop
 package import TidegateNetwork
 
 /// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
@@ -10,7 +11,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// Carries the monitor's events.
     let bus: EventBus
     private let store: ReachabilityStore
-    private let thread: NetlinkThread<ReachabilityEngine>?
+    private let thread: LoopThread<ReachabilityEngine>?
     private let lastWatch = Atomic<UInt64>(0)
     /// What requests that succeeded lately showed.
     let evidence = PassiveEvidence()
@@ -34,14 +35,17 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         self.store = store
         self.lookupContext = LookupContext(mark: configuration.mark, uid: configuration.uid)
         bus.attach(self.evidence)
-        do throws(NetlinkError) {
-            self.thread = try NetlinkThread(options: options) { kernel in
-                ReachabilityEngine(kernel: kernel, dependencies, store: store)
+        do throws(LoopError) {
+            self.thread = try LoopThread(name: "tg-netlink") { loop, inbox in
+                var dependencies = dependencies
+                dependencies.send = { _ = inbox.put($0) }
+                return ReachabilityEngine(
+                    kernel: NetlinkClient(loop: loop, options: options), dependencies, store: store)
             }
         } catch {
             self.thread = nil
             store.write { content in
-                content.unavailableReason = error.description
+                content.unavailableReason = "starting the netlink thread: \(error)"
                 content.targetOrder = configuration.targets
                 content.isReady = true
             }
@@ -87,7 +91,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     package var unavailableReason: String? { self.store.read { $0.unavailableReason } }
 
     /// Whether the netlink thread has been in one turn for longer than 10 s.
-    package var isStalled: Bool { self.thread?.isStalled ?? false }
+    package var isStalled: Bool { self.thread?.turns.isStalled ?? false }
 
     /// The first status with every configured target's name resolved, or what is known after `limit` or once the Swift
     /// task is cancelled.

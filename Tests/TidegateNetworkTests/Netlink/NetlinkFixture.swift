@@ -1,5 +1,6 @@
 internal import Synchronization
 internal import TidegateCore
+internal import TidegateLoop
 @testable internal import TidegateNetwork
 internal import TidegateTestKit
 
@@ -7,7 +8,7 @@ internal import TidegateTestKit
 final class NetlinkFixture: Sendable {
     typealias Work = @Sendable (NetlinkClient) -> Void
 
-    private final class Delegate: NetlinkDelegate {
+    private final class Handler: LoopHandler {
         typealias Command = Work
 
         private let client: NetlinkClient
@@ -16,13 +17,15 @@ final class NetlinkFixture: Sendable {
         init(_ client: NetlinkClient, _ recorder: Recorder) {
             self.client = client
             self.recorder = recorder
+            recorder.record(client.start())
         }
 
-        func started(send: @escaping @Sendable (@escaping Work) -> Bool) {}
-        func kernelChanged(_ changes: NetlinkChanges) { self.recorder.record(changes) }
         func receive(_ command: @escaping Work) { command(self.client) }
-        func timerFired(_ token: UInt64) {}
-        func stopping() {}
+        func ready(_ descriptor: Int32, for events: Loop.Interest) {
+            self.recorder.record(self.client.ready(descriptor))
+        }
+        func timerFired(_ token: UInt64) { self.recorder.record(self.client.timerFired(token).changes) }
+        func stopping() { self.client.disconnect() }
     }
 
     /// The changes in the order in which they were reported.
@@ -37,14 +40,16 @@ final class NetlinkFixture: Sendable {
     }
 
     let recorder: Recorder
-    private let thread: NetlinkThread<Delegate>
+    private let thread: LoopThread<Handler>
 
     init(_ namespace: NetworkNamespace, configure: (inout NetlinkOptions) -> Void = { _ in }) throws {
         var options = NetlinkOptions(onThreadStart: { namespace.enter() })
         configure(&options)
         let recorder = Recorder()
         self.recorder = recorder
-        self.thread = try NetlinkThread(options: options) { Delegate($0, recorder) }
+        self.thread = try LoopThread(name: "tg-netlink") { [options] loop in
+            Handler(NetlinkClient(loop: loop, options: options), recorder)
+        }
     }
 
     deinit { self.thread.stop() }

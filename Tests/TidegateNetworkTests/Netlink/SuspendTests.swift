@@ -1,6 +1,7 @@
 internal import Synchronization
 internal import Testing
 internal import TidegateCore
+internal import TidegateLoop
 internal import TidegateTestKit
 
 @testable internal import TidegateNetwork
@@ -49,7 +50,7 @@ struct SuspendTests {
         #expect(self.resumptions(netlink.recorder) == 1)
         #expect(await netlink.run { $0.health.resyncs } == before + 1)
         clock.suspend(60_000)
-        _ = await netlink.run { $0.schedule(at: $0.now, token: 1) }
+        _ = await netlink.run { $0.loop.schedule(at: $0.now, token: 1) }
         #expect(await netlink.records { self.resumptions($0) == 2 }, "a timer detects it as well")
     }
 

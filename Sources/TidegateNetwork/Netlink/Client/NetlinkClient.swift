@@ -1,5 +1,5 @@
 package import TidegateCore
-internal import TidegateLoop
+package import TidegateLoop
 
 /// The kernel's side of reachability: the sockets, and through them the tables, route lookups and neighbour entries.
 ///
@@ -22,7 +22,9 @@ package final class NetlinkClient {
     private static let largestBuffer = 64 << 20
 
     private let options: NetlinkOptions
-    let timers: NetlinkTimers
+    /// The loop of the thread that the client belongs to.
+    package let loop: Loop
+    private let timers: NetlinkTimers
     private let synchronizer: TableSynchronizer
     private let neighbours: NeighbourObserver
     private var query: QueryChannel?
@@ -33,15 +35,18 @@ package final class NetlinkClient {
     private var polls = 0
     package private(set) var state = NetlinkState.starting
 
-    init(loop: Loop, options: NetlinkOptions) {
+    /// Creates a client that is not connected; call ``start()`` next.
+    package init(loop: Loop, options: NetlinkOptions) {
+        options.onThreadStart()
         self.options = options
+        self.loop = loop
         let timers = NetlinkTimers(loop: loop)
         self.timers = timers
         self.synchronizer = TableSynchronizer(options: options, timers: timers)
         self.neighbours = NeighbourObserver(options: options, timers: timers)
     }
 
-    // MARK: For the delegate
+    // MARK: For the handler of the loop
 
     /// Links and addresses as last reported.
     package var tables: KernelTables { self.synchronizer.tables }
@@ -54,18 +59,10 @@ package final class NetlinkClient {
     package var isBehind: Bool { self.synchronizer.isBehind }
 
     /// The time at which the current batch began.
-    package var now: MonotonicTime { self.timers.loop.now }
+    package var now: MonotonicTime { self.loop.now }
 
     /// The time on the loop's clock, read now.
     package var moment: MonotonicTime { SystemClock().monotonic() }
-
-    /// Schedules a timer of the delegate's; `token` has to stay below 2³².
-    package func schedule(at deadline: MonotonicTime, token: UInt64) -> NetlinkTimer {
-        NetlinkTimer(id: self.timers.loop.schedule(at: deadline, token: token % NetlinkTimers.firstToken))
-    }
-
-    /// Cancels a timer of the delegate's.
-    package func cancel(_ timer: NetlinkTimer) { self.timers.loop.cancel(timer.id) }
 
     /// Looks up where the kernel would send packets, and passes each answer with its question's index, in order.
     ///
@@ -134,7 +131,7 @@ package final class NetlinkClient {
     }
 
     /// Closes the sockets and cancels the client's timers.
-    func disconnect() {
+    package func disconnect() {
         if let monitor = self.monitor { self.timers.unwatch(monitor.descriptor) }
         self.monitor = nil
         self.query = nil
@@ -145,7 +142,7 @@ package final class NetlinkClient {
     // MARK: Opening the sockets, on start and after a failure
 
     /// Opens the sockets and makes the first dump.
-    func start() -> NetlinkChanges {
+    package func start() -> NetlinkChanges {
         var changes = NetlinkChanges()
         self.connect(&changes)
         return changes
@@ -217,9 +214,12 @@ package final class NetlinkClient {
 
     // MARK: Reading
 
-    func timerFired(_ timer: NetlinkTimers.Timer) -> NetlinkChanges {
+    /// Handles a timer that fired; `isOwn` is false if it is not one of the client's, whose tokens begin at 2³².
+    package func timerFired(_ token: UInt64) -> (changes: NetlinkChanges, isOwn: Bool) {
+        let timer = self.timers.didFire(token)
         var changes = NetlinkChanges()
         self.checkSuspend(&changes)
+        guard let timer else { return (changes, false) }
         switch timer {
         case .reconnect: self.connect(&changes)
         case .resync: self.resync(&changes, reason: self.synchronizer.isInterrupted ? .interrupted : .overrun)
@@ -228,7 +228,7 @@ package final class NetlinkClient {
         case .namespace: self.checkNamespace(&changes)
         case .neighbours: self.withQuery(&changes, self.neighbours.start)
         }
-        return changes
+        return (changes, true)
     }
 
     private func poll(_ changes: inout NetlinkChanges) {
@@ -243,7 +243,7 @@ package final class NetlinkClient {
     }
 
     /// Reads the socket that became ready.
-    func ready(_ descriptor: Int32) -> NetlinkChanges {
+    package func ready(_ descriptor: Int32) -> NetlinkChanges {
         guard self.neighbours.owns(descriptor) else { return self.readMonitor() }
         var changes = NetlinkChanges()
         guard self.neighbours.read(&changes) else { return changes }
@@ -270,7 +270,7 @@ package final class NetlinkClient {
     }
 
     /// Dumps everything if the machine was suspended: links went down and leases expired without a message.
-    func checkSuspend(_ changes: inout NetlinkChanges) {
+    private func checkSuspend(_ changes: inout NetlinkChanges) {
         guard self.synchronizer.didSuspend(), !self.options.isOnce, case .connected = self.state else { return }
         self.resync(&changes, reason: .resume)
         self.withQuery(&changes, self.neighbours.refresh)
@@ -331,9 +331,4 @@ package final class NetlinkClient {
         changes.events.append(.modeChanged(mode))
         changes.isStateChanged = true
     }
-}
-
-/// A timer of the delegate's; cancelling it after it fired does nothing.
-package struct NetlinkTimer: Sendable {
-    let id: TimerID
 }
