@@ -49,9 +49,6 @@ package struct DNSQuestion: Sendable, Hashable {
 
         /// The record type for addresses of a family.
         package init(_ family: AddressFamily) { self = family == .ipv4 ? .a : .aaaa }
-
-        /// The family of the addresses.
-        package var family: AddressFamily { self == .a ? .ipv4 : .ipv6 }
     }
 
     /// The full name, with or without a final dot; no search list is applied.
