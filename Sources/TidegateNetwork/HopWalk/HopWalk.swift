@@ -87,7 +87,7 @@ private final class HopWalkLoop: LoopHandler {
         }.filter { $0.value >= 0 }
         self.own?.insert(opened.values.map(tg_socket_cookie))
         for probe in machine.probes where machine.isWanted(probe) {
-            do throws(SocketFailure) {
+            do throws(LoopError) {
                 sockets[probe] = try self.open(
                     probe, opened.removeValue(forKey: probe), to: request.destination, owner: id)
             } catch {
@@ -102,13 +102,9 @@ private final class HopWalkLoop: LoopHandler {
 
     private func open(
         _ probe: HopWalkMachine.Probe, _ opened: Int32?, to destination: SocketRequest, owner: UInt64
-    ) throws(SocketFailure) -> HopSocket {
+    ) throws(LoopError) -> HopSocket {
         let socket = try HopSocket(probe, opened, to: destination, at: self.loop.clock.monotonic())
-        do throws(LoopError) {
-            try self.loop.watch(socket.descriptor, for: probe.transport == .tcp ? .write : .read)
-        } catch {
-            throw SocketFailure(operation: error.operation, code: error.code)
-        }
+        try self.loop.watch(socket.descriptor, for: probe.transport == .tcp ? .write : .read)
         self.owners[socket.descriptor] = (owner, probe)
         return socket
     }
@@ -164,12 +160,12 @@ struct HopSocket {
     /// Sends the packet, by a socket that is `opened` already if it is one of TCP.
     init(
         _ probe: HopWalkMachine.Probe, _ opened: Int32?, to request: SocketRequest, at now: MonotonicTime
-    ) throws(SocketFailure) {
+    ) throws(LoopError) {
         let isTCP = probe.transport == .tcp
         self.descriptor = try request.open(isTCP ? SOCK_STREAM : SOCK_DGRAM, opened, sending: isTCP ? [] : [0]) {
-            descriptor throws(SocketFailure) in
+            descriptor throws(LoopError) in
             let domain = request.address.family.domain
-            try SocketFailure.check("ttl", tg_set_hop_limit(descriptor, domain, Int32(probe.limit)))
+            try LoopError.check("ttl", tg_set_hop_limit(descriptor, domain, Int32(probe.limit)))
             guard isTCP else { return }
             // A connection that succeeds is reset when it is closed: the server need not wait for a request, and
             // nothing of it stays behind on this host.

@@ -48,7 +48,7 @@ private struct DatagramExchange: SocketExchange {
 
     func timeToWait(at _: MonotonicTime) -> Duration { self.request.limit }
 
-    func open(at _: MonotonicTime) throws(SocketFailure) -> Int32 {
+    func open(at _: MonotonicTime) throws(LoopError) -> Int32 {
         try self.request.open(SOCK_DGRAM, sending: self.payload)
     }
 
@@ -87,5 +87,5 @@ private struct DatagramExchange: SocketExchange {
         }
     }
 
-    func outcome(of failure: SocketFailure?) -> DatagramClient.Result { failure.map { .failed($0.code) } ?? .silent }
+    func outcome(of failure: LoopError?) -> DatagramClient.Result { failure.map { .failed($0.code) } ?? .silent }
 }

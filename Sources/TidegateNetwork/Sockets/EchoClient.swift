@@ -70,9 +70,6 @@ package final class EchoClient: Sendable {
         await self.thread.run(
             EchoExchange(request, id: .random(in: .min ... .max), sequence: .random(in: .min ... .max)))
     }
-
-    /// Ends the requests under way as silent, then the thread.
-    package func stop() { self.thread.stop() }
 }
 
 /// One echo request (RFC 792, RFC 4443 4) on a socket of its own: a datagram socket, which needs no privilege (icmp(7)),
@@ -98,7 +95,7 @@ struct EchoExchange: SocketExchange {
 
     func timeToWait(at _: MonotonicTime) -> Duration { self.request.socket.limit }
 
-    mutating func open(at now: MonotonicTime) throws(SocketFailure) -> Int32 {
+    mutating func open(at now: MonotonicTime) throws(LoopError) -> Int32 {
         (self.start, self.sent) = (now, now)
         let family = self.family
         // IPPROTO_ICMP and IPPROTO_ICMPV6.
@@ -106,14 +103,14 @@ struct EchoExchange: SocketExchange {
         var descriptor = SocketAddress.socket(family, SOCK_DGRAM, number)
         self.isRaw = descriptor < 0
         if self.isRaw { descriptor = SocketAddress.socket(family, SOCK_RAW, number) }
-        guard descriptor >= 0 else { throw SocketFailure(operation: "socket", code: errno) }
-        try self.request.socket.connect(descriptor) { descriptor throws(SocketFailure) in
+        guard descriptor >= 0 else { throw LoopError(operation: "socket", code: errno) }
+        try self.request.socket.connect(descriptor) { descriptor throws(LoopError) in
             tg_receive_hop_limit(descriptor, family.domain)
             if let limit = self.request.hopLimit {
-                try SocketFailure.check("ttl", tg_set_hop_limit(descriptor, family.domain, Int32(limit)))
+                try LoopError.check("ttl", tg_set_hop_limit(descriptor, family.domain, Int32(limit)))
             }
             if self.request.forbidsFragments, family == .ipv4 {
-                try SocketFailure.check("dont_fragment", tg_forbid_fragments(descriptor))
+                try LoopError.check("dont_fragment", tg_forbid_fragments(descriptor))
             }
         }
         self.descriptor = descriptor
@@ -134,7 +131,7 @@ struct EchoExchange: SocketExchange {
         self.receive(into: &buffer, at: now).map { .over(self.outcome($0)) } ?? .wait
     }
 
-    func outcome(of failure: SocketFailure?) -> EchoClient.Outcome {
+    func outcome(of failure: LoopError?) -> EchoClient.Outcome {
         guard let failure else { return self.outcome(.silent) }
         let isRefused = failure.operation == "socket" && failure.code == EPERM
         return self.outcome(

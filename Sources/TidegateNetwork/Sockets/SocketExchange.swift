@@ -22,7 +22,7 @@ protocol SocketExchange: Sendable {
     /// How long to wait for the socket before ``expired(_:at:)``.
     func timeToWait(at now: MonotonicTime) -> Duration
     /// Opens the socket.
-    mutating func open(at now: MonotonicTime) throws(SocketFailure) -> Int32
+    mutating func open(at now: MonotonicTime) throws(LoopError) -> Int32
     /// The socket is watched.
     mutating func begin(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome>
     /// The socket is ready.
@@ -32,7 +32,7 @@ protocol SocketExchange: Sendable {
     /// The time to wait is over.
     mutating func expired(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome>
     /// The outcome of a failure; without one, nothing came in time.
-    mutating func outcome(of failure: SocketFailure?) -> Outcome
+    mutating func outcome(of failure: LoopError?) -> Outcome
     /// Closes the socket, unless the outcome hands it on.
     func close(_ descriptor: Int32)
 }
@@ -81,7 +81,7 @@ final class ExchangeThread<Exchange: SocketExchange>: Sendable {
     func run(_ exchange: Exchange, completion: @escaping @Sendable (Exchange.Outcome) -> Void) {
         let command = ExchangeLoop.Command(exchange: exchange, completion: completion)
         guard let thread = self.lazy.thread else {
-            return command.end(SocketFailure(operation: "thread", code: Exchange.fullCode))
+            return command.end(LoopError(operation: "thread", code: Exchange.fullCode))
         }
         // It may have been stopped since.
         if !thread.send(command) { command.end(nil) }
@@ -102,7 +102,7 @@ final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
         var exchange: Exchange
         let completion: @Sendable (Exchange.Outcome) -> Void
 
-        func end(_ failure: SocketFailure?) {
+        func end(_ failure: LoopError?) {
             var exchange = self.exchange
             self.completion(exchange.outcome(of: failure))
         }
@@ -120,7 +120,7 @@ final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
     func receive(_ command: Command) {
         if self.pending.count < Exchange.openLimit { return self.begin(command) }
         guard self.waiting.count < Exchange.waitingLimit else {
-            return command.end(SocketFailure(operation: "socket", code: Exchange.fullCode))
+            return command.end(LoopError(operation: "socket", code: Exchange.fullCode))
         }
         self.waiting.append(command)
     }
@@ -153,14 +153,14 @@ final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
 
     private func begin(_ command: Command) {
         var command = command
-        do throws(SocketFailure) {
+        do throws(LoopError) {
             let descriptor = try command.exchange.open(at: self.now)
             let interest = command.exchange.interest
             do throws(LoopError) {
                 try self.loop.watch(descriptor, for: interest)
             } catch {
                 command.exchange.close(descriptor)
-                throw SocketFailure(operation: error.operation, code: error.code)
+                throw error
             }
             let step = command.exchange.begin(descriptor, at: self.now)
             let timer = self.schedule(command.exchange, descriptor)
@@ -194,7 +194,7 @@ final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
         do throws(LoopError) {
             try self.loop.change(descriptor, to: pending.command.exchange.interest)
         } catch {
-            self.remove(descriptor)?.end(SocketFailure(operation: error.operation, code: error.code))
+            self.remove(descriptor)?.end(error)
         }
     }
 

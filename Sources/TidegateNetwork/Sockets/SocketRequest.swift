@@ -28,34 +28,34 @@ package struct SocketRequest: Sendable, Hashable {
     /// A connection of TCP is noted in `own`, and has only begun. A socket may be `given` that is opened already.
     func open(
         _ type: __socket_type, _ given: Int32? = nil, sending payload: [UInt8] = [], noting own: OwnSockets? = nil,
-        configure: (Int32) throws(SocketFailure) -> Void = { _ in }
-    ) throws(SocketFailure) -> Int32 {
+        configure: (Int32) throws(LoopError) -> Void = { _ in }
+    ) throws(LoopError) -> Int32 {
         let descriptor = given ?? SocketAddress.socket(self.address.family, type)
-        guard descriptor >= 0 else { throw SocketFailure(operation: "socket", code: errno) }
+        guard descriptor >= 0 else { throw LoopError(operation: "socket", code: errno) }
         if type == SOCK_STREAM { own?.insert(tg_socket_cookie(descriptor)) }
         try self.connect(descriptor, configure)
         guard payload.isEmpty || send(descriptor, payload, payload.count, Int32(MSG_NOSIGNAL)) >= 0 else {
             let code = errno
             close(descriptor)
-            throw SocketFailure(operation: "send", code: code)
+            throw LoopError(operation: "send", code: code)
         }
         return descriptor
     }
 
     /// Connects a socket, so that it receives from its peer only (udp(7)); closes it if that fails.
     func connect(
-        _ descriptor: Int32, _ configure: (Int32) throws(SocketFailure) -> Void
-    ) throws(SocketFailure) {
+        _ descriptor: Int32, _ configure: (Int32) throws(LoopError) -> Void
+    ) throws(LoopError) {
         // If the kernel does not support ICMP errors for this socket, outcomes only have less detail.
         _ = tg_receive_errors(descriptor, self.address.family.domain, 1)
-        do throws(SocketFailure) {
+        do throws(LoopError) {
             try configure(descriptor)
             if let name = self.interface {
-                try SocketFailure.check("source_interface", tg_bind_to_device(descriptor, name))
+                try LoopError.check("source_interface", tg_bind_to_device(descriptor, name))
             }
-            if let source = self.source { try SocketFailure.check("bind", SocketAddress.bind(descriptor, to: source)) }
+            if let source = self.source { try LoopError.check("bind", SocketAddress.bind(descriptor, to: source)) }
             let code = SocketAddress.connect(descriptor, to: self.address, port: self.port)
-            if code != EINPROGRESS { try SocketFailure.check("connect", code) }
+            if code != EINPROGRESS { try LoopError.check("connect", code) }
         } catch {
             close(descriptor)
             throw error
@@ -63,14 +63,10 @@ package struct SocketRequest: Sendable, Hashable {
     }
 }
 
-/// A step of opening or using a socket failed.
-struct SocketFailure: Error {
-    let operation: String
-    /// The error number (errno(3)).
-    let code: Int32
-
-    static func check(_ operation: String, _ code: Int32) throws(SocketFailure) {
-        guard code == 0 else { throw SocketFailure(operation: operation, code: code) }
+extension LoopError {
+    /// Throws the error of a system call unless `code` is 0.
+    static func check(_ operation: String, _ code: Int32) throws(LoopError) {
+        guard code == 0 else { throw LoopError(operation: operation, code: code) }
     }
 }
 

@@ -67,7 +67,7 @@ struct ConnectExchange: SocketExchange {
     /// - Throws: What this host refuses at once.
     init(_ request: SocketRequest, noting own: OwnSockets?) throws(TCPConnector.Failure) {
         self.request = request
-        do throws(SocketFailure) {
+        do throws(LoopError) {
             self.descriptor = try request.open(SOCK_STREAM, noting: own)
         } catch {
             if let name = request.interface, error.operation == "source_interface", error.code == ENODEV {
@@ -103,7 +103,7 @@ struct ConnectExchange: SocketExchange {
         self.result.map { .over($0) } ?? .wait
     }
 
-    func outcome(of failure: SocketFailure?) -> Outcome {
+    func outcome(of failure: LoopError?) -> Outcome {
         _ = Glibc.close(self.descriptor)
         return .failure(failure.map { .failed(code: $0.code, isImmediate: true) } ?? .timedOut)
     }

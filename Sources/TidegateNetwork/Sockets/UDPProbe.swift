@@ -58,7 +58,7 @@ package final class UDPProbe: Sendable {
     ) {
         let request = SocketRequest(to: address, port: UDPProbe.port, within: limit)
         let command = ExchangeLoop.Command(exchange: UDPProbeExchange(request: request), completion: completion)
-        if !self.thread.send(command) { command.end(SocketFailure(operation: "thread", code: ESHUTDOWN)) }
+        if !self.thread.send(command) { command.end(LoopError(operation: "thread", code: ESHUTDOWN)) }
     }
 
     /// Ends every probe under way as silent, then the thread.
@@ -72,7 +72,7 @@ private struct UDPProbeExchange: SocketExchange {
 
     func timeToWait(at _: MonotonicTime) -> Duration { self.request.limit }
 
-    func open(at _: MonotonicTime) throws(SocketFailure) -> Int32 { try self.request.open(SOCK_DGRAM, sending: [0]) }
+    func open(at _: MonotonicTime) throws(LoopError) -> Int32 { try self.request.open(SOCK_DGRAM, sending: [0]) }
 
     func ready(
         _ descriptor: Int32, into buffer: inout [UInt8], at _: MonotonicTime
@@ -90,5 +90,5 @@ private struct UDPProbeExchange: SocketExchange {
         }
     }
 
-    func outcome(of failure: SocketFailure?) -> UDPProbe.Result { failure.map { .failed($0.code) } ?? .silent }
+    func outcome(of failure: LoopError?) -> UDPProbe.Result { failure.map { .failed($0.code) } ?? .silent }
 }

@@ -162,10 +162,10 @@ struct DNSExchange: SocketExchange {
         return min(end, self.resend ?? end) - now
     }
 
-    mutating func open(at now: MonotonicTime) throws(SocketFailure) -> Int32 {
+    mutating func open(at now: MonotonicTime) throws(LoopError) -> Int32 {
         let end = self.end ?? now + (self.deadline - self.time.monotonic())
         self.end = end
-        guard end > now else { throw SocketFailure(operation: "socket", code: ETIMEDOUT) }
+        guard end > now else { throw LoopError(operation: "socket", code: ETIMEDOUT) }
         return try self.request.open(self.stream == nil ? SOCK_DGRAM : SOCK_STREAM, noting: self.own)
     }
 
@@ -177,7 +177,7 @@ struct DNSExchange: SocketExchange {
         self.handle(now >= self.end ?? now ? .limitReached : .resendDue, descriptor, now)
     }
 
-    mutating func outcome(of failure: SocketFailure?) -> DNSOutcome {
+    mutating func outcome(of failure: LoopError?) -> DNSOutcome {
         guard let failure else { return self.finish(.limitReached) ?? .timedOut }
         let outcome = DNSOutcome(errorNumber: failure.code, server: self.request.address)
         return self.finish(.broken(outcome)) ?? outcome
