@@ -140,18 +140,10 @@ package final class HTTPTargetChecker: TargetChecker {
         }
         let outcome = request.outcome(await self.web.check(request.question(first), onWire: onWire), at: first)
         guard outcome.failure != nil, addresses.count > 1, !Task.isCancelled else { return outcome }
-        return await withTaskGroup(of: TargetCheck.Outcome.self) { group in
-            for address in addresses.dropFirst() {
-                group.addTask {
-                    request.outcome(await self.web.check(request.question(address)), at: address)
-                }
-            }
-            for await other in group where other.failure == nil {
-                group.cancelAll()
-                return other
-            }
-            return outcome
+        let others = await addresses.dropFirst().map(\.self).concurrentMap(until: { $0.last?.failure == nil }) {
+            request.outcome(await self.web.check(request.question($0)), at: $0)
         }
+        return others.first { $0.failure == nil } ?? outcome
     }
 }
 

@@ -40,13 +40,9 @@ struct PathDiagnosis: Sendable {
             findings.links = report.links
             findings.wallTime = self.diagnostics.time.wall()
         }
-        await withTaskGroup(of: Void.self) { group in
-            for subject in subjects {
-                group.addTask {
-                    let path = await self.path(subject, report, target, name)
-                    self.progress?.update { $0.paths[path.subject.address.family] = path }
-                }
-            }
+        _ = await subjects.concurrentMap { subject in
+            let path = await self.path(subject, report, target, name)
+            self.progress?.update { $0.paths[path.subject.address.family] = path }
         }
     }
 

@@ -127,21 +127,13 @@ struct ConnectivityChecker: Sendable {
     func connectivity(
         _ family: AddressFamily, resolve: @escaping @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
     ) async -> Connectivity {
-        await withTaskGroup(of: InternetObservation.self) { group in
-            for url in self.urls { group.addTask { await self.check(url, family, resolve) } }
-            var found: [InternetObservation] = []
-            let all = Set(self.urls.map(\.location.scheme))
-            for await observation in group {
-                found.append(observation)
-                if Set(found.map(\.url.location.scheme)) == all, ConnectivityEvaluator.connectivity(found) == .full {
-                    group.cancelAll()
-                    return .full
-                }
-            }
-            // URLs that answer something else are badly chosen, and say nothing of the internet.
-            let isWrong = found.allSatisfy { $0.finding == .unexpected || $0.finding == .absent }
-            return isWrong ? .unknown : ConnectivityEvaluator.connectivity(found)
-        }
+        let all = Set(self.urls.map(\.location.scheme))
+        let found = await self.urls.concurrentMap(until: { found in
+            Set(found.map(\.url.location.scheme)) == all && ConnectivityEvaluator.connectivity(found) == .full
+        }) { await self.check($0, family, resolve) }
+        // URLs that answer something else are badly chosen, and say nothing of the internet.
+        let isWrong = found.allSatisfy { $0.finding == .unexpected || $0.finding == .absent }
+        return isWrong ? .unknown : ConnectivityEvaluator.connectivity(found)
     }
 
     private func check(
@@ -168,13 +160,19 @@ struct ConnectivityChecker: Sendable {
 
 extension Array where Element: Sendable {
     /// The results of `body`, which is called for all elements at once, in the elements' order.
+    ///
+    /// As soon as `isEnough` is true of those that are there, the rest is cancelled and left out.
     func concurrentMap<Result: Sendable>(
-        _ body: @escaping @Sendable (Element) async -> Result
+        until isEnough: ([Result]) -> Bool = { _ in false }, _ body: @escaping @Sendable (Element) async -> Result
     ) async -> [Result] {
         await withTaskGroup(of: (Int, Result).self) { group in
             for (position, element) in self.enumerated() { group.addTask { (position, await body(element)) } }
             var found: [(Int, Result)] = []
-            for await entry in group { found.append(entry) }
+            for await entry in group {
+                found.append(entry)
+                guard !isEnough(found.map(\.1)) else { break }
+            }
+            group.cancelAll()
             return found.sorted { $0.0 < $1.0 }.map(\.1)
         }
     }

@@ -44,23 +44,13 @@ package struct HostChecks: Sendable {
         let diagnosis = self.diagnosis
         let resolved = await diagnosis.resolve(url.target)
         if let failure = self.failure(resolved) { return failure }
-        let addresses = self.own((try? resolved?.get()) ?? [])
-        let (web, limit) = (self.diagnostics.web, diagnosis.rest)
-        return await withTaskGroup(of: (Int, ConditionEvidence).self) { group in
-            for (position, address) in addresses.prefix(HostChecks.mostAddresses).enumerated() {
-                let request = HTTPCheck.Request(url: url, address: address, lastStage: stage, limit: limit)
-                group.addTask { (position, HostChecks.result(await web.check(request), stage)) }
-            }
-            var first: (position: Int, result: ConditionEvidence)?
-            for await (position, result) in group {
-                guard result != .passed else {
-                    group.cancelAll()
-                    return .passed
-                }
-                if position < first?.position ?? .max { first = (position, result) }
-            }
-            return first?.result ?? .failed(.nameNotFound)
+        let addresses = Array(self.own((try? resolved?.get()) ?? []).prefix(HostChecks.mostAddresses))
+        let limit = diagnosis.rest
+        let results = await addresses.concurrentMap(until: { $0.contains(.passed) }) { address -> ConditionEvidence in
+            let request = HTTPCheck.Request(url: url, address: address, lastStage: stage, limit: limit)
+            return HostChecks.result(await self.diagnostics.web.check(request), stage)
         }
+        return results.contains(.passed) ? .passed : results.first ?? .failed(.nameNotFound)
     }
 
     private static func result(_ answer: HTTPCheck.Result, _ stage: Stage) -> ConditionEvidence {

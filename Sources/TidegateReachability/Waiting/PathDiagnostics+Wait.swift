@@ -25,7 +25,7 @@ extension PathDiagnostics {
         _ = await self.monitor.firstStatus(
             within: min(timeout ?? PathDiagnostics.resolveTimeout, PathDiagnostics.resolveTimeout))
         // What is asked once is asked with its names resolved; otherwise they may be resolved while the wait goes on.
-        let named = configuration.isSingle ? await self.resolvable(targets) : []
+        let named = configuration.isSingle ? await self.resolvable(configuration.targets) : []
         wakes.tick()
         var wait = StableWait(required: configuration.isSingle ? .zero : configuration.stable)
         var (last, isFirst) = (UnmetCondition?.none, true)
@@ -57,17 +57,12 @@ extension PathDiagnostics {
     }
 
     /// The targets whose names have addresses.
-    private func resolvable(_ targets: Set<Target>) async -> Set<Target> {
+    private func resolvable(_ targets: [Target]) async -> Set<Target> {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.resolveTimeout)
-        return await withTaskGroup(of: Target?.self) { group in
-            for target in targets where target.address == nil {
-                group.addTask {
-                    guard case .success? = await diagnosis.resolve(target) else { return nil }
-                    return target
-                }
-            }
-            return await group.reduce(into: []) { if let target = $1 { $0.insert(target) } }
+        let resolved = await targets.filter { $0.address == nil }.concurrentMap { target -> Target? in
+            if case .success? = await diagnosis.resolve(target) { target } else { nil }
         }
+        return Set(resolved.compactMap(\.self))
     }
 
     private func hasNoAddress(_ target: Target, in status: ReachabilityStatus) -> Bool {
@@ -103,8 +98,8 @@ extension PathDiagnostics {
         let checks = HostChecks(diagnostics: self, family: family, limit: PathDiagnostics.checkTimeout)
         switch condition {
         case .carrier, .address, .route, .host(_, nil): return .pending
-        case .gateway: return await self.reports(families) { await self.gateway($0) }
-        case .internet: return await self.reports(families) { await self.internet($0) }
+        case .gateway: return .rungs(await families.concurrentMap { await self.gateway($0) })
+        case .internet: return .rungs(await families.concurrentMap { await self.internet($0) })
         // Even without a route a resolver on this host may answer; the check considers routes first.
         case .dns: return .rungs([await self.dns(family)])
         case .name(let name): return await checks.resolve((try? Target(name).host) ?? name)
@@ -120,16 +115,6 @@ extension PathDiagnostics {
     private func isRouted(_ target: Target, _ family: AddressFamily?, in status: ReachabilityStatus) -> Bool {
         let addresses = status.targets.first { $0.target == target }?.addresses ?? []
         return addresses.contains { $0.verdict.level >= .routed && (family == nil || $0.address.family == family) }
-    }
-
-    private func reports(
-        _ families: [AddressFamily], _ check: @escaping @Sendable (AddressFamily) async -> RungReport
-    ) async -> ConditionEvidence {
-        .rungs(
-            await withTaskGroup(of: RungReport.self) { group in
-                for family in families { group.addTask { await check(family) } }
-                return await group.reduce(into: []) { $0.append($1) }
-            })
     }
 }
 
