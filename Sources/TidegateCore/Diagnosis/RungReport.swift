@@ -38,7 +38,7 @@ public struct RungReport: Sendable, Hashable {
     /// A report from its parts; what is ok or bad was measured, unless `basis` says otherwise.
     package init(
         rung: Rung, status: Status, reason: UnreachableReason? = nil, link: String? = nil, basis: Basis? = nil,
-        evidence: [String] = []
+        evidence: [String] = [], duration: Duration? = nil
     ) {
         self.rung = rung
         self.status = status
@@ -46,6 +46,7 @@ public struct RungReport: Sendable, Hashable {
         self.reason = reason
         self.link = link
         self.evidence = evidence
+        self.values.duration = duration
     }
 
     var json: JSONValue {

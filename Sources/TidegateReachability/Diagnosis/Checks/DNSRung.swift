@@ -24,9 +24,8 @@ enum DNSRung {
     static func report(resolvers: [ResolverFindings]) -> RungReport {
         let evidence = resolvers.flatMap(self.text)
         if resolvers.contains(where: \.hasAnswered) {
-            var report = RungReport(rung: .dns, status: .ok, evidence: evidence)
-            report.values.duration = resolvers.compactMap(\.delay).min()
-            return report
+            return RungReport(
+                rung: .dns, status: .ok, evidence: evidence, duration: resolvers.compactMap(\.delay).min())
         }
         let reason = self.reason(resolvers)
         return RungReport(rung: .dns, status: reason == nil ? .unknown : .bad, reason: reason, evidence: evidence)
@@ -43,9 +42,9 @@ enum DNSRung {
         }
         let list = own.prefix(4).map(\.description).joined(separator: ", ")
         let more = own.count > 4 ? " and \(own.count - 4) more" : ""
-        var report = RungReport(rung: .dns, status: .ok, evidence: ["\(findings.name) is \(list)\(more)"] + evidence)
-        report.values.duration = findings.delay
-        return report
+        return RungReport(
+            rung: .dns, status: .ok, evidence: ["\(findings.name) is \(list)\(more)"] + evidence,
+            duration: findings.delay)
     }
 
     private static func failure(_ findings: NameFindings) -> (UnreachableReason?, [String]) {

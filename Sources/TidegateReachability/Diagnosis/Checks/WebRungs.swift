@@ -82,7 +82,9 @@ private struct HTTPCheckReport {
         guard !self.answer.hasReached(.connect) else {
             let time = self.answer.phases.connect.map { " in \($0.shortText)" } ?? ""
             let local = self.answer.local.map { " from \($0)" } ?? ""
-            return self.report(.tcp, ["connected to \(place)\(time)\(local)"], self.answer.phases.connect)
+            return RungReport(
+                rung: .tcp, status: .ok, evidence: ["connected to \(place)\(time)\(local)"],
+                duration: self.answer.phases.connect)
         }
         // A check that could not be made says nothing about the server.
         guard self.answer.failure != .internal, self.answer.failure != .invalidRequest else {
@@ -103,26 +105,15 @@ private struct HTTPCheckReport {
         return report
     }
 
-    // A rung that holds, with how long it took.
-    private func report(_ rung: Rung, _ evidence: [String], _ duration: Duration?) -> RungReport {
-        var report = RungReport(rung: rung, status: .ok, evidence: evidence)
-        report.values.duration = duration
-        return report
-    }
-
     var tls: RungReport {
         guard self.answer.hasReached(.connect) else { return .unknown(.tls) }
-        let certificate = self.certificate
-        guard !self.answer.hasReached(.tls) else {
-            let time = self.answer.phases.tls.map { ["handshake in \($0.shortText)"] } ?? []
-            var report = self.report(.tls, time + certificate, self.answer.phases.tls)
-            report.values.certificate = self.answer.certificate
-            return report
-        }
-        let reason: UnreachableReason = self.isLate ? .timeout : .tlsFailed
+        let isReached = self.answer.hasReached(.tls)
+        let time = self.answer.phases.tls.map { ["handshake in \($0.shortText)"] } ?? []
+        let reason: UnreachableReason? = isReached ? nil : self.isLate ? .timeout : .tlsFailed
         var report = RungReport(
-            rung: .tls, status: .bad, reason: reason,
-            evidence: [self.text(reason.description)] + certificate)
+            rung: .tls, status: isReached ? .ok : .bad, reason: reason,
+            evidence: (reason.map { [self.text($0.description)] } ?? time) + self.certificate,
+            duration: isReached ? self.answer.phases.tls : nil)
         report.values.certificate = self.answer.certificate
         return report
     }
@@ -138,8 +129,8 @@ private struct HTTPCheckReport {
         let location = self.answer.location.map { ["Location: \($0)"] } ?? []
         var report = RungReport(
             rung: .http, status: status >= 400 ? .bad : .ok, reason: status >= 400 ? .httpError : nil,
-            evidence: ["status \(status)\(time)"] + location)
-        (report.values.status, report.values.duration) = (status, self.answer.phases.processing)
+            evidence: ["status \(status)\(time)"] + location, duration: self.answer.phases.processing)
+        report.values.status = status
         return report
     }
 
