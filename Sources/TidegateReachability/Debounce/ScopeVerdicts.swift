@@ -2,34 +2,36 @@ internal import TidegateCore
 
 /// The debounced verdict of each family, and of the host as a whole.
 struct ScopeVerdicts {
-    private var global = VerdictDebouncer()
-    private var families: [AddressFamily: VerdictDebouncer] = [:]
+    // Of the host as a whole, and of each family.
+    private var debouncers: [PathEvent.Scope: VerdictDebouncer] = [:]
     // By family, the path of the host's last routed verdict.
     private var paths: [AddressFamily: NetworkPath.Identity] = [:]
 
     /// The published verdict of the host as a whole.
-    var publishedGlobal: Verdict { self.global.published.verdict ?? .unknown }
+    var publishedGlobal: Verdict { self.debouncers[.global]?.published.verdict ?? .unknown }
 
     /// The published verdicts, IPv4 first.
     var publishedFamilies: [ReachabilityStatus.Family] {
-        AddressFamily.allCases.map { .init(family: $0, verdict: self.families[$0]?.published.verdict ?? .unknown) }
+        AddressFamily.allCases.map {
+            .init(family: $0, verdict: self.debouncers[.family($0)]?.published.verdict ?? .unknown)
+        }
     }
 
     /// The verdict of each family that gates go by; a family that was never evaluated is absent.
-    var gatingFamilies: [AddressFamily: Verdict] { self.families.compactMapValues(\.gating.verdict) }
+    var gatingFamilies: [AddressFamily: Verdict] {
+        AddressFamily.allCases.reduce(into: [:]) { $0[$1] = self.debouncers[.family($1)]?.gating.verdict }
+    }
 
     /// The level of each family that gates go by.
     var gatingLevels: [ReachabilityLevel] { AddressFamily.allCases.map(self.gatingLevel) }
 
     /// The level of a family that gates go by.
     func gatingLevel(_ family: AddressFamily) -> ReachabilityLevel {
-        self.families[family]?.gating.verdict?.level ?? .unknown
+        self.debouncers[.family(family)]?.gating.verdict?.level ?? .unknown
     }
 
     /// When the next pending gain becomes stable; nil if none is pending.
-    var deadline: MonotonicTime? {
-        ([self.global.deadline] + self.families.values.map(\.deadline)).compactMap(\.self).min()
-    }
+    var deadline: MonotonicTime? { self.debouncers.values.compactMap(\.deadline).min() }
 
     /// Records the families' new verdicts; returns the changes to publish, the global one first.
     ///
@@ -43,12 +45,12 @@ struct ScopeVerdicts {
         for (entry, shown) in zip(verdicts, published ?? verdicts) {
             let input = VerdictDebouncer.Input.verdict(
                 entry.verdict, published: shown.verdict, times(entry.verdict.path), detection: detection)
-            changes += self.handle(input, of: entry.family, at: now)
+            changes += self.handle(input, of: .family(entry.family), at: now)
         }
         let global = ReachabilityStatus.global(over: verdicts)
         let shown = ReachabilityStatus.global(over: published ?? verdicts)
-        return self.handleGlobal(.verdict(global, published: shown, times(global.path), detection: detection), at: now)
-            + changes
+        let input = VerdictDebouncer.Input.verdict(global, published: shown, times(global.path), detection: detection)
+        return self.handle(input, of: .global, at: now) + changes
     }
 
     /// True if one of these changes means another network, where names may have other addresses.
@@ -69,20 +71,15 @@ struct ScopeVerdicts {
 
     /// Lets pending gains that are stable take effect; returns the changes to publish.
     mutating func tick(at now: MonotonicTime) -> [PathEvent] {
-        let global = self.handleGlobal(.tick, at: now)
-        return AddressFamily.allCases.reduce(into: global) { $0 += self.handle(.tick, of: $1, at: now) }
-    }
-
-    private mutating func handleGlobal(_ input: VerdictDebouncer.Input, at now: MonotonicTime) -> [PathEvent] {
-        let effects = self.global.handle(input, at: now)
-        return effects.compactMap { PathEvent(.global, $0, to: self.global.published.verdict) }
+        let scopes = [.global] + AddressFamily.allCases.map(PathEvent.Scope.family)
+        return scopes.reduce(into: []) { $0 += self.handle(.tick, of: $1, at: now) }
     }
 
     private mutating func handle(
-        _ input: VerdictDebouncer.Input, of family: AddressFamily, at now: MonotonicTime
+        _ input: VerdictDebouncer.Input, of scope: PathEvent.Scope, at now: MonotonicTime
     ) -> [PathEvent] {
-        let effects = self.families[family, default: VerdictDebouncer()].handle(input, at: now)
-        return effects.compactMap { PathEvent(.family(family), $0, to: self.families[family]?.published.verdict) }
+        let effects = self.debouncers[scope, default: VerdictDebouncer()].handle(input, at: now)
+        return effects.compactMap { PathEvent(scope, $0, to: self.debouncers[scope]?.published.verdict) }
     }
 }
 
