@@ -2,15 +2,21 @@ internal import TidegateCore
 
 /// Decides how connections are observed: by what the kernel lets through, and by how much there is.
 struct ObservationModeMachine: Sendable {
+    /// What the kernel or a sandbox may refuse.
+    enum Part: Sendable, Hashable {
+        /// Messages about endings.
+        case endings
+        /// Lists of sockets.
+        case lists
+        /// The part of the kernel that knows sockets, which makes both: it may be missing until it is loaded.
+        case kernelPart
+        /// The name by which other processes of Tidegate announce their sockets.
+        case announcements
+    }
+
     enum Input: Sendable, Hashable {
-        /// Messages about endings come, or are refused: why.
-        case endings(refusal: String?)
-        /// Sockets can be listed, or that is refused: why.
-        case lists(refusal: String?)
-        /// The kernel has the part that knows sockets, which makes both, or lacks it until it is loaded: why.
-        case kernelPart(refusal: String?)
-        /// Other processes of Tidegate can announce their sockets, or that is refused: why.
-        case announcements(refusal: String?)
+        /// A part works, or is refused: why.
+        case part(Part, refusal: String?)
         /// A second has passed, in which so many messages came and so many were dropped, and so many connections were
         /// opened as the kernel counts them.
         case second(messages: Int, drops: Int, opened: Int)
@@ -39,10 +45,7 @@ struct ObservationModeMachine: Sendable {
         case storm(quiet: Int)
     }
 
-    private var endingsRefusal: String?
-    private var listsRefusal: String?
-    private var partRefusal: String?
-    private var nameRefusal: String?
+    private var refusals: [Part: String] = [:]
     private var hasCounters = true
     private var storm = Storm.calm(loud: 0, lossy: 0)
     /// The mode of the last event.
@@ -57,10 +60,7 @@ struct ObservationModeMachine: Sendable {
     /// Takes what happened.
     mutating func handle(_ input: Input) -> Effect? {
         switch input {
-        case .endings(let refusal): self.endingsRefusal = refusal
-        case .lists(let refusal): self.listsRefusal = refusal
-        case .kernelPart(let refusal): self.partRefusal = refusal
-        case .announcements(let refusal): self.nameRefusal = refusal
+        case .part(let part, let refusal): self.refusals[part] = refusal
         case .counters(let isReadable): self.hasCounters = isReadable
         case .second(let messages, let drops, let opened): return self.second(messages, drops, opened)
         }
@@ -93,8 +93,8 @@ struct ObservationModeMachine: Sendable {
 
     /// How connections are observed now.
     var mode: ObservationMode {
-        let hasMessages = self.endingsRefusal == nil && self.partRefusal == nil && !self.isStorm
-        return switch (hasMessages, self.listsRefusal == nil) {
+        let hasMessages = self.refusals[.endings] == nil && self.refusals[.kernelPart] == nil && !self.isStorm
+        return switch (hasMessages, self.refusals[.lists] == nil) {
         case (true, true): .event
         case (true, false): .eventsOnly
         case (false, true): .poll
@@ -108,7 +108,6 @@ struct ObservationModeMachine: Sendable {
             return "too many connections end to read a message about each; until it is calm for \(Self.calmSeconds) s, "
                 + "only live ones are listed"
         }
-        let refusals = [self.endingsRefusal, self.partRefusal, self.listsRefusal, self.nameRefusal].compactMap(\.self)
-        return refusals.isEmpty ? nil : Set(refusals).sorted().joined(separator: "; ")
+        return self.refusals.isEmpty ? nil : Set(self.refusals.values).sorted().joined(separator: "; ")
     }
 }

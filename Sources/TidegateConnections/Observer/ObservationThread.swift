@@ -79,13 +79,13 @@ final class ObservationThread: LoopHandler {
             self.state.own.observe(as: announcements.name)
             try? self.loop.watch(announcements.descriptor, for: .read)
         } catch {
-            _ = self.mode.handle(.announcements(refusal: error.description))
+            _ = self.mode.handle(.part(.announcements, refusal: error.description))
         }
     }
 
     private func open() {
         let refusal = self.sockets.openEndings()
-        _ = self.mode.handle(.endings(refusal: refusal))
+        _ = self.mode.handle(.part(.endings, refusal: refusal))
         if let descriptor = self.sockets.endingsDescriptor { try? self.loop.watch(descriptor, for: .read) }
     }
 
@@ -183,7 +183,7 @@ final class ObservationThread: LoopHandler {
         }
         self.rate.add(count)
         self.execute(effects)
-        if let failure = self.sockets.endingsFailure { _ = self.mode.handle(.endings(refusal: failure)) }
+        if let failure = self.sockets.endingsFailure { _ = self.mode.handle(.part(.endings, refusal: failure)) }
     }
 
     private func readAnnouncements() {
@@ -248,9 +248,10 @@ final class ObservationThread: LoopHandler {
     }
 
     private func setListRefusal(_ refusal: NetlinkError?) {
-        _ = self.mode.handle(.lists(refusal: refusal?.description))
+        _ = self.mode.handle(.part(.lists, refusal: refusal?.description))
         // The kernel lacks the part that knows sockets (ENOENT).
-        _ = self.mode.handle(.kernelPart(refusal: refusal.flatMap { $0.code == 2 ? $0.description : nil }))
+        let missing = refusal.flatMap { $0.code == 2 ? $0.description : nil }
+        _ = self.mode.handle(.part(.kernelPart, refusal: missing))
         self.publishMode()
     }
 
