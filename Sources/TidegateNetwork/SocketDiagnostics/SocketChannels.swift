@@ -4,7 +4,6 @@ package import TidegateCore
 
 /// The socket on which the live sockets of a network namespace are listed.
 package final class SocketDumpChannel {
-    private static let timeoutSeconds = 2
 
     private let options: NetlinkOptions
     private var socket: NetlinkSocket
@@ -20,10 +19,9 @@ package final class SocketDumpChannel {
     }
 
     private static func open(_ options: NetlinkOptions) throws(NetlinkError) -> NetlinkSocket {
-        if let refusal = options.refusal(.socketDumps) { throw refusal }
         let socket = try NetlinkSocket.connected(
             .socketDumps, options, bufferBytes: 1 << 20, protocol: SocketEndingChannel.protocolNumber)
-        socket.setQueryOptions(timeoutSeconds: Self.timeoutSeconds)
+        socket.setQueryOptions()
         return socket
     }
 
@@ -125,7 +123,6 @@ package final class SocketEndingChannel {
     /// - Throws: What the kernel or a sandbox refuses. That nothing is refused does not prove that messages come: the
     ///   kernel may lack the part that sends them, which a list shows.
     package init(_ options: NetlinkOptions, includesLoopback: Bool) throws(NetlinkError) {
-        if let refusal = options.refusal(.socketEndings) { throw refusal }
         self.socket = try NetlinkSocket.connected(
             .socketEndings, options, bufferBytes: options.receiveBufferBytes, protocol: Self.protocolNumber)
         try self.socket.setNonblocking()

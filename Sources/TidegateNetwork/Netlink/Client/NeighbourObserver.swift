@@ -66,7 +66,6 @@ final class NeighbourObserver {
     private func open() {
         guard !self.options.isOnce, self.channel == nil else { return }
         do throws(NetlinkError) {
-            if let error = self.options.refusal(.neighbours) { throw error }
             let channel = try NeighbourChannel(self.options)
             try channel.join(self.keys)
             try self.timers.watch(channel.descriptor)

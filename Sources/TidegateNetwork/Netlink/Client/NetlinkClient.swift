@@ -152,7 +152,6 @@ package final class NetlinkClient {
         self.disconnect()
         changes.isStateChanged = true
         do throws(NetlinkError) {
-            if let error = self.options.refusal(.query) { throw error }
             try self.enterNamespace()
             let query = try QueryChannel(self.options)
             self.query = query
@@ -200,7 +199,6 @@ package final class NetlinkClient {
     private func openMonitor(_ changes: inout NetlinkChanges) -> ReachabilityStatus.Mode {
         guard !self.options.isOnce else { return .once }
         do throws(NetlinkError) {
-            if let error = self.options.refusal(.monitor) { throw error }
             let monitor = try MonitorChannel(self.options)
             try self.timers.watch(monitor.descriptor)
             self.monitor = monitor

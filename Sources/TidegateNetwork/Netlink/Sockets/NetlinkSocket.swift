@@ -48,6 +48,7 @@ struct NetlinkSocket: ~Copyable {
         _ kind: NetlinkOptions.SocketKind, _ options: NetlinkOptions, bufferBytes: Int,
         protocol number: Int32 = NETLINK_ROUTE
     ) throws(NetlinkError) -> NetlinkSocket {
+        if let refusal = options.refusal(kind) { throw refusal }
         let socket = try NetlinkSocket(kind, options)
         try check(nl_connect(socket.raw, number), "opening a netlink socket")
         options.onOpen(kind, socket.descriptor)
@@ -72,11 +73,11 @@ struct NetlinkSocket: ~Copyable {
     }
 
     /// Requests exact errors and strict filtering; kernels that lack an option work without it.
-    func setQueryOptions(timeoutSeconds: Int) {
+    func setQueryOptions() {
         for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
             _ = self.set(SOL_NETLINK, option, 1)
         }
-        var limit = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
+        var limit = timeval(tv_sec: 2, tv_usec: 0)
         _ = setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 

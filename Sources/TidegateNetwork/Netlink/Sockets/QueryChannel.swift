@@ -20,7 +20,6 @@ final class QueryChannel {
 
     // Even the smallest receive buffer of a stock kernel holds the answers to this many requests.
     private static let questionsPerSend = 24
-    private static let timeoutSeconds = 2
     private static let noAnswer = RouteLookup(matched: .none, chosen: .none)
 
     private let options: NetlinkOptions
@@ -37,7 +36,7 @@ final class QueryChannel {
 
     private static func open(_ options: NetlinkOptions) throws(NetlinkError) -> NetlinkSocket {
         let socket = try NetlinkSocket.connected(.query, options, bufferBytes: 4 << 20)
-        socket.setQueryOptions(timeoutSeconds: QueryChannel.timeoutSeconds)
+        socket.setQueryOptions()
         return socket
     }
 
