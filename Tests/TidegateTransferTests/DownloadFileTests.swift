@@ -2,6 +2,7 @@ internal import Glibc
 internal import Synchronization
 internal import Testing
 internal import TidegateCore
+internal import TidegateLoop
 internal import TidegateTestKit
 internal import TidegateTransfer
 

@@ -1,12 +1,12 @@
 package import TidegateLoop
 
 /// The thread that waits for the disk, so that no other one does.
-package final class DiskThread: Sendable {
-    private let thread: LoopThread<DiskWorker>
+package typealias DiskThread = LoopThread<DiskWorker>
 
+extension LoopThread<DiskWorker> {
     /// Starts the thread; the kernel shows 15 bytes of `name`.
-    package init(name: String = "tg-disk") throws(LoopError) {
-        self.thread = try LoopThread(name: name) { _ in DiskWorker() }
+    package convenience init(name: String = "tg-disk") throws(LoopError) {
+        try self.init(name: name) { _ in DiskWorker() }
     }
 
     /// Runs `work` on the thread, in the order sent, and then `completion`, there too; it usually sends a command to
@@ -18,17 +18,12 @@ package final class DiskThread: Sendable {
         _ work: @escaping @Sendable () throws(FileError) -> Value,
         completion: @escaping @Sendable (Result<Value, FileError>) -> Void
     ) -> Bool {
-        self.thread.send { completion(Result(catching: work)) }
+        self.send { completion(Result(catching: work)) }
     }
-
-    /// Does the work sent so far, ends the thread and waits for it.
-    package func stop() { self.thread.stop() }
-
-    /// Ends the thread once its work is done, without waiting for that: for a disk that does not answer.
-    package func abandon() { self.thread.abandon() }
 }
 
 /// Does one piece of work after the other.
-private final class DiskWorker: LoopHandler {
-    func receive(_ work: @Sendable () -> Void) { work() }
+package final class DiskWorker: LoopHandler {
+    /// Does a piece of work.
+    package func receive(_ work: @Sendable () -> Void) { work() }
 }
