@@ -218,7 +218,11 @@ package struct LoopError: Error, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        guard let text = strerror(self.code) else { return "\(self.operation): error \(self.code)" }
-        return "\(self.operation): \(String(cString: text))"
+        "\(self.operation): \(LoopError.text(of: self.code))"
+    }
+
+    /// What an error number means (strerror(3)).
+    package static func text(of code: Int32) -> String {
+        strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import TidegateCore
 internal import Testing
+internal import TidegateLoop
 internal import TidegateTestKit
 
 @testable internal import TidegateTransfer
@@ -107,7 +108,7 @@ struct ConfinementTests {
         #expect(paths.obstacle() == "\(place.allowed)/link is not a directory")
         #expect(
             place.paths("link/deep/f").obstacle()
-                == "the directory \(place.allowed)/link/deep: \(FileError.reason(ELOOP))")
+                == "the directory \(place.allowed)/link/deep: \(LoopError.text(of: ELOOP))")
         #expect(throws: FileError(operation: "open", path: paths.temporary.path, code: ELOOP)) {
             try DownloadFile.open(paths)
         }

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 package import TidegateCore
+internal import TidegateLoop
 
 /// Where a download's files are: NAME, and beside it `.NAME.tidegate` and `.NAME.tidegate.json`.
 package struct DownloadPaths: Sendable, Hashable {
@@ -60,11 +61,11 @@ package struct DownloadPaths: Sendable, Hashable {
         guard directory.status(&status) == 0 else {
             return errno == ENOENT
                 ? "the directory \(directory) does not exist"
-                : "the directory \(directory): \(FileError.reason(errno))"
+                : "the directory \(directory): \(LoopError.text(of: errno))"
         }
         guard status.st_mode & S_IFMT == S_IFDIR else { return "\(directory) is not a directory" }
         guard directory.isAccessible(W_OK | X_OK) else {
-            return "the directory \(directory) cannot be written: \(FileError.reason(errno))"
+            return "the directory \(directory) cannot be written: \(LoopError.text(of: errno))"
         }
         return self.lengthProblem(in: directory.path)
     }

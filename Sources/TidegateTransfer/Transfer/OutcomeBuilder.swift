@@ -178,7 +178,7 @@ struct OutcomeBuilder {
         guard let file = self.transfer.request?.value.tls.caFile else {
             return "the system's authorities cannot be read"
         }
-        let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : String(cString: strerror(errno))
+        let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : LoopError.text(of: errno)
         return "the file of authorities \(file) cannot be used: \(reason)"
     }
 
@@ -209,7 +209,7 @@ extension TLSOptions {
         guard self.inline == InlinePEM(), let file = self.clientCertificate else { return nil }
         let keyFile = self.clientKey ?? file
         for (kind, file) in [("certificate", file), ("key", keyFile)] where access(file, R_OK) != 0 {
-            return "the client \(kind) \(file) cannot be used: \(String(cString: strerror(errno)))"
+            return "the client \(kind) \(file) cannot be used: \(LoopError.text(of: errno))"
         }
         let identity = ClientIdentity(
             certificate: Array(FileManager.default.contents(atPath: file) ?? Data()),

@@ -1,6 +1,7 @@
 internal import CNetlink
 internal import Glibc
 internal import TidegateCore
+internal import TidegateLoop
 
 /// A netlink socket of libnl; closed when it goes out of scope.
 struct NetlinkSocket: ~Copyable {
@@ -255,8 +256,7 @@ package struct NetlinkError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// From an error number (errno(3)).
     package init(operation: String, errno code: Int32) {
-        self.init(
-            operation: operation, text: strerror(code).map { String(cString: $0) } ?? "error \(code)", code: code)
+        self.init(operation: operation, text: LoopError.text(of: code), code: code)
     }
 
     package var description: String { "\(self.operation): \(self.text)" }
