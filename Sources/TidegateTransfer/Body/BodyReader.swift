@@ -143,8 +143,8 @@ package final class BodyFile {
             try self.check()
             return []
         }
-        let bytes = try FileError.reading(wanted, of: self.file.path, "read") {
-            Glibc.read(self.descriptor, $0, wanted)
+        let bytes = try FileError.reading(wanted, of: self.file.path, "read") { rest, _ in
+            Glibc.read(self.descriptor, rest.baseAddress, rest.count)
         }
         guard !bytes.isEmpty else { throw self.changed }
         self.position += Int64(bytes.count)

@@ -134,8 +134,8 @@ package final class DownloadFile: Sendable {
 
     /// Up to `count` bytes from `offset`; fewer at the end of the file.
     package func read(at offset: Int64, upTo count: Int) throws(FileError) -> [UInt8] {
-        try FileError.reading(count, of: self.paths.temporary.path, "pread") {
-            pread(self.descriptor, $0, count, off_t(offset))
+        try FileError.reading(count, of: self.paths.temporary.path, "pread") { rest, done in
+            pread(self.descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Glibc
 package import TidegateCore
+internal import TidegateLoop
 
 /// A file's path, and the directory that the file must not leave.
 ///
@@ -153,7 +154,9 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         guard let descriptor = try self.openOwn(O_RDONLY) else { return nil }
         defer { close(descriptor) }
         let limit = 64 * 1024
-        return try FileError.reading(limit, of: self.path, "read") { Glibc.read(descriptor, $0, limit) }
+        return try FileError.reading(limit, of: self.path, "read") { rest, _ in
+            Glibc.read(descriptor, rest.baseAddress, rest.count)
+        }
     }
 
     /// Where a new file is written before it takes this one's place.
@@ -200,7 +203,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String {
         guard self.code != 0 else { return "\(self.path) \(self.operation)" }
-        return "\(self.path): \(self.operation): \(FileError.reason(self.code))"
+        return "\(self.path): \(self.operation): \(LoopError.text(of: self.code))"
     }
 
     /// What a system call returned; throws if that is negative, unless the reason is the one that is allowed.
@@ -212,23 +215,22 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
         throw FileError(operation: operation, path: path, code: errno)
     }
 
-    /// The bytes that a call puts into a buffer of `count` bytes; it returns how many, or a negative number.
+    /// Up to `count` bytes; `call` puts the next ones, behind those that are done, into a buffer, and returns how many.
     static func reading(
-        _ count: Int, of path: String, _ operation: String, _ call: (UnsafeMutableRawPointer?) -> Int
+        _ count: Int, of path: String, _ operation: String,
+        _ call: (_ rest: UnsafeMutableRawBufferPointer, _ done: Int) -> Int
     ) throws(FileError) -> [UInt8] {
-        var result = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            result = call(buffer.baseAddress)
-            initialized = max(0, result)
+        var result = 1
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            while done < count, result > 0 {
+                result = call(UnsafeMutableRawBufferPointer(rebasing: bytes[done...]), done)
+                done += max(0, result)
+                if result < 0, errno == EINTR { result = 1 }
+            }
         }
         guard result >= 0 else { throw FileError(operation: operation, path: path, code: errno) }
         return bytes
-    }
-
-    /// What an error number means.
-    static func reason(_ code: Int32) -> String {
-        guard let text = strerror(code) else { return "error \(code)" }
-        return String(cString: text)
     }
 }
 

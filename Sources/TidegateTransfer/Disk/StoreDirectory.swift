@@ -86,19 +86,9 @@ package final class StoreDirectory: Sendable {
         guard status.st_size <= limit else {
             throw FileError(operation: "has \(status.st_size) bytes; \(limit) were expected", path: path)
         }
-        var (done, code): (Int, Int32) = (0, 0)
-        let bytes = [UInt8](unsafeUninitializedCapacity: Int(status.st_size)) { buffer, initialized in
-            while done < buffer.count {
-                let count = Glibc.read(descriptor, buffer.baseAddress?.advanced(by: done), buffer.count - done)
-                if count < 0, errno == EINTR { continue }
-                if count < 0 { code = errno }
-                guard count > 0 else { break }
-                done += count
-            }
-            initialized = done
+        return try FileError.reading(Int(status.st_size), of: path, "read") { rest, _ in
+            Glibc.read(descriptor, rest.baseAddress, rest.count)
         }
-        guard code == 0 else { throw FileError(operation: "read", path: path, code: code) }
-        return bytes
     }
 
     /// Writes a file (0600) that appears only when it is whole.
