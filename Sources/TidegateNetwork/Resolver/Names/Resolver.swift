@@ -266,7 +266,8 @@ enum SystemLookup {
         var addresses: [IPAddress] = []
         var entry = list
         while let current = entry {
-            if let address = self.address(current.pointee.ai_addr), !addresses.contains(address) {
+            let name = UnsafeRawBufferPointer(start: current.pointee.ai_addr, count: Int(current.pointee.ai_addrlen))
+            if let address = SocketAddress.address(in: Array(name)), !addresses.contains(address) {
                 addresses.append(address)
             }
             entry = current.pointee.ai_next
@@ -280,21 +281,6 @@ enum SystemLookup {
         case EAI_NONAME, -5, -9: .nameNotFound
         case EAI_AGAIN: .timedOut
         default: .failed
-        }
-    }
-
-    private static func address(_ socketAddress: UnsafeMutablePointer<sockaddr>?) -> IPAddress? {
-        guard let socketAddress else { return nil }
-        let raw = UnsafeRawPointer(socketAddress)
-        switch Int32(socketAddress.pointee.sa_family) {
-        case AF_INET:
-            let address = raw.loadUnaligned(as: sockaddr_in.self)
-            return IPAddress(ipv4: UInt32(bigEndian: address.sin_addr.s_addr))
-        case AF_INET6:
-            let address = raw.loadUnaligned(as: sockaddr_in6.self)
-            return withUnsafeBytes(of: address.sin6_addr) { IPAddress(octets: Array($0), zone: address.sin6_scope_id) }
-        default:
-            return nil
         }
     }
 }

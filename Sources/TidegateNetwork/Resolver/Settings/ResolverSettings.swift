@@ -88,16 +88,7 @@ package struct ResolverSettings: Sendable, Hashable {
     private mutating func readOption(_ option: String) {
         let parts = option.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == "ndots" else { return }
-        self.ndots = min(max(ResolverSettings.number(parts[1]), 0), 15)
-    }
-
-    // As atoi(3): the leading digits, and 0 without any.
-    private static func number(_ text: Substring) -> Int {
-        let isNegative = text.first == "-"
-        let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
-            .prefix { (48...57).contains($0) }.prefix(9)
-        let value = Int(String(Substring(digits))) ?? 0
-        return isNegative ? -value : value
+        self.ndots = min(max(strtol(String(parts[1]), nil, 10), 0), 15)
     }
 
     private static func address(_ word: String, zone: (String) -> UInt32?) -> IPAddress? {

@@ -165,29 +165,19 @@ struct DirectoryEvents {
         let name: String
     }
 
-    // watch, mask, cookie, length of the name.
-    private static let headerSize = 16
-
     /// The complete events in `bytes`; never reads beyond them, whatever they contain.
     static func read(_ bytes: ArraySlice<UInt8>) -> [Event] {
         var events: [Event] = []
         var rest = bytes
-        while rest.count >= self.headerSize {
-            let length = Int(self.word(rest, 12))
-            guard rest.count - self.headerSize >= length else { break }
-            let name = rest.dropFirst(self.headerSize).prefix(length).prefix { $0 != 0 }
-            events.append(
-                Event(
-                    watch: Int32(bitPattern: self.word(rest, 0)), mask: self.word(rest, 4),
-                    name: String(decoding: name, as: UTF8.self)))
-            rest = rest.dropFirst(self.headerSize + length)
+        while rest.count >= MemoryLayout<inotify_event>.size {
+            let header = rest.withUnsafeBytes { $0.loadUnaligned(as: inotify_event.self) }
+            rest = rest.dropFirst(MemoryLayout<inotify_event>.size)
+            guard rest.count >= Int(header.len) else { break }
+            let name = rest.prefix(Int(header.len)).prefix { $0 != 0 }
+            events.append(Event(watch: header.wd, mask: header.mask, name: String(decoding: name, as: UTF8.self)))
+            rest = rest.dropFirst(Int(header.len))
         }
         return events
-    }
-
-    // In the machine's byte order.
-    private static func word(_ bytes: ArraySlice<UInt8>, _ offset: Int) -> UInt32 {
-        bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
     }
 }
 
