@@ -47,14 +47,9 @@ public enum WaitCondition: Sendable, Hashable {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let rest = parts.count == 2 ? parts[1] : nil
         switch parts[0] {
-        case "carrier":
-            self = .carrier(
-                interface: try rest.map { part throws(WaitConditionError) in try WaitCondition.interface(part, of: text)
-                })
+        case "carrier": self = .carrier(interface: try WaitCondition.interface(rest, of: text))
         case "address": self = try WaitCondition.address(rest, of: text)
-        case "route":
-            self = .route(
-                family: try rest.map { part throws(WaitConditionError) in try WaitCondition.family(part, of: text) })
+        case "route": self = .route(family: try WaitCondition.family(rest, of: text))
         case "gateway": self = try WaitCondition.alone(.gateway, rest, of: text)
         case "dns":
             self = try rest.map { name throws(WaitConditionError) in try WaitCondition.name(name, of: text) } ?? .dns
@@ -64,18 +59,20 @@ public enum WaitCondition: Sendable, Hashable {
         }
     }
 
-    private static func interface(_ part: String, of text: String) throws(WaitConditionError) -> String {
+    private static func interface(_ part: String?, of text: String) throws(WaitConditionError) -> String? {
+        guard let part else { return nil }
         // ALTIFNAMSIZ with its final zero; the kernel refuses slashes, colons and blanks (dev_valid_name).
         guard (1...127).contains(part.utf8.count), !part.contains(where: { $0 == "/" || $0 == ":" || $0.isWhitespace })
         else { throw .badInterface(part, of: text) }
         return part
     }
 
-    private static func family(_ part: String, of text: String) throws(WaitConditionError) -> AddressFamily {
+    private static func family(_ part: String?, of text: String) throws(WaitConditionError) -> AddressFamily? {
         switch part {
+        case nil: nil
         case "v4": .ipv4
         case "v6": .ipv6
-        default: throw .badFamily(part, of: text)
+        case let part?: throw .badFamily(part, of: text)
         }
     }
 
