@@ -52,7 +52,8 @@ package final class ConnectionObserver: ConnectionObservation {
     /// What is known now.
     package func report() async -> ConnectionsReport {
         await withCheckedContinuation { waiter in
-            guard self.thread.send(.report(waiter)) else { return waiter.resume(returning: ConnectionsReport()) }
+            let isSent = self.thread.send { waiter.resume(returning: $0.report()) }
+            if !isSent { waiter.resume(returning: ConnectionsReport()) }
         }
     }
 
@@ -63,7 +64,7 @@ package final class ConnectionObserver: ConnectionObservation {
 
     /// The host's path of a family changed, or is known for the first time: then what failed before failed on its own.
     package func pathChanged(_ family: AddressFamily, isFirst: Bool) {
-        self.thread.send(.pathChanged(family, isFirst: isFirst))
+        self.thread.send { $0.pathChanged(family, isFirst: isFirst) }
     }
 
     /// Ends observing.

@@ -4,14 +4,8 @@ internal import TidegateNetwork
 
 /// What the thread `tg-observe` runs: its sockets, their timers, and what follows from what they show.
 final class ObservationThread: LoopHandler {
-    enum Command: Sendable {
-        /// The route to an address was looked up.
-        case routed(IPAddress, AddressRoute)
-        /// The host's path of a family changed, or is known for the first time.
-        case pathChanged(AddressFamily, isFirst: Bool)
-        /// Somebody wants to know what is known.
-        case report(CheckedContinuation<ConnectionsReport, Never>)
-    }
+    /// What other threads have the observer do.
+    typealias Command = @Sendable (ObservationThread) -> Void
 
     private enum Timer: UInt64 {
         case connecting, established, listeners, second, batch, suspects
@@ -102,25 +96,31 @@ final class ObservationThread: LoopHandler {
             switch effect {
             case .publish(let event): self.environment.publish(event)
             case .lookUp(let address):
-                Task { [environment, inbox] in _ = inbox.put(.routed(address, await environment.route(address))) }
+                Task { [environment, inbox] in
+                    let route = await environment.route(address)
+                    _ = inbox.put { $0.routed(address, route) }
+                }
             }
         }
     }
 
     // MARK: What comes in
 
-    func receive(_ command: Command) {
-        switch command {
-        case .routed(let address, let route):
-            self.execute(self.state.routed(address, route, at: self.now.monotonic))
-        case .pathChanged(let family, let isFirst):
-            self.state.pathChanged(family, isFirst: isFirst, at: self.now.monotonic)
-        case .report(let waiter):
-            self.refresh()
-            waiter.resume(
-                returning: ConnectionsReport(
-                    self.state, self.mode.mode, self.mode.reason, at: self.now.monotonic))
-        }
+    func receive(_ command: Command) { command(self) }
+
+    /// The route to an address was looked up.
+    private func routed(_ address: IPAddress, _ route: AddressRoute) {
+        self.execute(self.state.routed(address, route, at: self.now.monotonic))
+    }
+
+    /// The host's path of a family changed, or is known for the first time.
+    func pathChanged(_ family: AddressFamily, isFirst: Bool) {
+        self.state.pathChanged(family, isFirst: isFirst, at: self.now.monotonic)
+    }
+
+    func report() -> ConnectionsReport {
+        self.refresh()
+        return ConnectionsReport(self.state, self.mode.mode, self.mode.reason, at: self.now.monotonic)
     }
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {

@@ -24,7 +24,7 @@ final class TargetChecks {
     private var schedule = CheckSchedule<Int>()
     private var generator = SystemRandomNumberGenerator()
     private var peers = PeerHistory()
-    private let send: @Sendable (ReachabilityEngine.Command) -> Void
+    private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
     /// Nil if nothing is there to check with.
     init?(_ targets: [Target], _ dependencies: ReachabilityEngine.Dependencies, publisher: VerdictPublisher) {
@@ -98,7 +98,10 @@ final class TargetChecks {
         let round = self.states[number].round
         self.states[number].report.checkingSince = self.publisher.time.wall()
         self.publish(number, at: now)
-        Task { [checker, send] in send(.targetChecked(number, round: round, await checker.check(request))) }
+        Task { [checker, send] in
+            let outcome = await checker.check(request)
+            send { $0.targetChecked(number, round: round, outcome) }
+        }
     }
 
     // No packet can be sent, so that no check is needed to know.

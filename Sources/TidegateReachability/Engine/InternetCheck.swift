@@ -7,7 +7,7 @@ final class InternetCheck {
     private let resolver: any NameResolver
     private let evidence: PassiveEvidence
     private let time: any TimeSource
-    private let send: @Sendable (ReachabilityEngine.Command) -> Void
+    private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
     /// The checks that are made without a request for them; nil if there are none.
     init?(_ dependencies: ReachabilityEngine.Dependencies) {
@@ -96,7 +96,7 @@ final class InternetCheck {
                     resolver.resolve(name) { continuation.resume(returning: $0) }
                 }
             }
-            send(.internetCheckFinished(family, round: round, found))
+            send { $0.internetCheckFinished(family, round: round, found) }
         }
     }
 }

@@ -60,44 +60,8 @@ final class ReachabilityEngine: LoopHandler {
     }
 
     func receive(_ command: Command) {
-        defer { self.armTimers() }
-        switch command {
-        case .watch(let target, let id, let handler): self.watch(target, id, handler)
-        case .unwatch(let id): self.targets.unwatch(id)
-        case .resolved(let name, let result): self.didResolve(name, result)
-        case .timeToLive(let name, let timeToLive):
-            self.targets.table.hostnames.recordTTL(timeToLive, of: name, at: self.kernel.now)
-        case .resolversChanged:
-            self.evaluator.readResolvers()
-            self.evaluate(receivedAt: nil)
-            self.targets.resolveAgain()
-        case .waitForStatus(let limit, let call):
-            if self.isComplete { call() } else { self.timers.call(after: limit, isWaiting: true, call) }
-        case .evaluate(let waiter):
-            let start = self.kernel.moment
-            self.evaluatePeriodically()
-            waiter.resume(returning: self.kernel.moment - start)
-        case .lookUp(let address, let waiter): waiter.resume(returning: self.route(to: address))
-        case .report(let query, let waiter): waiter.resume(returning: self.report(query))
-        case .call(let delay, let call): self.timers.call(after: delay, isWaiting: false, call)
-        case .internetCheckFinished(let family, let round, let found):
-            let isChanged = self.internet?.didFinish(family, round: round, found, at: self.kernel.now) ?? false
-            if isChanged { self.evaluate(receivedAt: nil) }
-        case .targetChecked(let number, let round, let outcome):
-            self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
-        case .requestFailed: self.internet?.requestFailed(at: self.kernel.now)
-        case .setFailing(let families, let waiter):
-            if self.failing != families {
-                self.failing = families
-                self.targets.checks?.wayOutChanged(isFailing: !families.isEmpty, at: self.kernel.now)
-                self.evaluate(receivedAt: nil)
-            }
-            waiter?.resume()
-        case .answered(let families, let moment):
-            let now = self.kernel.now
-            let changes = families.map { self.internet?.didAnswer($0, since: moment, at: now) ?? false }
-            if changes.contains(true) { self.evaluate(receivedAt: nil) }
-        }
+        command(self)
+        self.armTimers()
     }
 
     func timerFired(_ token: UInt64) {
@@ -242,7 +206,7 @@ final class ReachabilityEngine: LoopHandler {
         self.setReady()
     }
 
-    private func route(to address: IPAddress) -> AddressRoute {
+    func route(to address: IPAddress) -> AddressRoute {
         guard self.publisher.isReady, self.kernel.isConnected else { return AddressRoute(verdict: .unknown) }
         self.refreshSnapshot()
         if let route = self.evaluator.route(to: address) { return route }
@@ -250,12 +214,69 @@ final class ReachabilityEngine: LoopHandler {
         return AddressRoute(verdict: .unknown)
     }
 
-    private func report(_ query: RouteQuery) -> RouteReport {
+    func report(_ query: RouteQuery) -> RouteReport {
         guard self.kernel.isConnected else { return .unavailable(self.kernel.unavailableReason) }
         self.refreshSnapshot()
         if let report = self.reporter.report(query) { return report }
         self.didLoseNetlink()
         return .unavailable(self.kernel.unavailableReason)
+    }
+
+    // MARK: Commands
+
+    func unwatch(_ id: UInt64) { self.targets.unwatch(id) }
+
+    func recordTTL(_ timeToLive: Duration, of name: String) {
+        self.targets.table.hostnames.recordTTL(timeToLive, of: name, at: self.kernel.now)
+    }
+
+    func resolversChanged() {
+        self.evaluator.readResolvers()
+        self.evaluate(receivedAt: nil)
+        self.targets.resolveAgain()
+    }
+
+    /// Makes a call when the first status is there, or after `limit`.
+    func waitForStatus(within limit: Duration, _ call: @escaping EngineTimers.Call) {
+        if self.isComplete { call() } else { self.timers.call(after: limit, isWaiting: true, call) }
+    }
+
+    func call(after delay: Duration, _ call: @escaping EngineTimers.Call) {
+        self.timers.call(after: delay, isWaiting: false, call)
+    }
+
+    /// Evaluates everything; returns how long it took.
+    func evaluateNow() -> Duration {
+        let start = self.kernel.moment
+        self.evaluatePeriodically()
+        return self.kernel.moment - start
+    }
+
+    func internetCheckFinished(_ family: AddressFamily, round: Int, _ found: Connectivity) {
+        let isChanged = self.internet?.didFinish(family, round: round, found, at: self.kernel.now) ?? false
+        if isChanged { self.evaluate(receivedAt: nil) }
+    }
+
+    func targetChecked(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome) {
+        self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
+    }
+
+    /// An attempt failed, so that the internet check may be due earlier.
+    func requestFailed() { self.internet?.requestFailed(at: self.kernel.now) }
+
+    /// Notes the families over which a diagnosis found nothing to work.
+    func setFailing(_ families: [AddressFamily: UnreachableReason]) {
+        guard self.failing != families else { return }
+        self.failing = families
+        self.targets.checks?.wayOutChanged(isFailing: !families.isEmpty, at: self.kernel.now)
+        self.evaluate(receivedAt: nil)
+    }
+
+    /// The check URLs have answered a diagnosis over these families since it began.
+    func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
+        let now = self.kernel.now
+        let changes = families.map { self.internet?.didAnswer($0, since: moment, at: now) ?? false }
+        if changes.contains(true) { self.evaluate(receivedAt: nil) }
     }
 
     // MARK: First status, targets and names
@@ -269,7 +290,7 @@ final class ReachabilityEngine: LoopHandler {
         self.targets.resolve(.new)
     }
 
-    private func watch(_ target: Target, _ id: UInt64, _ handler: @escaping TargetTable.Handler) {
+    func watch(_ target: Target, _ id: UInt64, _ handler: @escaping TargetTable.Handler) {
         guard let position = self.targets.watch(target, id: id, handler: handler) else { return }
         if self.publisher.isReady { self.evaluateTarget(at: position) }
         self.targets.resolve(.new)
@@ -283,7 +304,7 @@ final class ReachabilityEngine: LoopHandler {
         if !self.targets.evaluate(position, at: self.kernel.now) { self.didLoseNetlink() }
     }
 
-    private func didResolve(_ name: String, _ result: Result<[IPAddress], ResolveFailure>) {
+    func didResolve(_ name: String, _ result: Result<[IPAddress], ResolveFailure>) {
         // A single evaluation ends before the time to live matters.
         let findsTTL = self.kernel.state != .connected(.once)
         for position in self.targets.record(result, for: name, findsTTL: findsTTL, at: self.kernel.now) {
@@ -322,30 +343,14 @@ extension ReachabilityEngine {
         /// Checks the configured targets; nil if none is checked.
         var targetChecker: (any TargetChecker)?
         /// Sends a command to the engine, from any thread.
-        var send: @Sendable (Command) -> Void = { _ in }
+        var send: @Sendable (@escaping Command) -> Void = { _ in }
 
         /// True if internet checks are made without a request for them.
         var checksInternet: Bool { self.configuration.internetCheck.isEnabled && self.web != nil }
     }
 
-    /// What other threads send to the engine.
-    enum Command: Sendable {
-        case watch(Target, id: UInt64, handler: TargetTable.Handler)
-        case unwatch(UInt64)
-        case resolved(String, Result<[IPAddress], ResolveFailure>)
-        case timeToLive(String, Duration)
-        case resolversChanged
-        case waitForStatus(within: Duration, EngineTimers.Call)
-        case evaluate(CheckedContinuation<Duration, Never>)
-        case lookUp(IPAddress, CheckedContinuation<AddressRoute, Never>)
-        case report(RouteQuery, CheckedContinuation<RouteReport, Never>)
-        case call(after: Duration, EngineTimers.Call)
-        case internetCheckFinished(AddressFamily, round: Int, Connectivity)
-        case targetChecked(Int, round: Int, TargetCheck.Outcome)
-        case requestFailed
-        case setFailing([AddressFamily: UnreachableReason], CheckedContinuation<Void, Never>?)
-        case answered([AddressFamily], since: MonotonicTime)
-    }
+    /// What other threads have the engine do.
+    typealias Command = @Sendable (ReachabilityEngine) -> Void
 }
 
 extension NetlinkClient {

@@ -11,7 +11,7 @@ final class TargetEvaluator {
     /// Checks the configured targets; nil if nothing is there to do it.
     let checks: TargetChecks?
     private let resolver: any NameResolver
-    private let send: @Sendable (ReachabilityEngine.Command) -> Void
+    private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
     var table: TargetTable
 
     init(_ dependencies: ReachabilityEngine.Dependencies, evaluator: RouteEvaluator, publisher: VerdictPublisher) {
@@ -137,7 +137,7 @@ final class TargetEvaluator {
     func resolve(_ choice: HostnameTable.Choice) {
         guard self.publisher.isReady else { return }
         for name in self.table.hostnames.take(choice) {
-            self.resolver.resolve(name) { [send] in send(.resolved(name, $0)) }
+            self.resolver.resolve(name) { [send] result in send { $0.didResolve(name, result) } }
         }
     }
 
@@ -161,7 +161,7 @@ final class TargetEvaluator {
             self.checks?.setUnresolved(failure, of: number, at: now)
         }
         if findsTTL, case .success = result {
-            self.resolver.timeToLive(of: name) { [send] in if let time = $0 { send(.timeToLive(name, time)) } }
+            self.resolver.timeToLive(of: name) { [send] time in if let time { send { $0.recordTTL(time, of: name) } } }
         }
         return positions
     }

@@ -55,9 +55,9 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         // Without a watch the files are still read with every periodic evaluation.
         self.resolverWatch =
             watchesFiles
-            ? try? ResolverWatch(resolverFiles) { [weak thread] _ in _ = thread?.send(.resolversChanged) } : nil
+            ? try? ResolverWatch(resolverFiles) { [weak thread] _ in _ = thread?.send { $0.resolversChanged() } } : nil
         guard dependencies.checksInternet, let thread else { return }
-        bus.attach(FailedAttemptObserver { [weak thread] in thread?.send(.requestFailed) })
+        bus.attach(FailedAttemptObserver { [weak thread] in thread?.send { $0.requestFailed() } })
     }
 
     /// Evaluates once without watching: one dump and the lookups, and the targets' names within `limit`.
@@ -98,7 +98,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     package func firstStatus(within limit: Duration) async -> ReachabilityStatus {
         // A stream, because a continuation would not end with the Swift task.
         let (first, continuation) = AsyncStream.makeStream(of: Never.self)
-        if self.thread?.send(.waitForStatus(within: limit) { continuation.finish() }) ?? false {
+        if self.thread?.send({ $0.waitForStatus(within: limit) { continuation.finish() } }) ?? false {
             for await _ in first {}
         }
         return self.store.status
@@ -111,46 +111,47 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     /// Evaluates everything now; returns how long it took.
-    package func evaluateNow() async -> Duration { await self.ask({ .evaluate($0) }, or: .zero) }
+    package func evaluateNow() async -> Duration { await self.ask({ $0.evaluateNow() }, or: .zero) }
 
     /// What the kernel would do now with a packet to an address; `unknown` if it cannot be asked.
     package func route(to address: IPAddress) async -> AddressRoute {
-        await self.ask({ .lookUp(address, $0) }, or: AddressRoute(verdict: .unknown))
+        await self.ask({ $0.route(to: address) }, or: AddressRoute(verdict: .unknown))
     }
 
     /// What the kernel says about some addresses now.
     func routeReport(_ query: RouteQuery) async -> RouteReport {
         let reason = self.unavailableReason ?? "the monitor has been stopped"
-        return await self.ask({ .report(query, $0) }, or: .unavailable(reason))
+        return await self.ask({ $0.report(query) }, or: .unavailable(reason))
     }
 
     // What the engine answers, or `fallback` if there is no thread to ask.
     private func ask<Answer: Sendable>(
-        _ command: (CheckedContinuation<Answer, Never>) -> ReachabilityEngine.Command, or fallback: Answer
+        _ question: @escaping @Sendable (ReachabilityEngine) -> Answer, or fallback: Answer
     ) async -> Answer {
         await withCheckedContinuation { waiter in
-            if !(self.thread?.send(command(waiter)) ?? false) { waiter.resume(returning: fallback) }
+            let isSent = self.thread?.send { waiter.resume(returning: question($0)) } ?? false
+            if !isSent { waiter.resume(returning: fallback) }
         }
     }
 
     /// Calls `body` once, after `delay` or when the monitor stops; false if there is no thread to do it.
     package func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
-        self.thread?.send(.call(after: delay, body)) ?? false
+        self.thread?.send { $0.call(after: delay, body) } ?? false
     }
 
     // MARK: What a diagnosis found
 
     /// Has the published levels follow a diagnosis: the families over which nothing works although they have a route.
     func setFailing(_ families: [AddressFamily: UnreachableReason]) async {
-        await self.ask({ .setFailing(families, $0) }, or: ())
+        await self.ask({ $0.setFailing(families) }, or: ())
     }
 
     /// What a diagnosis found holds no more.
-    func forgetFailing() { self.thread?.send(.setFailing([:], nil)) }
+    func forgetFailing() { self.thread?.send { $0.setFailing([:]) } }
 
     /// The check URLs have answered over these families since a diagnosis began.
     func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
-        if !families.isEmpty { self.thread?.send(.answered(families, since: moment)) }
+        if !families.isEmpty { self.thread?.send { $0.answered(families, since: moment) } }
     }
 
     // MARK: Paths for tasks and apps
@@ -170,11 +171,11 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// Watches a target: calls `sink` once soon, then at every change, always on the netlink thread.
     package func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
         let id = self.lastWatch.add(1, ordering: .relaxed).newValue
-        guard let thread = self.thread, thread.send(.watch(target, id: id, handler: sink)) else {
+        guard let thread = self.thread, thread.send({ $0.watch(target, id, sink) }) else {
             sink(TargetVerdict(target: target, verdict: .unknown))
             return PathWatch {}
         }
-        return PathWatch { [weak thread] in thread?.send(.unwatch(id)) }
+        return PathWatch { [weak thread] in thread?.send { $0.unwatch(id) } }
     }
 
     /// True while `address` is this host's, on a link in any state; true if the kernel cannot be read.

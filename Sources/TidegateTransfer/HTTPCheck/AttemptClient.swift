@@ -59,31 +59,27 @@ package final class AttemptClient: Sendable {
         guard let thread else { return HTTPCheckOutcome(text: "no thread can be started for it") }
         var numbered = request
         numbered.id = AttemptID(rawValue: number)
-        onStart { [id = numbered.id] in thread.send(.resume(id)) }
+        onStart { [id = numbered.id] in thread.send { $0.resume(id) } }
         let isCancelled = CancellationFlag()
         return await withTaskCancellationHandler { [numbered] in
             await withCheckedContinuation { continuation in
                 let work = HTTPCheckClient.Work(
                     request: Indirect(numbered), limit: limit, body: body, isCancelled: isCancelled, onWire: onWire
                 ) { continuation.resume(returning: $0) }
-                if !thread.send(.start(work)) { continuation.resume(returning: .stopped) }
+                if !thread.send({ $0.start(work) }) { continuation.resume(returning: .stopped) }
             }
         } onCancel: { [id = numbered.id] in
             // Noted first: the work itself may still be on its way to the thread.
             isCancelled.value.store(true, ordering: .releasing)
-            thread.send(.cancel(id))
+            thread.send { $0.cancel(id) }
         }
     }
 }
 
 /// Runs checks on the check thread.
 final class HTTPCheckClient: TransferClient {
-    enum Command: Sendable {
-        case start(Work)
-        case cancel(AttemptID)
-        /// The attempt's sink has room again.
-        case resume(AttemptID)
-    }
+    /// What callers have the thread do.
+    typealias Command = @Sendable (HTTPCheckClient) -> Void
 
     struct Work: Sendable {
         let request: Indirect<AttemptRequest>
@@ -104,17 +100,15 @@ final class HTTPCheckClient: TransferClient {
 
     init(engine: TransferEngine) { self.engine = engine }
 
-    func receive(_ command: Command) {
-        switch command {
-        case .start(let work): self.start(work)
-        case .cancel(let id): self.engine.end(id, as: .cancelled, HTTPCheckClient.cancelled)
-        case .resume(let id): self.engine.sinkHasRoom(id)
-        }
-    }
+    func receive(_ command: Command) { command(self) }
+
+    func cancel(_ id: AttemptID) { self.engine.end(id, as: .cancelled, HTTPCheckClient.cancelled) }
+
+    func resume(_ id: AttemptID) { self.engine.sinkHasRoom(id) }
 
     private static let cancelled = "the check was cancelled"
 
-    private func start(_ work: Work) {
+    func start(_ work: Work) {
         guard !work.isCancelled.value.load(ordering: .acquiring) else {
             return work.completion(HTTPCheckOutcome(text: HTTPCheckClient.cancelled))
         }
