@@ -90,9 +90,7 @@ package final class TransferEngine {
     ///
     /// Ignored if it is over.
     package func end(_ id: AttemptID, as failure: TaskFailure, _ text: String) {
-        guard let transfer = self.transfers[id] else { return }
-        transfer.abort(failure, text)
-        transfer.note(.aborted)
+        self.transfers[id]?.end(as: failure, text)
     }
 
     /// Drops an attempt: its connection is closed (never shut down in flight), nothing more is sent, nothing is
@@ -206,8 +204,7 @@ package final class TransferEngine {
             if try self.watchdog.watching(descriptor, of: pool.generation, body) { pool.wasCut = true }
         } catch {
             for transfer in self.transfers.busy where transfer.pool === pool {
-                transfer.abort(.internal, error.description)
-                transfer.note(.aborted)
+                transfer.end(as: .internal, error.description)
             }
             if pool.generation == self.poolGeneration { self.poolGeneration += 1 }
         }
@@ -389,8 +386,7 @@ package final class TransferEngine {
         do throws(LoopError) {
             try self.blocked.add(descriptor, transfer: transfer.number, on: self.loop)
         } catch {
-            transfer.abort(.fileError, error.description)
-            transfer.note(.aborted)
+            transfer.end(as: .fileError, error.description)
         }
     }
 

@@ -64,10 +64,15 @@ final class CurlTransfer {
         if self.abortReason == nil { self.abortReason = (failure, text()) }
     }
 
+    /// Ends an attempt outside of libcurl's callbacks, unless something has ended it before.
+    func end(as failure: TaskFailure, _ text: String) {
+        self.abort(failure, text)
+        self.note(.aborted)
+    }
+
     /// Has the engine end the attempt: libcurl does not report what failed inside a call of ours.
     func abortOutsideCurl() {
-        self.abort(.internal, "libcurl could not go on")
-        self.note(.aborted)
+        self.end(as: .internal, "libcurl could not go on")
     }
 
     /// Opens what is to be sent; if that fails, the attempt will be reported as over.
@@ -83,8 +88,7 @@ final class CurlTransfer {
             try self.upload.open(request.value.body)
             return true
         } catch {
-            self.abort(error.failure, error.description)
-            self.note(.aborted)
+            self.end(as: error.failure, error.description)
             return false
         }
     }
@@ -155,8 +159,7 @@ final class CurlTransfer {
             self.request = request
         }
         if case .failed(let failure, let text)? = self.response.openSink(request) {
-            self.abort(failure, text)
-            return self.note(.aborted)
+            return self.end(as: failure, text)
         }
         self.resume(.disposition)
     }
