@@ -24,8 +24,6 @@ struct NameFindings: Sendable {
     /// The system's answer, hosts file included; nil if none came in time.
     var system: Result<[IPAddress], ResolveFailure>?
     var servers: [ResolverFindings] = []
-    /// True if systemd-resolved's stub is configured, which answers for the servers behind it.
-    var hasStub = false
     /// True if resolv.conf lists no server.
     var namesNoServer = false
     /// The name's addresses in /etc/hosts.

@@ -55,8 +55,7 @@ extension PathDiagnosis {
     /// What the resolvers answer about a name that exists; whoever stays silent is walked to meanwhile.
     func resolvers(_ families: [AddressFamily]) async -> NameFindings {
         let settings = self.diagnostics.dependencies.settings()
-        let findings = NameFindings(
-            name: PathDiagnosis.controlName, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
+        let findings = NameFindings(name: PathDiagnosis.controlName, namesNoServer: settings.namesNoServer)
         let limit = self.limitForNames
         return await self.asked(
             findings, await self.routes(to: settings.nameservers), families, besideTargets: true
