@@ -15,16 +15,15 @@ extension PathDiagnosis {
 
     func resolve(_ name: String, within limit: Duration? = nil) async -> Result<[IPAddress], ResolveFailure>? {
         let limit = min(limit ?? self.rest, self.rest)
-        let answer = Promise<Result<[IPAddress], ResolveFailure>>()
-        self.diagnostics.resolver.resolve(name) { answer.fulfil($0) }
-        return await answer.value { resume in _ = self.diagnostics.monitor.call(after: limit, resume) }
+        return await Promise.value(orAfter: { _ = self.diagnostics.monitor.call(after: limit, $0) }) {
+            self.diagnostics.resolver.resolve(name, completion: $0)
+        }
     }
 
     /// What the resolvers and the system answer about a name; whoever stays silent is walked to meanwhile.
     func names(_ target: Target, _ families: [AddressFamily]) async -> NameFindings {
         let (name, settings) = (target.host, self.diagnostics.dependencies.settings())
-        var findings = NameFindings(
-            name: target.shownHost, hasStub: settings.hasStub, namesNoServer: settings.namesNoServer)
+        var findings = NameFindings(name: target.shownHost, namesNoServer: settings.namesNoServer)
         findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []
         let system = Promise<Result<[IPAddress], ResolveFailure>>()
         self.diagnostics.resolver.resolve(name) { system.fulfil($0) }

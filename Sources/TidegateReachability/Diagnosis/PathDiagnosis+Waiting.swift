@@ -86,9 +86,7 @@ extension PathDiagnosis {
     /// Waits on the monitor's thread; false if the Swift task was cancelled meanwhile.
     func pause(for duration: Duration) async -> Bool {
         if duration > .zero {
-            _ = await Promise<Bool>().value { resume in
-                _ = self.diagnostics.monitor.call(after: duration, resume)
-            }
+            _ = await Promise<Bool>().value { _ = self.diagnostics.monitor.call(after: duration, $0) }
         }
         return !Task.isCancelled
     }
@@ -142,9 +140,10 @@ extension PathDiagnosis {
         var later = await self.gateway(path, probe, since: start)
         guard probe == .silent, !Task.isCancelled else { return later }
         if later.isResolved {
-            let (answer, limit) = (Promise<Duration>(), min(self.rest, .seconds(1) - Thresholds.patience))
-            dependencies.ask(place, within: limit) { answer.fulfil($0) }
-            let time = await answer.value { _ = self.diagnostics.monitor.call(after: limit, $0) }
+            let limit = min(self.rest, .seconds(1) - Thresholds.patience)
+            let time = await Promise.value(orAfter: { _ = self.diagnostics.monitor.call(after: limit, $0) }) {
+                dependencies.ask(place, within: limit, answered: $0)
+            }
             // It may have been confirmed since.
             later = await self.gateway(path, probe, since: start)
             later.firstHop = time

@@ -144,9 +144,7 @@ extension PathDiagnostics {
         /// Sends a UDP probe to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
         func udpProbe(_ address: IPAddress, within limit: Duration) async -> UDPProbe.Result? {
             guard let probe = self.probe.thread else { return nil }
-            let promise = Promise<UDPProbe.Result>()
-            probe.probe(address, within: limit) { promise.fulfil($0) }
-            return await promise.value()
+            return await Promise.value { probe.probe(address, within: limit, completion: $0) }
         }
 
         /// Asks a gateway what routers do not limit, as they do ICMP errors: a SYN to the port of name servers, closed or not,
@@ -167,9 +165,7 @@ extension PathDiagnostics {
         /// Walks to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
         func walk(to address: IPAddress, port: UInt16, within limit: Duration) async -> HopWalkResult? {
             guard let walk = self.hopWalk.thread else { return nil }
-            let promise = Promise<HopWalkResult>()
-            walk.walk(to: address, port: port, within: limit) { promise.fulfil($0) }
-            return await promise.value()
+            return await Promise.value { walk.walk(to: address, port: port, within: limit, completion: $0) }
         }
 
         /// What is asked of the kernel about the path to a resolver.
@@ -182,9 +178,7 @@ extension PathDiagnostics {
             _ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration
         ) async -> DNSOutcome {
             let question = DNSQuestion(name: name, type: type, server: server, port: self.dnsPort, limit: limit)
-            let promise = Promise<DNSOutcome>()
-            self.client.ask(question) { promise.fulfil($0) }
-            return await promise.value() ?? .timedOut
+            return await Promise.value { self.client.ask(question, completion: $0) } ?? .timedOut
         }
     }
 }
@@ -206,6 +200,16 @@ final class Promise<Value: Sendable>: Sendable {
             return state.waiter.take()
         }
         waiter?.resume(returning: value)
+    }
+
+    /// What `begin` passes on; nil if the Swift task is cancelled or `timer` calls back first.
+    static func value(
+        orAfter timer: (@escaping @Sendable () -> Void) -> Void = { _ in },
+        _ begin: (@escaping @Sendable (Value) -> Void) -> Void
+    ) async -> Value? {
+        let promise = Promise()
+        begin { promise.fulfil($0) }
+        return await promise.value(orAfter: timer)
     }
 
     /// The value once it is there; nil if the Swift task is cancelled or `timer` calls back first.
