@@ -139,6 +139,17 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
     }
 }
 
+/// Does one piece of work after the other.
+package final class Worker: LoopHandler {
+    /// Does a piece of work.
+    package func receive(_ work: @Sendable () -> Void) { work() }
+}
+
+extension LoopThread<Worker> {
+    /// Starts a thread that does what it is sent; the kernel shows 15 bytes of `name`.
+    package convenience init(name: String) throws(LoopError) { try self.init(name: name) { _ in Worker() } }
+}
+
 /// Carries a loop over to its new thread.
 private final class ThreadStart {
     let loop: Loop

@@ -1,13 +1,11 @@
 package import TidegateLoop
 
 /// The thread that waits for the disk, so that no other one does.
-package typealias DiskThread = LoopThread<DiskWorker>
+package typealias DiskThread = LoopThread<Worker>
 
-extension LoopThread<DiskWorker> {
-    /// Starts the thread; the kernel shows 15 bytes of `name`.
-    package convenience init(name: String = "tg-disk") throws(LoopError) {
-        try self.init(name: name) { _ in DiskWorker() }
-    }
+extension LoopThread<Worker> {
+    /// Starts the thread.
+    package convenience init() throws(LoopError) { try self.init(name: "tg-disk") }
 
     /// Runs `work` on the thread, in the order sent, and then `completion`, there too; it usually sends a command to
     /// the transfer thread.
@@ -20,10 +18,4 @@ extension LoopThread<DiskWorker> {
     ) -> Bool {
         self.send { completion(Result(catching: work)) }
     }
-}
-
-/// Does one piece of work after the other.
-package final class DiskWorker: LoopHandler {
-    /// Does a piece of work.
-    package func receive(_ work: @Sendable () -> Void) { work() }
 }

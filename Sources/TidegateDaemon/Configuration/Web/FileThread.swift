@@ -20,13 +20,13 @@ final class FileThread<Value: Sendable>: Sendable {
         var value: Value?
     }
 
-    private let thread: LoopThread<FileWorker>
+    private let thread: LoopThread<Worker>
     private let state = Mutex(State())
     /// A byte comes for each piece of work that is done.
     private let done: (read: Int32, write: Int32)
 
     init() throws(LoopError) {
-        self.thread = try LoopThread(name: "tg-files") { _ in FileWorker() }
+        self.thread = try LoopThread(name: "tg-files")
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw LoopError(operation: "pipe", code: errno) }
         for descriptor in ends { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
@@ -63,8 +63,4 @@ final class FileThread<Value: Sendable>: Sendable {
         }
         return value.map(Answer.value) ?? .late
     }
-}
-
-private final class FileWorker: LoopHandler {
-    func receive(_ work: @Sendable () -> Void) { work() }
 }

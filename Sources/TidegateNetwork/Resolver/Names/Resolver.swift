@@ -82,7 +82,7 @@ final class LookupQueue: Sendable {
         var generation: UInt64 = 0
         var pending: [String: Pending] = [:]
         var queue: [String] = []
-        var threads: [LoopThread<ResolverWorker>] = []
+        var threads: [LoopThread<Worker>] = []
         var idle: [Int] = []
         var isClosed = false
 
@@ -107,10 +107,10 @@ final class LookupQueue: Sendable {
         case answer([IPAddress])
         case fail
         case wait
-        case wake(LoopThread<ResolverWorker>)
+        case wake(Int, LoopThread<Worker>)
     }
 
-    let lookup: Resolver.Lookup
+    private let lookup: Resolver.Lookup
     private let time: any TimeSource
     private let freshness: Duration
     private let limit: Int
@@ -138,7 +138,7 @@ final class LookupQueue: Sendable {
         case .answer(let addresses): completion(.success(addresses))
         case .fail: completion(.failure(.failed))
         case .wait: break
-        case .wake(let worker): worker.send(.run)
+        case .wake(let worker, let thread): thread.send { self.work(as: worker) }
         }
     }
 
@@ -154,7 +154,7 @@ final class LookupQueue: Sendable {
         state.pending[name, default: Pending()].generation = nil
         state.pending[name]?.waiting.append(completion)
         state.queue.append(name)
-        return worker.map(Step.wake) ?? .wait
+        return worker.map { .wake($0, state.threads[$0]) } ?? .wait
     }
 
     func cached(_ name: String) -> [IPAddress]? { self.state.withLock { $0.answers[name]?.addresses } }
@@ -194,8 +194,15 @@ final class LookupQueue: Sendable {
         for completion in abandoned { completion(.failure(.failed)) }
     }
 
-    /// The next name for a worker with the generation of its lookup; nil makes the worker idle.
-    func next(for worker: Int) -> (name: String, generation: UInt64)? {
+    // Looks names up until the queue is empty.
+    private func work(as worker: Int) {
+        while let (name, generation) = self.next(for: worker) {
+            self.finish(name, self.lookup(name), startedIn: generation)
+        }
+    }
+
+    // The next name for a worker with the generation of its lookup; nil makes the worker idle.
+    private func next(for worker: Int) -> (name: String, generation: UInt64)? {
         self.state.withLock { state in
             guard !state.queue.isEmpty else {
                 state.idle.append(worker)
@@ -207,7 +214,7 @@ final class LookupQueue: Sendable {
         }
     }
 
-    func finish(_ name: String, _ result: Result<[IPAddress], ResolveFailure>, startedIn generation: UInt64) {
+    private func finish(_ name: String, _ result: Result<[IPAddress], ResolveFailure>, startedIn generation: UInt64) {
         let expiry = self.time.monotonic() + self.freshness
         let waiting = self.state.withLock { state -> [Completion] in
             if case .success(let addresses) = result {
@@ -222,35 +229,14 @@ final class LookupQueue: Sendable {
         for completion in waiting { completion(result) }
     }
 
-    private func freeWorker(_ state: inout State) -> LoopThread<ResolverWorker>? {
-        if let idle = state.idle.popLast() { return state.threads[idle] }
-        guard state.threads.count < self.limit else { return nil }
+    // The number of a thread that has nothing to do; nil if all are busy.
+    private func freeWorker(_ state: inout State) -> Int? {
+        if let idle = state.idle.popLast() { return idle }
         let number = state.threads.count
-        guard
-            let thread = try? LoopThread<ResolverWorker>(
-                name: "tg-dns-\(number + 1)", make: { _ in ResolverWorker(number: number, queue: self) })
-        else { return nil }
+        guard number < self.limit else { return nil }
+        guard let thread = try? LoopThread<Worker>(name: "tg-dns-\(number + 1)") else { return nil }
         state.threads.append(thread)
-        return thread
-    }
-}
-
-/// A thread that looks names up until the queue is empty.
-final class ResolverWorker: LoopHandler {
-    enum Command: Sendable { case run }
-
-    private let number: Int
-    private let queue: LookupQueue
-
-    init(number: Int, queue: LookupQueue) {
-        self.number = number
-        self.queue = queue
-    }
-
-    func receive(_ command: Command) {
-        while let (name, generation) = self.queue.next(for: self.number) {
-            self.queue.finish(name, self.queue.lookup(name), startedIn: generation)
-        }
+        return number
     }
 }
 
