@@ -1,5 +1,6 @@
 internal import Synchronization
 package import TidegateCore
+internal import TidegateLoop
 package import TidegateNetwork
 
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.

@@ -6,25 +6,26 @@ internal import TidegateLoop
 ///
 /// Its thread starts with the first attempt and ends with the client.
 package final class AttemptClient: Sendable {
-    private let state = Mutex<(thread: TransferThread<HTTPCheckClient>?, lastNumber: UInt64)>((nil, 0))
-    private let name: String
-    private let own: OwnSockets?
-    private let onThreadStart: @Sendable () -> Void
+    private let lazy: LazyThread<TransferThread<HTTPCheckClient>>
+    private let lastNumber = Atomic<UInt64>(0)
 
     /// A client whose thread has `name`, of which the kernel shows 15 bytes.
     ///
     /// `onThreadStart` runs first on the thread, for tests to enter a namespace.
     /// Every socket is noted in `own`.
     package init(name: String, own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}) {
-        self.name = name
-        self.own = own
-        self.onThreadStart = onThreadStart
+        self.lazy = LazyThread {
+            try? TransferThread(name: name, own: own) { engine in
+                onThreadStart()
+                return HTTPCheckClient(engine: engine)
+            }
+        }
     }
 
-    deinit { self.state.withLock { $0.thread.take() }?.stop() }
+    deinit { self.lazy.take()?.stop() }
 
     /// Whether its thread has been in one turn for longer than 10 s.
-    package var isStalled: Bool { self.state.withLock { $0.thread?.turns.isStalled ?? false } }
+    package var isStalled: Bool { self.lazy.started?.turns.isStalled ?? false }
 
     /// Makes an attempt, whose number does not matter; after `limit`, or when the Swift task is cancelled, it ends.
     ///
@@ -44,21 +45,11 @@ package final class AttemptClient: Sendable {
         of request: AttemptRequest, within limit: Duration, body: BodyPrefix? = nil,
         onStart: (@escaping @Sendable () -> Void) -> Void = { _ in }, onWire: @escaping @Sendable () -> Void = {}
     ) async -> HTTPCheckOutcome {
-        let (name, own, onThreadStart) = (self.name, self.own, self.onThreadStart)
-        // The lock is held while the thread starts, which happens once.
-        let (thread, number) = self.state.withLock { state in
-            if state.thread == nil {
-                state.thread = try? TransferThread(name: name, own: own) { engine in
-                    onThreadStart()
-                    return HTTPCheckClient(engine: engine)
-                }
-            }
-            state.lastNumber += 1
-            return (state.thread, state.lastNumber)
+        guard let thread = self.lazy.thread else {
+            return HTTPCheckOutcome(text: "no thread can be started for it")
         }
-        guard let thread else { return HTTPCheckOutcome(text: "no thread can be started for it") }
         var numbered = request
-        numbered.id = AttemptID(rawValue: number)
+        numbered.id = AttemptID(rawValue: self.lastNumber.add(1, ordering: .relaxed).newValue)
         onStart { [id = numbered.id] in thread.send { $0.resume(id) } }
         let isCancelled = CancellationFlag()
         return await withTaskCancellationHandler { [numbered] in
