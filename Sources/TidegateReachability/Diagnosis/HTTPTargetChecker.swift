@@ -26,7 +26,7 @@ package final class HTTPTargetChecker: TargetChecker {
 
     private enum Step: Sendable {
         case ended(TargetCheck.Outcome)
-        case silent(Cause?)
+        case silent(Cause)
     }
 
     /// Checks the first address, and if it fails, the others: one that answers is enough.
@@ -39,10 +39,10 @@ package final class HTTPTargetChecker: TargetChecker {
         }
         let start = host.diagnostics.time.monotonic()
         // Not a task group, which would wait for a check that goes on until its time-out.
-        let (steps, step) = AsyncStream.makeStream(of: Step.self)
+        let first = Promise<Step>()
         // A server that takes the connection is there, however long its answer takes.
         let isConnected = Promise<Bool>()
-        let ended = Task { step.yield(.ended(await self.outcome(of: request) { isConnected.fulfil(true) })) }
+        let ended = Task { first.fulfil(.ended(await self.outcome(of: request) { isConnected.fulfil(true) })) }
         let silent = Task {
             guard request.isReached != false, !request.addresses.isEmpty else { return }
             let isSilent =
@@ -54,29 +54,25 @@ package final class HTTPTargetChecker: TargetChecker {
             let gateway = request.verdict.path?.gateway
             // Others wait for this diagnosis: the end of the check does not cancel it.
             let cause = Task { await host.outage(at: request.addresses.first, through: gateway) }
-            step.yield(.silent(await cause.value))
+            if let cause = await cause.value { first.fulfil(.silent(cause)) }
         }
-        return await withTaskCancellationHandler {
-            for await step in steps {
-                switch step {
-                case .silent(nil): break
-                case .silent(let cause?):
-                    ended.cancel()
-                    return TargetCheck.Outcome(failure: self.found(cause, .timeout, of: request, host))
-                case .ended(var outcome):
-                    silent.cancel()
-                    guard let failure = outcome.failure else {
-                        self.state.withLock { $0.findings[request.target] = nil }
-                        return outcome
-                    }
-                    outcome.failure = await self.explained(failure, of: request, by: host)
-                    return outcome
-                }
+        switch await first.value() {
+        case .silent(let cause)?:
+            ended.cancel()
+            return TargetCheck.Outcome(failure: self.found(cause, .timeout, of: request, host))
+        case .ended(var outcome)?:
+            silent.cancel()
+            guard let failure = outcome.failure else {
+                self.state.withLock { $0.findings[request.target] = nil }
+                return outcome
             }
-            return TargetCheck.Outcome()
-        } onCancel: {
+            outcome.failure = await self.explained(failure, of: request, by: host)
+            return outcome
+        // This check was cancelled.
+        case nil:
             ended.cancel()
             silent.cancel()
+            return TargetCheck.Outcome()
         }
     }
 
