@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Tidegate
 internal import TidegateServer
 
@@ -81,5 +82,215 @@ extension ConnectionsReport {
             report.remotes[position].target = target.description
         }
         return report
+    }
+}
+
+/// The text of `connections`.
+enum ConnectionText {
+    /// One row for each remote; `owner` adds who has the connections.
+    static func remotes(
+        _ report: ConnectionsReport, _ style: TextStyle, owner: ((RemoteReport) -> String)? = nil
+    ) -> [String] {
+        guard !report.remotes.isEmpty else { return ["No connections."] }
+        let heads = ["REMOTE", "TARGET", "DIR", "CONNS", "STALLED", "RTT", "RETRANS", "ANSWERED"]
+        var table = Table(head: heads + (owner == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"])
+        for remote in report.remotes {
+            var row: [Table.Cell] = [
+                .init(remote.remote.placeText), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
+                .init("\(remote.connectionCount)"), self.stalled(remote.stalledCount),
+                .init(remote.shortestRoundTrip?.shortText ?? "-"), .init(remote.retransmissionText ?? "-"),
+                .init(self.answered(remote.answered)),
+            ]
+            if let owner { row.append(.init(owner(remote))) }
+            table.add(row + [self.outcomes(of: remote)])
+        }
+        return table.lines(style)
+    }
+
+    /// One row for each group of remotes; `key` says which groups a remote is in.
+    static func groups(
+        _ report: ConnectionsReport, head: String, _ style: TextStyle, key: (RemoteReport) -> [String]
+    ) -> [String] {
+        guard !report.remotes.isEmpty else { return ["No connections."] }
+        var members: [String: [RemoteReport]] = [:]
+        for remote in report.remotes { for name in key(remote) { members[name, default: []].append(remote) } }
+        let rows = members.map { ConnectionGroup(name: $0, remotes: $1) }.sorted {
+            ($0.stalled, $0.connections, $1.name) > ($1.stalled, $1.connections, $0.name)
+        }
+        var table = Table(head: [head, "REMOTES", "CONNS", "STALLED", "ANSWERED", "LAST OUTCOMES (5 m)"])
+        for row in rows {
+            table.add([
+                .init(row.name), .init("\(row.remotes.count)"), .init("\(row.connections)"), self.stalled(row.stalled),
+                .init(self.answered(row.answered)), .init(self.text(of: row.outcomes, row.failures)),
+            ])
+        }
+        return table.lines(style)
+    }
+
+    /// What is missing, a sentence each.
+    static func caveats(_ report: ConnectionsReport) -> [String] {
+        var lines: [String] = []
+        if report.mode != .event {
+            let reason = report.reason.map { ": \($0)" } ?? ""
+            lines.append("connections are observed by \(report.mode.description)\(reason)")
+        }
+        if report.dropped > 0 {
+            lines.append("the kernel dropped \(report.dropped) messages, so that some ends are missing")
+        }
+        return lines
+    }
+
+    private static func stalled(_ count: Int) -> Table.Cell { .init("\(count)", count > 0 ? .bad : nil) }
+
+    private static func answered(_ duration: Duration?) -> String {
+        duration.map { "\($0.shortText) ago" } ?? "-"
+    }
+
+    private static func outcomes(of report: RemoteReport) -> Table.Cell {
+        var parts: [String] = []
+        let outcomes = self.text(of: report.outcomes, report.failures)
+        if !outcomes.isEmpty {
+            parts.append(outcomes)
+            // The kernel has forgotten it by then.
+            if report.remote.port == nil, report.remote.direction == .outgoing {
+                let isConnect = report.outcomes.keys.contains { $0.isOfConnect }
+                parts.append("port unknown: \(isConnect ? "blocking connect" : "reset by the program")")
+            }
+        }
+        for kind in ConnectionStall.allCases where (report.stalled[kind] ?? 0) > 0 {
+            let party = report.party.map { " (\($0))" } ?? ""
+            parts.append("\(kind)\(party)")
+        }
+        if let next = report.nextTry { parts.append("next try in \(next.shortText)") }
+        return .init(parts.joined(separator: "; "))
+    }
+
+    // Failures first, with whose they were.
+    private static func text(
+        of outcomes: [ConnectionOutcome: Int], _ failures: [ConnectionOutcome: [FaultParty: Int]]
+    ) -> String {
+        let known = ConnectionOutcome.allCases.filter { (outcomes[$0] ?? 0) > 0 }
+        return (known.filter(\.isFailure) + known.filter { !$0.isFailure }).map { outcome in
+            let count = outcomes[outcome] ?? 0
+            let parties = FaultParty.allCases.compactMap { party in
+                failures[outcome]?[party].map { $0 == count ? "\(party)" : "\($0) \(party)" }
+            }
+            return "\(outcome) \(count)" + (parties.isEmpty ? "" : " (\(parties.joined(separator: ", ")))")
+        }.joined(separator: ", ")
+    }
+}
+
+/// Remotes that have something in common.
+private struct ConnectionGroup {
+    let name: String
+    let remotes: [RemoteReport]
+
+    var connections: Int { self.remotes.reduce(0) { $0 + $1.connectionCount } }
+    var stalled: Int { self.remotes.reduce(0) { $0 + $1.stalledCount } }
+    var answered: Duration? { self.remotes.compactMap(\.answered).min() }
+    var outcomes: [ConnectionOutcome: Int] {
+        self.remotes.reduce(into: [:]) { $0.merge($1.outcomes, uniquingKeysWith: +) }
+    }
+    var failures: [ConnectionOutcome: [FaultParty: Int]] {
+        self.remotes.reduce(into: [:]) { sum, remote in
+            sum.merge(remote.failures) { $0.merging($1, uniquingKeysWith: +) }
+        }
+    }
+}
+
+extension Remote {
+    /// `ADDRESS:PORT`, also of a peer, whose connections come to this host's port.
+    fileprivate var placeText: String {
+        self.direction == .outgoing ? self.description : "\(self.address) to :\(self.port.map(String.init) ?? "?")"
+    }
+}
+
+/// Which remotes `connections` shows.
+struct ConnectionFilter: Sendable, Hashable {
+    /// Those of a network; nil for all.
+    var network: IPPrefix?
+    /// Those of a port; nil for all.
+    var port: UInt16?
+    /// Those of a configured target; nil for all.
+    var target: String?
+    /// Those of an address family; nil for both.
+    var family: AddressFamily?
+    /// Only those with connections that hang.
+    var isStalled = false
+    /// Only those with connections that failed in the last five minutes.
+    var isFailed = false
+
+    /// The report with the remotes that are wanted.
+    func apply(to report: ConnectionsReport) -> ConnectionsReport {
+        var report = report
+        report.remotes = report.remotes.filter(self.includes)
+        return report
+    }
+
+    private func includes(_ report: RemoteReport) -> Bool {
+        if let network, !network.contains(report.remote.address.withoutZone) { return false }
+        if let port, report.remote.port != port { return false }
+        if let target, report.target != target { return false }
+        if let family, report.remote.address.family != family { return false }
+        if self.isStalled, report.stalledCount == 0 { return false }
+        return !self.isFailed || report.outcomes.contains { $0.key.isFailure && $0.value > 0 }
+    }
+}
+
+/// Names of users and control groups; each is looked up once.
+struct ConnectionOwners {
+    private let hierarchy: String
+    // The hierarchy is read when a number comes up that is not known; those that it did not have stay numbers.
+    private var groups: [UInt64: String] = [:]
+    private var unnamed: Set<UInt64> = []
+    private var users: [UInt32: String] = [:]
+
+    /// Names of the control groups of a hierarchy (cgroups(7)), whose numbers are those of its directories.
+    init(hierarchy: String = "/sys/fs/cgroup") { self.hierarchy = hierarchy }
+
+    private static func groups(of hierarchy: String) -> [UInt64: String] {
+        var groups: [UInt64: String] = [:]
+        let directories = FileManager.default.enumerator(atPath: hierarchy)
+        while let path = directories?.nextObject() as? String {
+            guard directories?.fileAttributes?[.type] as? FileAttributeType == .typeDirectory,
+                let number = directories?.fileAttributes?[.systemFileNumber] as? NSNumber
+            else { continue }
+            groups[number.uint64Value] = path
+        }
+        return groups
+    }
+
+    private mutating func name(ofGroup number: UInt64) -> String? {
+        if self.groups[number] == nil, self.unnamed.insert(number).inserted {
+            self.groups.merge(Self.groups(of: self.hierarchy)) { _, new in new }
+        }
+        return self.groups[number]
+    }
+
+    private mutating func name(ofUser number: UInt32) -> String {
+        if let name = self.users[number] { return name }
+        let name = getpwuid(number).map { String(cString: $0.pointee.pw_name) } ?? "uid \(number)"
+        self.users[number] = name
+        return name
+    }
+
+    /// `USER` or `USER@GROUP`: the user's name or number, and the control group's path or number.
+    mutating func text(of owner: RemoteReport.Owner) -> String {
+        let user = self.name(ofUser: owner.user)
+        // The root of the hierarchy says nothing.
+        guard let number = owner.controlGroup, number > 1 else { return user }
+        return "\(user)@\(self.name(ofGroup: number) ?? "cgroup \(number)")"
+    }
+
+    // More would hide the other columns.
+    private static let programLimit = 3
+
+    /// The owners of a remote's connections, then their programs as `NAME[PID]`; `-` if nothing is known of them.
+    mutating func text(of remote: RemoteReport, _ programs: [SocketProgram]) -> String {
+        // A program gives itself any name (PR_SET_NAME), line feeds too.
+        let names = programs.prefix(Self.programLimit).map { "\($0.name.escapingControls)[\($0.pid)]" }
+        let more = programs.count > Self.programLimit ? ["and \(programs.count - Self.programLimit) more"] : []
+        let parts = remote.owners.map { self.text(of: $0) } + names + more
+        return parts.isEmpty ? "-" : parts.joined(separator: " ")
     }
 }

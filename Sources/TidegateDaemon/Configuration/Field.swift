@@ -173,3 +173,110 @@ struct Field<Section>: Sendable {
         Field(key: key) { _, node, problems in problems.add(reason, at: node) }
     }
 }
+
+/// What `tidegate generate config` and `generate schema` show of a key.
+struct FieldText: Sendable {
+    /// What stands below a key.
+    enum Content: Sendable {
+        /// A value, and its JSON Schema.
+        case value(JSONValue)
+        case section([FieldText])
+        /// A list of sections, which is empty by default.
+        case sections([FieldText])
+    }
+
+    let key: String
+    let content: Content
+    /// What the key is for, in a sentence or two.
+    var sentence = ""
+    /// The default as YAML writes it; an example in an entry of a list.
+    var standard = "null"
+    var isRequired = false
+
+    /// The lines of the file about this key and those below it.
+    func lines(indentedBy indent: Int = 0) -> [String] {
+        let space = String(repeating: " ", count: indent)
+        let comment = self.sentence.isEmpty ? [] : FieldText.wrapped(self.sentence).map { "\(space)# \($0)" }
+        switch self.content {
+        case .value: return comment + ["\(space)\(self.key): \(self.standard)"]
+        case .section(let fields):
+            return comment + ["\(space)\(self.key):"] + fields.flatMap { $0.lines(indentedBy: indent + 2) }
+        case .sections(let fields):
+            // The entry stands in a comment: its lines without the marks are the list.
+            var entry = fields.flatMap { $0.lines(indentedBy: 4) }
+            if let first = entry.firstIndex(where: { !$0.hasPrefix("    #") }) {
+                let line = entry.remove(at: first)
+                entry.insert("  - " + line.dropFirst(4), at: first)
+            }
+            return comment + ["\(space)\(self.key): []"] + (["\(self.key):"] + entry).map { "\(space)# \($0)" }
+        }
+    }
+
+    private static func wrapped(_ sentence: String) -> [String] {
+        sentence.split(separator: " ").reduce(into: []) { lines, word in
+            if let last = lines.last, last.count + word.count < 92 {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+    }
+}
+
+/// What `tidegate generate config` prints.
+package enum ConfigurationTemplate {
+    /// A configuration file with every key, its default and a sentence about it.
+    package static var text: String {
+        let head = """
+            # The configuration of tidegate serve: every key with its default. A file needs only the keys that differ.
+            # Durations are written as 500ms, 10s, 1m30s, 2h or 7d, and inf where there may be no limit. Entries of lists
+            # stand in comments, with examples.
+            """
+        let sections = ConfigurationSchema.root.compactMap(\.text).map { $0.lines().joined(separator: "\n") }
+        return ([head] + sections).joined(separator: "\n\n") + "\n"
+    }
+}
+
+/// What `tidegate generate schema` prints.
+package enum ConfigurationJSONSchema {
+    /// The JSON Schema (draft 7) of the configuration file, on one line.
+    package static var text: String {
+        let fields = ConfigurationSchema.root.compactMap(\.text)
+        let head = JSONValue.Member("$schema", .string("http://json-schema.org/draft-07/schema#"))
+        return self.section(fields, [head]).description
+    }
+
+    /// A text, a number or a boolean: a key that takes texts takes all of them.
+    static let scalar = JSONValue.object([.init("type", .texts(["string", "number", "boolean"]))])
+
+    static func list(of element: JSONValue) -> JSONValue {
+        .object([.init("type", .string("array")), .init("items", element)])
+    }
+
+    /// A mapping whose keys are names.
+    static func mapping(of value: JSONValue) -> JSONValue {
+        .object([.init("type", .string("object")), .init("additionalProperties", value)])
+    }
+
+    static func section(_ fields: [FieldText], _ head: [JSONValue.Member] = []) -> JSONValue {
+        .object(
+            head + [
+                .init("type", .string("object")),
+                .init("properties", .object(fields.map { .init($0.key, self.property($0)) })),
+                .init("required", .texts(fields.filter(\.isRequired).map(\.key))),
+                .init("additionalProperties", .bool(false)),
+            ])
+    }
+
+    private static func property(_ field: FieldText) -> JSONValue {
+        let value =
+            switch field.content {
+            case .value(let schema): schema
+            case .section(let fields): self.section(fields)
+            case .sections(let fields): self.list(of: self.section(fields))
+            }
+        // `null` leaves the default.
+        let forms = field.isRequired ? [value] : [value, .object([.init("type", .string("null"))])]
+        return .object([.init("description", .string(field.sentence)), .init("anyOf", .array(forms))])
+    }
+}

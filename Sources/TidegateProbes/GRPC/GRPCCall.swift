@@ -83,3 +83,150 @@ struct GRPCCall: Sendable {
         }
     }
 }
+
+/// Makes the call on a stream of its own, and completes a promise with the health in the answer.
+final class GRPCCallHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    private let fields: HPACKHeaders
+    private let message: [UInt8]
+    private let promise: EventLoopPromise<HealthMessage.ServingStatus>
+    private var answer = GRPCAnswer()
+
+    init(_ fields: HPACKHeaders, _ message: [UInt8], _ promise: EventLoopPromise<HealthMessage.ServingStatus>) {
+        (self.fields, self.message, self.promise) = (fields, message, promise)
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.write(self.wrapOutboundOut(.headers(.init(headers: self.fields))), promise: nil)
+        context.writeAndFlush(
+            self.wrapOutboundOut(.data(.init(data: .byteBuffer(ByteBuffer(bytes: self.message)), endStream: true))),
+            promise: nil)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        do throws(GRPCError) {
+            switch self.unwrapInboundIn(data) {
+            case .headers(let frame):
+                let health = try self.answer.receive(frame.headers, isEnd: frame.endStream)
+                if let health { self.promise.succeed(health) }
+            case .data(let frame):
+                guard case .byteBuffer(let bytes) = frame.data else { return }
+                try self.answer.receive(bytes.readableBytesView)
+                if frame.endStream { throw .malformed("ended without a status") }
+            case .rstStream(let code): throw .reset(code)
+            default: break
+            }
+        } catch {
+            self.promise.fail(error)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // That the connection ended, or what its server said before, counts more.
+        let promise = self.promise
+        context.eventLoop.execute {
+            promise.fail(error is any NIOHTTP2Error ? GRPCError.malformed("breaks the rules of HTTP/2") : error)
+        }
+    }
+}
+
+/// Completes the promise of a call when its connection ends before.
+final class GRPCConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+
+    private let promise: EventLoopPromise<HealthMessage.ServingStatus>
+    private var refusal: HTTP2ErrorCode?
+
+    init(_ promise: EventLoopPromise<HealthMessage.ServingStatus>) { self.promise = promise }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .goAway(let last, let code, _) = self.unwrapInboundIn(data).payload else { return }
+        self.refusal = code
+        // Calls that it takes are still answered.
+        if last < GRPCCall.stream { self.promise.fail(GRPCError.goAway(code)) }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !StreamError.isEnd(error) { self.promise.fail(error is any NIOHTTP2Error ? GRPCError.notHTTP2 : error) }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.promise.fail(self.refusal.map(GRPCError.goAway) ?? GRPCError.closed)
+        context.fireChannelInactive()
+    }
+}
+
+/// The server's answer to a call of one message, as far as it has come (gRPC over HTTP/2, "Responses").
+struct GRPCAnswer {
+    /// How many bytes a message may have; a health takes two.
+    static let maxMessage = 65_536
+    /// How much of a server's message is kept.
+    private static let maxText = 200
+    private static let prefix = 5
+
+    private var status: Int?
+    private var bytes: [UInt8] = []
+
+    /// Takes a header section; returns the health once the answer is complete.
+    mutating func receive(
+        _ fields: HPACKHeaders, isEnd: Bool
+    ) throws(GRPCError) -> HealthMessage.ServingStatus? {
+        if self.status == nil {
+            let status = Int(fields.first(name: ":status") ?? "") ?? 0
+            guard status >= 200 || isEnd else { return nil }
+            guard Self.isGRPC(fields) else { throw .http(status) }
+            self.status = status
+        }
+        return isEnd ? try self.conclude(fields) : nil
+    }
+
+    /// Takes a part of the body.
+    mutating func receive(_ part: some Sequence<UInt8>) throws(GRPCError) {
+        self.bytes += part
+        guard let length = self.length else { return }
+        guard self.bytes[0] == 0 else { throw .malformed("is compressed, which was not asked for") }
+        guard length <= Self.maxMessage else { throw .tooLarge }
+        guard self.bytes.count <= length + Self.prefix else { throw .malformed("has more than one message") }
+    }
+
+    // The message's length, once it has come.
+    private var length: Int? {
+        guard self.bytes.count >= Self.prefix else { return nil }
+        return self.bytes[1..<Self.prefix].reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    private func conclude(_ fields: HPACKHeaders) throws(GRPCError) -> HealthMessage.ServingStatus {
+        guard let field = fields.first(name: "grpc-status") else { throw .http(self.status ?? 0) }
+        let status = GRPCStatus(field: field)
+        guard status == .ok else {
+            throw .status(status, message: Self.text(fields.first(name: "grpc-message") ?? ""))
+        }
+        guard let length = self.length, self.bytes.count == length + Self.prefix else {
+            throw .malformed(self.bytes.isEmpty ? "has no message" : "ended in the middle of its message")
+        }
+        guard let health = HealthMessage.status(in: Array(self.bytes[Self.prefix...])) else {
+            throw .malformed("is no HealthCheckResponse")
+        }
+        return health
+    }
+
+    private static func isGRPC(_ fields: HPACKHeaders) -> Bool {
+        let (type, value) = ("application/grpc", fields.first(name: "content-type")?.lowercased() ?? "")
+        guard value.hasPrefix(type) else { return false }
+        return value.count == type.count || "+;".contains(value[value.index(value.startIndex, offsetBy: type.count)])
+    }
+
+    // The field `grpc-message`: UTF-8, of which some bytes are written as %XX.
+    private static func text(_ field: String) -> String {
+        let text = String(decoding: PercentEncoding.decode(field), as: UTF8.self).map {
+            $0.isNewline || $0.isWhitespace ? " " : $0
+        }
+        return String(
+            text.filter { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } }
+                .prefix(Self.maxText))
+    }
+}

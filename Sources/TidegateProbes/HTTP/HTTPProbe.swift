@@ -1,3 +1,5 @@
+internal import HTTPTypes
+internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateSession
 internal import TidegateTransfer
@@ -60,5 +62,100 @@ struct HTTPProbe: TargetProbe {
             of: url.target, preferring: self.options.family, from: self.source, isProxied: isProxied, &findings)
         findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
         return address
+    }
+}
+
+// Decides whether an answer is a success.
+extension HTTPProbe {
+    /// What a document may have, decoded, values and names of members counted.
+    private static let mostNodes = 250_000
+
+    /// Checks in blackbox_exporter's order; of several that fail the first one is the reason.
+    func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) async {
+        let expected = self.options.validStatuses
+        if !self.options.acceptsAnyStatus,
+            !(expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status))
+        {
+            let wanted = expected.isEmpty ? "2xx" : expected.map(String.init).joined(separator: ", ")
+            findings.fail(.status, Self.party(of: head.status), "\(head.status), expected \(wanted)")
+        }
+        if findings.failure == nil { self.checkHeaders(head, &findings) }
+        if findings.failure == nil { self.checkBody(body, &findings) }
+        if findings.failure == nil, self.options.examinesJSON { await self.checkJSON(body, &findings) }
+        let version = head.version == "2" ? "HTTP/2.0" : "HTTP/\(head.version)"
+        if !self.options.validVersions.isEmpty, !self.options.validVersions.contains(version) {
+            findings.fail(
+                .version, .theirs,
+                "the server speaks \(version), not \(self.options.validVersions.joined(separator: " or "))")
+        }
+        if isEncrypted, self.options.failsIfTLS { findings.fail(.tls, .theirs, "the last request was over TLS") }
+        if !isEncrypted, self.options.failsIfNotTLS {
+            findings.fail(.noTls, .theirs, "the last request was not over TLS")
+        }
+    }
+
+    // A module's request stays what it was: what changed is the target, unless it asks for credentials.
+    private static func party(of status: Int) -> FaultParty { [401, 407].contains(status) ? .mine : .theirs }
+
+    private func checkHeaders(_ head: ResponseHead, _ findings: inout ProbeFindings) {
+        let fields = head.fields
+        for (conditions, isBad, verb) in [
+            (self.options.failsIfHeaderMatches, true, "matches"),
+            (self.options.failsIfHeaderDoesNotMatch, false, "does not match"),
+        ] {
+            for condition in conditions {
+                let values = fields.filter { $0.name == condition.name }.map(\.value)
+                if values.isEmpty, condition.allowsMissing { continue }
+                guard !values.isEmpty else {
+                    return self.fail(.header, "the answer has no field \(condition.name)", &findings)
+                }
+                guard values.contains(where: { condition.pattern.matches(Array($0.utf8)) }) == isBad else { continue }
+                return self.fail(.header, "\(condition.name) \(verb) \"\(condition.pattern.pattern)\"", &findings)
+            }
+        }
+    }
+
+    private func checkBody(_ body: [UInt8], _ findings: inout ProbeFindings) {
+        for expression in self.options.failsIfBodyMatches where expression.matches(body) {
+            return self.fail(.body, "the body matches \"\(expression.pattern)\"", &findings)
+        }
+        for expression in self.options.failsIfBodyDoesNotMatch where !expression.matches(body) {
+            return self.fail(.body, "the body does not match \"\(expression.pattern)\"", &findings)
+        }
+    }
+
+    private func checkJSON(_ body: [UInt8], _ findings: inout ProbeFindings) async {
+        let (context, turn) = (self.context, self.context.documents.open(most: 1))
+        defer { context.documents.close(turn) }
+        guard await context.documents.take(1, for: turn, within: context.remaining, call: context.environment.call)
+        else {
+            return findings.fail(
+                .noMemory, .mine, "the documents of other probes, decoded one at a time, took until the timeout")
+        }
+        let isLate = { context.remaining == .zero }
+        do {
+            let document = try JSONValue(parsing: body, mostNodes: Self.mostNodes)
+            if let expression = self.options.failsIfJSONMatches,
+                try expression.isTrue(of: document, isCancelled: isLate)
+            {
+                findings.fail(.body, .theirs, "the body matches the expression \"\(expression.text)\"")
+            } else if let expression = self.options.failsIfJSONDoesNotMatch,
+                !(try expression.isTrue(of: document, isCancelled: isLate))
+            {
+                findings.fail(.body, .theirs, "the body does not match the expression \"\(expression.text)\"")
+            }
+        } catch let error as CELError {
+            // What takes too long is too much work for any body of that size.
+            let party = error.isUnfinished ? FaultParty.mine : .theirs
+            findings.fail(.body, party, "the expression about the body has no value: \(error)")
+        } catch {
+            findings.fail(.body, .theirs, "the body is \(error)")
+        }
+        if findings.failure != nil { findings.set(.failedDueToCEL, 1) }
+    }
+
+    private func fail(_ reason: ProbeFailureReason, _ text: String, _ findings: inout ProbeFindings) {
+        findings.set(.failedDueToRegex, 1)
+        findings.fail(reason, .theirs, text)
     }
 }

@@ -1,5 +1,6 @@
 internal import TidegateAttribution
 internal import TidegateCore
+internal import TidegateTransfer
 
 /// What a probe finds while it runs.
 struct ProbeFindings {
@@ -106,4 +107,87 @@ struct ProbeFindings {
     mutating func note(_ message: String, _ fields: [(String, String)] = []) {
         self.log.add(.info, message, fields, at: self.time.wall())
     }
+}
+
+extension ProbeFindings {
+    /// What blackbox_exporter shows of a chain that was not verified: the first moment of Go's time.Time.
+    private static var neverVerified: Double { -62_135_596_800 }
+
+    /// Records what a server showed in its handshake.
+    mutating func record(_ chain: CertificateChain) {
+        if let expiry = chain.earliestExpiry { self.set(.earliestExpiry, expiry.seconds) }
+        self.set(.chainExpiry, chain.verifiedExpiry?.seconds ?? ProbeFindings.neverVerified)
+        self.set(.tlsVersion, 1, labels: [chain.version.replacing("TLSv", with: "TLS ")])
+        // swift-nio-ssl does not say.
+        if !chain.cipher.isEmpty { self.set(.tlsCipher, 1, labels: [chain.cipher]) }
+        self.set(
+            .chainInfo, 1,
+            labels: [
+                chain.own.fingerprint, chain.own.subject, chain.own.issuer, chain.own.names.joined(separator: ","),
+                chain.own.serialNumber,
+            ])
+    }
+
+    /// The value of a metric without labels; 0 if it was not set.
+    func value(of metric: ProbeMetric) -> Double {
+        self.families.first { $0.name == metric.name }?.value() ?? 0
+    }
+}
+
+/// Why a probe failed: the values of `probe_failure_info{reason}`.
+enum ProbeFailureReason: String, MetricLabel {
+    /// This host had no path to the target.
+    case noPath
+    /// The target is none.
+    case invalidTarget
+    /// The target must not be probed from here.
+    case targetDenied
+    /// A file of the module cannot be read.
+    case fileError
+    /// The name gave no address.
+    case resolveFailed
+    /// The server that gives tokens gave none.
+    case authorizationFailed
+    case connectFailed
+    case tlsFailed
+    /// No answer in time.
+    case timedOut
+    /// The connection was broken.
+    case reset
+    /// What came is not what the module expects.
+    case response
+    /// What came is not what the protocol says.
+    case protocolError
+    /// The body ended early.
+    case truncated
+    case tooLarge
+    /// The body is not encoded as the module says.
+    case encoding
+    case status
+    case version
+    case header
+    case body
+    case tls
+    case noTls
+    /// Somebody on the way, or this host, says that the target cannot be reached.
+    case unreachable
+    /// The packet passed more routers than it may.
+    case ttlExceeded
+    /// The packet is too long for a link, and must stay whole.
+    case fragmentationNeeded
+    /// A name server answered with another response code.
+    case rcode
+    /// The records of an answer are not as the module says.
+    case records
+    /// A service says that it does not serve.
+    case notServing
+    /// Other probes held the memory for bodies, or the body needs more than there is for all.
+    case noMemory
+    /// This process lacks a privilege.
+    case notPermitted
+    case `internal`
+
+    /// The labels of those with which the target did not answer, or not to the end.
+    static let silences = Set(
+        [Self.noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated, .unreachable].map(\.label))
 }

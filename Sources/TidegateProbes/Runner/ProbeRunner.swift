@@ -195,3 +195,62 @@ extension ProbeModule {
         }
     }
 }
+
+/// The latest probes; failures stay longer, because they are what people look for.
+final class ProbeHistory: Sendable {
+    private struct State {
+        var latest: [ProbeReport] = []
+        /// Failures that were pushed out of ``latest``.
+        var failures: [ProbeReport] = []
+        var lastNumber: UInt64 = 0
+    }
+
+    private let limit: Int
+    private let state = Mutex(State())
+
+    /// An empty history of `limit` probes, and as many failures before them.
+    init(limit: Int) { self.limit = max(0, limit) }
+
+    /// Adds a report; gives it its number.
+    func add(_ report: ProbeReport) -> ProbeReport {
+        self.state.withLock { state in
+            var report = report
+            state.lastNumber += 1
+            report.number = state.lastNumber
+            state.latest.append(report)
+            if state.latest.count > self.limit {
+                let oldest = state.latest.removeFirst()
+                if oldest.failure != nil { state.failures.append(oldest) }
+                if state.failures.count > self.limit { state.failures.removeFirst() }
+            }
+            return report
+        }
+    }
+
+    /// The newest first.
+    var reports: [ProbeReport] { self.state.withLock { ($0.failures + $0.latest).reversed() } }
+}
+
+/// How long a probe may take.
+package enum ProbeTimeout {
+    /// Of a scrape that does not say how long it may take, as blackbox_exporter has it.
+    private static let unknown = 120.0
+    /// No scrape takes longer than a day.
+    private static let longest = 86_400.0
+
+    /// The module's timeout or what is left of the scrape's after `offset`, whichever is shorter.
+    ///
+    /// - Throws: ``ProbeRefusal/badTimeout(_:)`` if the scrape's is no number of seconds.
+    package static func limit(
+        module: Duration?, scrape: String?, offset: Duration
+    ) throws(ProbeRefusal) -> Duration {
+        var seconds = 0.0
+        if let scrape, !scrape.isEmpty {
+            guard let number = Double(scrape), number.isFinite else { throw .badTimeout(scrape) }
+            seconds = number
+        }
+        let most = (seconds == 0 ? Self.unknown : seconds) - offset.inSeconds
+        let own = module?.inSeconds ?? 0
+        return .seconds(min(own > 0 && own < most || most < 0 ? own : most, Self.longest))
+    }
+}

@@ -71,3 +71,52 @@ struct StreamFailure {
 
     private static func text(ofErrorNumber code: Int32) -> String { unsafe String(cString: strerror(code)) }
 }
+
+extension StreamFailure {
+    /// Whose failure it is at a Unix socket, where no network is between, and what is wrong (connect(2), unix(7)).
+    ///
+    /// The server's is everything that its program decides: whether it runs, listens and accepts.
+    var atSocket: (party: FaultParty, text: String) {
+        guard self.stage == .connect else { return (self.lacksClientCertificate ? .mine : .theirs, self.text) }
+        return switch self.errorNumber {
+        case ENOENT: (.theirs, "there is no socket of that name: the program that makes it does not run")
+        case ECONNREFUSED: (.theirs, "no program listens at the socket")
+        case EAGAIN: (.theirs, "the program at the socket accepts no connections, and its backlog is full")
+        case EACCES: (.mine, "this user may not write to the socket, or not enter its directory")
+        case EPROTOTYPE: (.mine, "the socket is for datagrams, and not for connections")
+        case ENOTDIR: (.mine, "a part of the path is no directory")
+        case 0 where self.failure == .timedOut: (.theirs, self.text)
+        default: (.mine, self.text)
+        }
+    }
+}
+
+extension HandshakeFailure {
+    // SSL_R_BAD_PACKET_LENGTH, SSL_R_DATA_LENGTH_TOO_LONG, SSL_R_ENCRYPTED_LENGTH_TOO_LONG, SSL_R_HTTP_REQUEST,
+    // SSL_R_UNEXPECTED_MESSAGE, SSL_R_UNEXPECTED_RECORD and SSL_R_WRONG_VERSION_NUMBER (openssl/ssl.h of BoringSSL).
+    private static let noRecords: Set<UInt32> = [112, 136, 146, 156, 223, 225, 247]
+
+    /// The failure behind an error of swift-nio-ssl; nil if that names none.
+    init?(_ error: any Error) {
+        let stack: NIOBoringSSLErrorStack
+        switch error {
+        // A stream that ends, and one whose end is announced.
+        case NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])), NIOSSLError.handshakeFailed(.zeroReturn):
+            self = .brokenOff
+            return
+        case NIOSSLError.shutdownFailed(.sslError(let errors)): stack = errors
+        case NIOSSLError.handshakeFailed(.sslError(let errors)): stack = errors
+        // In TLS 1.3 a server may refuse this host's certificate after its own handshake.
+        case BoringSSLError.sslError(let errors): stack = errors
+        default: return nil
+        }
+        // `Error: 268436502 error:10000416:SSL routines:OPENSSL_internal:SSLV3_ALERT_CERTIFICATE_UNKNOWN at …`: the code
+        // and the words can be had in no other way.
+        let parts = stack.first.map { "\($0)".split(separator: " ") } ?? []
+        guard parts.count > 3, let code = UInt32(parts[1]) else { return nil }
+        let reason = parts[3].split(separator: ":").last ?? parts[3]
+        self.init(
+            code: code, notTLS: Self.noRecords, endOfStream: nil,
+            reason: reason.lowercased().split(separator: "_").joined(separator: " "))
+    }
+}

@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -71,4 +72,280 @@ struct WebSocketConnection: Sendable {
 
     /// Ends it, without a word to the server.
     func close() { self.channel.close(promise: nil) }
+}
+
+/// The opening handshake of a WebSocket connection (RFC 6455 4), from the client's side.
+struct WebSocketHandshake: Sendable {
+    /// What a server said to it.
+    struct Answer: Sendable {
+        let status: Int
+        /// What is wrong with a switch of protocols, in one clause; nil if nothing is.
+        let problem: String?
+
+        /// True if what follows are frames.
+        var isUpgrade: Bool { self.status == 101 && self.problem == nil }
+    }
+
+    let request: HTTPRequestHead
+    private let key: String
+    /// The protocols that the module offers, in lower case.
+    private let protocols: [String]
+
+    /// A handshake that asks for a resource, with a random key.
+    init(_ url: HTTPURL, fields: [HTTPField], userAgent: String) {
+        let key = NIOWebSocketClientUpgrader.randomRequestKey()
+        func first(_ name: String) -> String? { fields.first { $0.name.canonicalName == name }?.value }
+        var headers: HTTPHeaders = [
+            "Host": first("host") ?? url.origin.authority, "User-Agent": first("user-agent") ?? userAgent,
+            "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Key": key, "Sec-WebSocket-Version": "13",
+        ]
+        for field in fields where !["host", "user-agent"].contains(field.name.canonicalName) {
+            headers.add(name: field.name.rawName, value: field.value)
+        }
+        self.key = key
+        self.protocols = headers.tokens("Sec-WebSocket-Protocol")
+        self.request = HTTPRequestHead(version: .http1_1, method: .GET, uri: url.requestTarget, headers: headers)
+    }
+
+    /// What an answer means.
+    func answer(_ head: HTTPResponseHead) -> Answer {
+        Answer(
+            status: Int(head.status.code), problem: head.status == .switchingProtocols ? self.problem(of: head) : nil)
+    }
+
+    // RFC 6455 4.1.
+    private func problem(of head: HTTPResponseHead) -> String? {
+        guard head.headers.tokens("Upgrade").contains("websocket"),
+            head.headers.tokens("Connection").contains("upgrade")
+        else { return "the server switches to another protocol than WebSocket" }
+        // Nothing else of swift-nio has the digest.
+        let verifier = NIOWebSocketClientUpgrader(requestKey: self.key) { channel, _ in
+            channel.eventLoop.makeSucceededVoidFuture()
+        }
+        guard verifier.shouldAllowUpgrade(upgradeResponse: head) else {
+            return "the server's Sec-WebSocket-Accept does not fit the key"
+        }
+        guard head.headers.tokens("Sec-WebSocket-Extensions").isEmpty else {
+            return "the server uses an extension that nobody asked for"
+        }
+        let chosen = head.headers.tokens("Sec-WebSocket-Protocol")
+        guard chosen.count <= 1, chosen.allSatisfy(self.protocols.contains) else {
+            return "the server chose a protocol that nobody offered"
+        }
+        return nil
+    }
+}
+
+extension HTTPHeaders {
+    /// The elements of a list, in lower case.
+    fileprivate func tokens(_ name: String) -> [String] {
+        self[canonicalForm: name].map { $0.lowercased() }.filter { !$0.isEmpty }
+    }
+}
+
+/// Reads a server's answer to the opening handshake, and has frames read after it if it is a switch of protocols.
+final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+
+    private let handshake: WebSocketHandshake
+    private let promise: EventLoopPromise<WebSocketHandshake.Answer>
+    /// What reads and writes HTTP until then.
+    private let (gate, encoder) = (WebSocketAnswerGate(), HTTPRequestEncoder())
+    private let decoder = ByteToMessageHandler(HTTPResponseDecoder())
+    private var answer: WebSocketHandshake.Answer?
+
+    private init(_ handshake: WebSocketHandshake, _ promise: EventLoopPromise<WebSocketHandshake.Answer>) {
+        self.handshake = handshake
+        self.promise = promise
+    }
+
+    /// Adds what makes the handshake to an empty pipeline; returns the server's answer.
+    static func add(
+        _ handshake: WebSocketHandshake, to pipeline: ChannelPipeline.SynchronousOperations
+    ) throws -> EventLoopFuture<WebSocketHandshake.Answer> {
+        let promise = pipeline.eventLoop.makePromise(of: WebSocketHandshake.Answer.self)
+        let upgrade = WebSocketUpgrade(handshake, promise)
+        do {
+            try pipeline.addHandlers([upgrade.gate, upgrade.encoder, upgrade.decoder, upgrade])
+        } catch {
+            promise.fail(error)
+            throw error
+        }
+        return promise.futureResult
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head(let head):
+            let answer = self.handshake.answer(head)
+            self.answer = answer
+            guard !answer.isUpgrade else { return }
+            // The body of a refusal is of no interest.
+            self.gate.discard()
+            self.promise.succeed(answer)
+        case .body: break
+        case .end: if self.answer?.isUpgrade ?? false { self.stopHTTP(context) }
+        }
+    }
+
+    // The decoder is removed a moment later, and nothing may be written through it meanwhile.
+    private func stopHTTP(_ context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        _ = pipeline.removeHandler(self.encoder)
+        pipeline.removeHandler(self.decoder).assumeIsolated().whenComplete { result in
+            do {
+                try result.get()
+                try self.readFrames(context)
+            } catch {
+                self.promise.fail(error)
+                context.fireErrorCaught(error)
+            }
+        }
+    }
+
+    private func readFrames(_ context: ChannelHandlerContext) throws {
+        guard let answer = self.answer else { return }
+        let pipeline = context.pipeline.syncOperations
+        let frames = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: WebSocketMessages.limit))
+        try pipeline.addHandlers([WebSocketFrameEncoder(), frames], position: .after(self))
+        // What waits may end the connection, which has been upgraded all the same.
+        self.promise.succeed(answer)
+        _ = pipeline.removeHandler(self)
+        self.gate.open()
+        _ = pipeline.removeHandler(self.gate)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch error {
+        case HTTPParserError.headerOverflow: self.promise.fail(WebSocketAnswerGate.overflow)
+        case is HTTPParserError:
+            self.promise.fail(WebSocketError.violation("what the server sends is not an answer of HTTP/1.1"))
+        case _ where StreamError.isEnd(error): self.promise.fail(StreamError.closedWithoutAnswer)
+        default: self.promise.fail(error)
+        }
+        context.fireErrorCaught(error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.promise.fail(StreamError.closedWithoutAnswer)
+        context.fireChannelInactive()
+    }
+
+    // Does nothing if there is an answer.
+    func handlerRemoved(context: ChannelHandlerContext) { self.promise.fail(StreamError.closedWithoutAnswer) }
+}
+
+/// Passes on the header of a server's answer, and keeps what comes behind it, the end included, until frames are read.
+///
+/// A server may say everything that it has to say, and close the connection, in the packet of its answer.
+final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private enum State {
+        /// The answer's header has not ended.
+        case header
+        /// It has; what follows is kept.
+        case shut
+        /// What comes is passed on.
+        case open
+        /// What comes is of no interest.
+        case discarding
+    }
+
+    static let overflow = WebSocketError.tooLarge("the header of the server's answer is too long")
+    private static let limit = 65_536
+
+    private var state = State.header
+    private var buffer = ByteBuffer()
+    /// How much was passed on so far: answers that only announce another one (1xx) may come without end.
+    private var passed = 0
+    /// Where the header cannot end before.
+    private var searched = 0
+    private var isEnded = false
+    private var failure: (any Error)?
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    /// Drops what comes.
+    func discard() {
+        self.state = .discarding
+        self.buffer.clear()
+    }
+
+    /// Passes on what was kept, and what comes.
+    func open() {
+        self.state = .open
+        guard let context = self.context else { return }
+        if self.buffer.readableBytes > 0 { context.fireChannelRead(self.wrapInboundOut(self.buffer)) }
+        self.buffer.clear()
+        context.fireChannelReadComplete()
+        if let failure = self.failure { context.fireErrorCaught(failure) }
+        if self.isEnded { context.fireChannelInactive() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.state {
+        case .open: context.fireChannelRead(data)
+        case .discarding: break
+        case .shut, .header:
+            var bytes = self.unwrapInboundIn(data)
+            self.buffer.writeBuffer(&bytes)
+            self.passHeader(context)
+        }
+    }
+
+    private func passHeader(_ context: ChannelHandlerContext) {
+        while case .header = self.state {
+            guard self.mayBeHTTP else {
+                // What it is, the decoder says.
+                self.state = .discarding
+                return context.fireChannelRead(self.wrapInboundOut(self.buffer))
+            }
+            guard let length = self.headerLength, let header = self.buffer.readSlice(length: length) else {
+                guard self.passed + self.buffer.readableBytes > Self.limit else { return }
+                self.discard()
+                return context.fireErrorCaught(Self.overflow)
+            }
+            self.searched = 0
+            self.passed += length
+            let isInterim = header.readableBytesView.dropFirst(9).first == UInt8(ascii: "1")
+            let isUpgrade = header.readableBytesView.dropFirst(9).prefix(3).elementsEqual("101".utf8)
+            if !isInterim || isUpgrade { self.state = .shut }
+            context.fireChannelRead(self.wrapInboundOut(header))
+        }
+    }
+
+    private var mayBeHTTP: Bool { zip(self.buffer.readableBytesView, "HTTP/".utf8).allSatisfy { $0 == $1 } }
+
+    // Up to an empty line; nil if there is none.
+    private var headerLength: Int? {
+        let view = self.buffer.readableBytesView
+        var feeds = 0
+        for (position, byte) in view.dropFirst(self.searched).enumerated() {
+            switch byte {
+            case 0x0A:
+                feeds += 1
+                if feeds == 2 { return self.searched + position + 1 }
+            case 0x0D: break
+            default: feeds = 0
+            }
+        }
+        // The line's end may be cut in two.
+        self.searched = max(0, view.count - 3)
+        return nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        guard case .shut = self.state else { return context.fireChannelInactive() }
+        self.isEnded = true
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard case .shut = self.state else { return context.fireErrorCaught(error) }
+        self.failure = error
+    }
 }

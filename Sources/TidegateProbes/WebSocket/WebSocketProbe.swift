@@ -1,4 +1,5 @@
 internal import HTTPTypes
+internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateTransfer
 
@@ -68,4 +69,134 @@ struct WebSocketProbe: TargetProbe {
             return nil
         }
     }
+}
+
+/// One WebSocket connection of a probe, from its beginning to its end.
+struct WebSocketSession {
+    private typealias Failure = DialogueFailure
+
+    let options: WebSocketProbeOptions
+    let context: ProbeContext
+    let url: HTTPURL
+    let address: ProbeAddress
+
+    private var time: any TimeSource { self.context.environment.time }
+
+    /// Connects, upgrades the connection, and says what the module says.
+    func run(_ fields: [HTTPField], _ client: TLSClient?, _ findings: inout ProbeFindings) async {
+        let handshake = WebSocketHandshake(
+            self.url, fields: fields, userAgent: "Tidegate/\(self.context.environment.version)")
+        let start = self.time.monotonic()
+        do throws(Failure) {
+            let connection = try await Failure.perform(.connect) {
+                let socket = try await self.context.connect(
+                    to: self.address, port: self.url.target.port ?? self.url.scheme.port)
+                return try await WebSocketConnection.take(
+                    socket, within: self.context.remaining, tls: client, handshake)
+            }
+            self.record("connect", since: start, &findings)
+            findings.note("Successfully dialed")
+            defer { if findings.isUpgraded { connection.end() } else { connection.close() } }
+            try await self.use(connection, client, &findings)
+        } catch {
+            guard case .connection(let error, let stage) = error else { return }
+            await self.fail(error, during: stage, &findings)
+        }
+    }
+
+    private func use(
+        _ connection: WebSocketConnection, _ client: TLSClient?, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        if let client, let encryption = connection.encryption {
+            let start = self.time.monotonic()
+            let chain = try await Failure.perform(.tls) { try await client.chain(after: encryption) }
+            self.record("tls", since: start, &findings)
+            if let chain { findings.record(chain) }
+            findings.note("TLS handshake succeeded")
+        }
+        let start = self.time.monotonic()
+        let answer = try await Failure.perform(.response) { try await connection.upgrade() }
+        self.record("processing", since: start, &findings)
+        findings.set(.webSocketStatus, Double(answer.status))
+        findings.note("Received HTTP response", [("status_code", "\(answer.status)")])
+        guard answer.status == 101 else {
+            // As with other requests: what changed is the target, unless it asks for credentials.
+            let party: FaultParty = [401, 407].contains(answer.status) ? .mine : .theirs
+            findings.fail(.status, party, "\(answer.status), expected 101")
+            throw .unexpected
+        }
+        if let problem = answer.problem {
+            findings.fail(.protocolError, .theirs, problem)
+            throw .unexpected
+        }
+        findings.set(.webSocketUpgraded, 1)
+        do throws(Failure) { try await self.converse(connection, &findings) } catch {
+            // As blackbox_exporter has it: whatever keeps a step from its end.
+            findings.set(.webSocketFailedDueToRegex, 1)
+            throw error
+        }
+    }
+
+    // MARK: - Messages
+
+    private func converse(
+        _ connection: WebSocketConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        let start = self.time.monotonic()
+        defer { self.record("transfer", since: start, &findings) }
+        for (number, step) in self.options.dialogue.enumerated() {
+            findings.note("Processing query response entry", [("entry_number", "\(number)")])
+            var send = Array(step.send.utf8)
+            if let expression = step.expect {
+                let match = try await self.match(expression, connection, &findings)
+                send = step.reply(to: match, &findings)
+            }
+            guard !send.isEmpty else { continue }
+            // It may be a password.
+            findings.note("Sending message", [("bytes", "\(send.count)")])
+            let text = send
+            guard let how = try await Failure.perform(.request, { try await connection.send(text) }) else { continue }
+            findings.fail(.response, .theirs, "\(how), before everything was said")
+            throw .unexpected
+        }
+    }
+
+    // The next message has to match.
+    private func match(
+        _ expression: RegularExpression, _ connection: WebSocketConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) -> RegularExpressionMatch {
+        switch try await Failure.perform(.response, { try await connection.next() }) {
+        case .end(let how):
+            findings.fail(.response, .theirs, "\(how), without a message that matches \"\(expression.pattern)\"")
+        case .message(let message):
+            if let match = expression.firstMatch(in: message) {
+                findings.note("Regexp matched", [("regexp", expression.pattern)])
+                return match
+            }
+            findings.fail(
+                .response, .theirs, "the message of \(message.count) bytes does not match \"\(expression.pattern)\"")
+        }
+        throw .unexpected
+    }
+
+    // MARK: - Failures
+
+    private func record(_ phase: String, since start: MonotonicTime, _ findings: inout ProbeFindings) {
+        findings.add(.webSocketDuration, (self.time.monotonic() - start).inSeconds, labels: [phase])
+    }
+
+    private func fail(_ error: any Error, during stage: Stage, _ findings: inout ProbeFindings) async {
+        switch error {
+        case WebSocketError.violation(let text): findings.fail(.protocolError, .theirs, text)
+        case WebSocketError.tooLarge(let text): findings.fail(.tooLarge, .theirs, text)
+        default:
+            let isOver = self.context.remaining == .zero
+            await self.context.record(
+                StreamFailure(isOver ? StreamError.timedOut : error, during: stage), at: self.address, &findings)
+        }
+    }
+}
+
+extension ProbeFindings {
+    fileprivate var isUpgraded: Bool { self.value(of: .webSocketUpgraded) == 1 }
 }

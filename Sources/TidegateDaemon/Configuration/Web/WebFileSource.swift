@@ -1,6 +1,7 @@
+internal import Glibc
 internal import Synchronization
-internal import TidegateServer
 internal import TidegateCore
+internal import TidegateServer
 
 /// Reloads a web configuration file when it changes; a valid file applies from the next request on.
 final class WebFileSource: AccessPolicyLoader {
@@ -104,5 +105,154 @@ final class WebFileSource: AccessPolicyLoader {
             lost.map {
                 .init(file: self.path, line: nil, key: $0, message: "cannot be removed without a restart")
             })
+    }
+}
+
+/// A web configuration file and the files that it names, as read at one moment.
+struct WebFile: Sendable {
+    /// The access rules of the files.
+    let result: Result<LoadedAccessPolicy, ConfigurationError>
+    /// What the file sets that has no effect here, and keys that every user may read, a sentence for each.
+    let warnings: [String]
+    /// The contents of the files, to detect changes; the error message of a file that cannot be read.
+    let contents: [String]
+    private let stamps: [String: FileStamp?]
+    private let moment: WallTime
+
+    /// Reads a file and those that it names; relative paths are relative to its directory.
+    init(_ path: String, at moment: WallTime) {
+        var files = Files(directory: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "")
+        var configuration = WebConfiguration()
+        self.result = Result { () throws(ConfigurationError) in
+            try Self.readPolicy(path, &files, &configuration)
+        }
+        self.warnings = configuration.keysWithoutEffect + files.keyFiles.compactMap(SecretFile.warning(about:))
+        self.contents = files.contents
+        self.stamps = files.stamps
+        self.moment = moment
+    }
+
+    /// True if the files surely have not changed since they were read; false as well while the stamps are too recent to
+    /// show it.
+    var isCurrent: Bool {
+        self.stamps.allSatisfy { path, stamp in
+            stamp?.isSettled(at: self.moment) != false && FileStamp(path) == stamp
+        }
+    }
+
+    private static func readPolicy(
+        _ path: String, _ files: inout Files, _ configuration: inout WebConfiguration
+    ) throws(ConfigurationError) -> LoadedAccessPolicy {
+        let text = try Result { try files.text(of: path) }
+            .mapError { ConfigurationError(file: path, "\($0)") }.get()
+        let root = try YAMLFile.parse(text, file: path)
+        var problems = ProblemList(file: path)
+        if let root { problems.read(WebSchema.root, from: root, into: &configuration) }
+        guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
+        var policy = configuration.policy
+        policy.rate = configuration.limit
+        let section = root?.value(of: "tls_server_config")
+        if let section {
+            policy.tls = files.serving(configuration.tls, section, &problems)
+            guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
+        }
+        do {
+            return try LoadedAccessPolicy(policy)
+        } catch {
+            // Report the line of the key that the bad part came from.
+            let node = self.keys(of: error.part).compactMap { section?.value(of: $0) }.first ?? section
+            let problem = ConfigurationError.Problem(
+                file: path, line: node?.line, key: node?.path, message: error.message)
+            throw ConfigurationError([problem])
+        }
+    }
+
+    private static func keys(of part: AccessError.Part) -> [String] {
+        switch part {
+        case .certificate: ["cert_file", "cert"]
+        case .key: ["key_file", "key"]
+        case .clientAuthorities: ["client_ca_file", "client_ca"]
+        case .tls: []
+        }
+    }
+
+    /// The files that have been read, in order.
+    struct Files {
+        /// The directory of relative paths; empty, or with a trailing slash.
+        let directory: String
+        fileprivate(set) var contents: [String] = []
+        fileprivate(set) var stamps: [String: FileStamp?] = [:]
+        /// The files with private keys.
+        fileprivate(set) var keyFiles: [String] = []
+
+        /// The text of a file; its stamp is taken before it is read, so that a change in between is detected later.
+        mutating func text(of path: String) throws(TextError) -> String {
+            self.stamps.updateValue(FileStamp(path), forKey: path)
+            do {
+                let text = try TextFile.read(path, atMost: 1 << 20)
+                self.contents.append(text)
+                return text
+            } catch {
+                self.contents.append(error.description)
+                throw error
+            }
+        }
+
+        /// The TLS settings; nil without TLS, or if a file cannot be read, which adds a problem.
+        mutating func serving(
+            _ tls: WebConfiguration.TLS, _ section: ConfigurationNode, _ problems: inout ProblemList
+        ) -> TLSServerConfiguration? {
+            guard let certificate = self.text(tls.certificate, tls.certificateFile, section, "cert_file", &problems),
+                let key = self.text(tls.key, tls.keyFile, section, "key_file", &problems)
+            else { return nil }
+            var serving = tls.serving
+            (serving.certificate, serving.key) = (certificate, key)
+            serving.clientAuthorities = self.text(
+                tls.clientAuthorities, tls.clientAuthoritiesFile, section, "client_ca_file", &problems)
+            return serving
+        }
+
+        // A text of the configuration, or of the file that it names under `key`.
+        private mutating func text(
+            _ text: String?, _ path: String?, _ section: ConfigurationNode, _ key: String,
+            _ problems: inout ProblemList
+        ) -> String? {
+            guard text == nil, let path, let node = section.value(of: key) else { return text }
+            let file = path.hasPrefix("/") ? path : self.directory + path
+            if key == "key_file" { self.keyFiles.append(file) }
+            do {
+                return try self.text(of: file)
+            } catch {
+                problems.add("\(file) \(error)", at: node)
+                return nil
+            }
+        }
+    }
+}
+
+/// The attributes of a file that change when its contents do (stat(2)).
+struct FileStamp: Sendable, Hashable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: Int64
+    private let modified: Int64
+    private let changed: Int64
+
+    /// The stamp of the file at a path now; nil if there is none.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.device = UInt64(status.st_dev)
+        self.inode = UInt64(status.st_ino)
+        self.size = Int64(status.st_size)
+        self.modified = Self.nanoseconds(status.st_mtim)
+        self.changed = Self.nanoseconds(status.st_ctim)
+    }
+
+    /// False while another change could leave the stamp unchanged: file system timestamps are coarse.
+    func isSettled(at now: WallTime) -> Bool { now.microseconds - self.changed / 1000 > 2_000_000 }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }
