@@ -3,8 +3,10 @@ internal import TidegateNetwork
 
 /// A way to ask a target: what a prober does, with a module's options.
 protocol TargetProbe: Sendable {
-    /// Asks once; everything that is found, failures included, goes into `findings`.
-    func run(_ target: String, _ findings: inout ProbeFindings) async
+    /// Asks once; everything that is found goes into `findings`.
+    ///
+    /// - Throws: Why it ended before its end, unless the findings say it already.
+    func run(_ target: String, _ findings: inout ProbeFindings) async throws(ProbeProblem)
     /// What the rungs below are asked about when nothing that was seen says whose failure it was: the `address` that
     /// was probed, because the name may lead elsewhere by now, and the port that a redirect led to; nil for nothing.
     func subject(of target: String, at address: IPAddress, redirectedTo port: UInt16?) -> ProbeSubject?

@@ -16,12 +16,12 @@ struct DNSProbe: TargetProbe {
 
     var source: ProbeSource { self.options.source }
 
-    func run(_ text: String, _ findings: inout ProbeFindings) async {
+    func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         findings.declare(.dnsAnswers, .dnsAuthorities, .dnsAdditionals, .dnsSucceeded)
         findings.declare(.lookupTime, .addressFamily, .addressHash)
         for phase in Phase.allCases { self.set(phase, .zero, &findings) }
         guard let target = try? Target(text) else {
-            return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither HOST nor HOST:PORT")
+            throw ProbeProblem(reason: .invalidTarget, text: "\"\(text)\" is neither HOST nor HOST:PORT")
         }
         let address = await self.context.address(
             of: target, preferring: self.options.family, from: self.source, &findings)
@@ -31,15 +31,14 @@ struct DNSProbe: TargetProbe {
             self.options.name, type: self.options.type, class: self.options.recordClass,
             isRecursive: self.options.isRecursive, id: .random(in: .min ... .max))
         guard let query else {
-            return findings.fail(.invalidTarget, .mine, "\"\(self.options.name)\" cannot be a name in the DNS")
+            throw ProbeProblem(
+                reason: .invalidTarget, text: "\"\(self.options.name)\" cannot be a name in the DNS")
         }
-        do throws(TextError) {
-            let exchange = DNSProbeExchange(
-                port: target.port ?? self.options.defaultPort, tls: try self.tls(to: target), query: query)
-            await self.run(exchange, at: address, &findings)
-        } catch {
-            findings.fail(.fileError, .mine, "\(error)")
+        let tls = try ProbeProblem.catching(.fileError) {
+            self.options.isEncrypted ? try TLSClient(self.options.tls, host: target.host) : nil
         }
+        let exchange = DNSProbeExchange(port: target.port ?? self.options.defaultPort, tls: tls, query: query)
+        await self.run(exchange, at: address, &findings)
     }
 
     /// The server, if it may be asked about; a diagnosis of another way out would say nothing of this one.
@@ -48,11 +47,6 @@ struct DNSProbe: TargetProbe {
         // Over UDP there is no connection to try.
         guard self.options.transport == .tcp else { return .address(address, port: nil) }
         return .address(address, port: (try? Target(text))?.port ?? self.options.defaultPort)
-    }
-
-    private func tls(to target: Target) throws(TextError) -> TLSClient? {
-        guard self.options.isEncrypted else { return nil }
-        return try TLSClient(self.options.tls, host: target.host)
     }
 
     private func set(_ phase: Phase, _ duration: Duration, _ findings: inout ProbeFindings) {

@@ -9,20 +9,12 @@ struct GRPCProbe: TargetProbe {
     let options: GRPCProbeOptions
     let context: ProbeContext
 
-    func run(_ text: String, _ findings: inout ProbeFindings) async {
+    func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         findings.declare(.grpcTLS, .grpcStatus)
         findings.set(.grpcDuration, 0, labels: ["resolve"])
-        let target: Target
-        let tls: TLSClient?
-        do {
-            target = try Self.target(of: text)
-            tls =
-                self.options.usesTLS
-                ? try TLSClient(self.options.tls, host: target.host, protocols: ["h2"]) : nil
-        } catch let error as TargetError {
-            return findings.fail(.invalidTarget, .mine, "\(error)")
-        } catch {
-            return findings.fail(.fileError, .mine, "\(error)")
+        let target = try ProbeProblem.catching(.invalidTarget) { try Self.target(of: text) }
+        let tls = try ProbeProblem.catching(.fileError) {
+            self.options.usesTLS ? try TLSClient(self.options.tls, host: target.host, protocols: ["h2"]) : nil
         }
         let address = await self.context.address(
             of: HTTPURL(scheme: self.options.usesTLS ? .https : .http, target: target).target,
@@ -117,13 +109,12 @@ struct GRPCProbe: TargetProbe {
         _ failure: (error: any Error, stage: Stage)?, at address: ProbeAddress, _ findings: inout ProbeFindings
     ) async {
         guard let (error, stage) = failure else { return }
-        let isOver = self.context.remaining == .zero
-        if !isOver, let error = error as? GRPCError {
+        if self.context.remaining != .zero, let error = error as? GRPCError {
             findings.set(.grpcStatus, Double(error.status.code))
             findings.note("The call has no health", [("grpc_status", "\(error.status)")])
             return findings.fail(error.reason, error.party, error.text)
         }
-        let failure = StreamFailure(isOver ? StreamError.timedOut : error, during: stage)
+        let failure = self.context.failure(error, during: stage)
         findings.set(
             .grpcStatus,
             Double((failure.failure == .timedOut ? GRPCStatus.deadlineExceeded : .unavailable).code))

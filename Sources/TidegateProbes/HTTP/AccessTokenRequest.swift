@@ -5,12 +5,6 @@ internal import TidegateHTTP
 internal import TidegateSession
 internal import TidegateTransfer
 
-/// Why there is no access token.
-struct AccessTokenError: Error {
-    let reason: ProbeFailureReason
-    let text: String
-}
-
 /// Asks an authorization server for an access token: the client credentials grant (RFC 6749 4.4), once per probe.
 struct AccessTokenRequest: Sendable {
     /// More than any answer needs; with 512 probes that take it, 32 MiB.
@@ -25,10 +19,9 @@ struct AccessTokenRequest: Sendable {
     /// The field Authorization.
     ///
     /// - Throws: What is wrong with the server's answer, or why there is none.
-    func field() async throws(AccessTokenError) -> HTTPField {
-        let secret: String
-        do throws(TextError) { secret = try ProbeFile.read(self.options.clientSecret) } catch {
-            throw AccessTokenError(reason: .fileError, text: error.description)
+    func field() async throws(ProbeProblem) -> HTTPField {
+        let secret = try ProbeProblem.catching(.fileError, .unknown) {
+            try ProbeFile.read(self.options.clientSecret)
         }
         var answer = try await self.ask(with: .header, secret)
         // Servers need not know the header (RFC 6749 2.3.1).
@@ -36,8 +29,7 @@ struct AccessTokenRequest: Sendable {
             answer = try await self.ask(with: .form, secret)
         }
         if let failure = answer.failure, failure != .httpStatus {
-            throw AccessTokenError(
-                reason: ProbeFailureReason(failure), text: "\(self.name) gives no token: \(answer.text)")
+            throw self.error("\(self.name) gives no token: \(answer.text)", ProbeFailureReason(failure))
         }
         guard let head = answer.head, (200..<300).contains(head.status) else {
             throw self.error("\(self.name) answered \(answer.head.map { "\($0.status)" } ?? "nothing")")
@@ -48,15 +40,15 @@ struct AccessTokenRequest: Sendable {
         return HTTPField(name: .authorization, value: "Bearer \(token)")
     }
 
-    private func error(_ text: String) -> AccessTokenError {
-        AccessTokenError(reason: .authorizationFailed, text: text)
+    private func error(_ text: String, _ reason: ProbeFailureReason = .authorizationFailed) -> ProbeProblem {
+        ProbeProblem(reason: reason, party: .unknown, text: text)
     }
 
     private var name: String { "the token server \(self.url.textWithoutQuery)" }
 
     private enum Credentials { case header, form }
 
-    private func ask(with credentials: Credentials, _ secret: String) async throws(AccessTokenError) -> AttemptOutcome {
+    private func ask(with credentials: Credentials, _ secret: String) async throws(ProbeProblem) -> AttemptOutcome {
         let environment = self.context.environment
         let proxy = self.options.proxy.proxy(for: self.url)
         let host = proxy?.target.host ?? self.url.target.host
@@ -64,13 +56,11 @@ struct AccessTokenRequest: Sendable {
         switch await environment.addresses(of: host, within: self.context.remaining) {
         case .success(let found): addresses = self.source.usable(found)
         case .failure(let failure):
-            throw AccessTokenError(
-                reason: failure == .timedOut ? .timedOut : .resolveFailed,
-                text: "\(host) gave no address: \(failure.reason)")
+            throw self.error(
+                "\(host) gave no address: \(failure.reason)", failure == .timedOut ? .timedOut : .resolveFailed)
         }
         guard !addresses.isEmpty else {
-            throw AccessTokenError(
-                reason: .resolveFailed, text: "\(host) has no address of the family of source_ip_address")
+            throw self.error("\(host) has no address of the family of source_ip_address", .resolveFailed)
         }
         do throws(TextError) {
             let request = try self.request(with: credentials, secret, to: addresses, through: proxy)

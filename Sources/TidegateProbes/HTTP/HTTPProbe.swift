@@ -12,23 +12,15 @@ struct HTTPProbe: TargetProbe {
     var environment: ProbeEnvironment { self.context.environment }
     var source: ProbeSource { self.options.source }
 
-    func run(_ text: String, _ findings: inout ProbeFindings) async {
+    func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         findings.declare(
             .httpContentLength, .httpBodyLength, .httpRedirects, .httpTLS, .httpStatus, .httpVersion,
             .failedDueToRegex)
         if self.options.examinesJSON { findings.declare(.failedDueToCEL) }
-        let url: HTTPURL
-        let body: AttemptBody
-        do {
-            url = try HTTPURL(self.completed(text))
-            body = try self.body()
-        } catch let error as HTTPURLError {
-            return findings.fail(.invalidTarget, .mine, "\(error)")
-        } catch {
-            return findings.fail(.fileError, .mine, "\(error)")
-        }
+        let url = try ProbeProblem.catching(.invalidTarget) { try HTTPURL(self.completed(text)) }
+        let body = try ProbeProblem.catching(.fileError) { try self.body() }
         var exchanges = HTTPProbeExchanges(probe: self, url: url, body: body)
-        await exchanges.run(&findings)
+        do { try await exchanges.run(&findings) } catch { findings.fail(error) }
         await exchanges.record(&findings)
         for exchange in exchanges.all { exchange.body?.release() }
     }

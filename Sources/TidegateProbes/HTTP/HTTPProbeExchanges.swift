@@ -49,11 +49,13 @@ struct HTTPProbeExchanges {
         self.body = body
     }
 
-    /// Makes the requests; what keeps one from being made is in `findings`.
-    mutating func run(_ findings: inout ProbeFindings) async {
+    /// Makes the requests.
+    ///
+    /// - Throws: What keeps one from being made, unless the findings say it already.
+    mutating func run(_ findings: inout ProbeFindings) async throws(ProbeProblem) {
         let options = self.probe.options
         if let name = options.source.interface, NetworkInterface.index(of: name) == nil {
-            return findings.fail(.connectFailed, .mine, "there is no interface \(name)")
+            throw ProbeProblem(reason: .connectFailed, text: "there is no interface \(name)")
         }
         var known: ProbeAddress?
         let isProxied = options.proxy.proxy(for: self.first) != nil
@@ -65,22 +67,17 @@ struct HTTPProbeExchanges {
             findings.add(.httpDuration, 0, labels: [phase.label])
         }
         if let oauth2 = options.oauth2, let url = oauth2.tokenURL {
-            do throws(AccessTokenError) {
-                self.token = try await AccessTokenRequest(
-                    options: oauth2, url: url, context: self.probe.context, source: options.source
-                ).field()
-                findings.note("Received an access token")
-            } catch {
-                return findings.fail(error.reason, .unknown, error.text)
-            }
+            self.token = try await AccessTokenRequest(
+                options: oauth2, url: url, context: self.probe.context, source: options.source
+            ).field()
+            findings.note("Received an access token")
         }
         var hop = Hop(method: options.method, url: self.first, headers: options.headers)
-        while let destination = await self.destination(of: hop, known, &findings),
-            let exchange = await self.exchange(hop, destination, &findings)
-        {
+        while let destination = await self.destination(of: hop, known, &findings) {
+            let exchange = try await self.exchange(hop, destination, &findings)
             known = nil
             self.all.append(exchange)
-            guard let next = self.next(after: hop, exchange.outcome, &findings) else { return }
+            guard let next = try self.next(after: hop, exchange.outcome, &findings) else { return }
             // The last body counts. One that is held while the next waits for memory would be in its way.
             exchange.body?.release()
             hop = next
@@ -92,7 +89,7 @@ struct HTTPProbeExchanges {
     // The hop that a redirect asks for; nil if the answer is the last one.
     private mutating func next(
         after hop: Hop, _ outcome: AttemptOutcome, _ findings: inout ProbeFindings
-    ) -> Hop? {
+    ) throws(ProbeProblem) -> Hop? {
         // What became of its body does not matter.
         guard let head = outcome.head, outcome.failure != .timedOut, RedirectRule.isRedirect(head.status),
             let location = head.field("Location")
@@ -109,8 +106,7 @@ struct HTTPProbeExchanges {
             self.endsWithRedirect = false
             return next.url.origin == hop.url.origin ? next : next.withoutSecrets
         } catch {
-            findings.fail(.protocolError, .theirs, error.sentence)
-            return nil
+            throw ProbeProblem(reason: .protocolError, party: .theirs, text: error.sentence)
         }
     }
 
@@ -174,14 +170,10 @@ struct HTTPProbeExchanges {
 
     private func exchange(
         _ hop: Hop, _ destination: Destination, _ findings: inout ProbeFindings
-    ) async -> HTTPProbeExchange? {
+    ) async throws(ProbeProblem) -> HTTPProbeExchange {
         let environment = self.probe.environment
         findings.note("Making HTTP request", [("url", hop.url.textWithoutQuery), ("method", hop.method)])
-        var request: AttemptRequest
-        do throws(TextError) { request = try self.request(hop, destination) } catch {
-            findings.fail(.fileError, .mine, error.description)
-            return nil
-        }
+        var request = try ProbeProblem.catching(.fileError) { try self.request(hop, destination) }
         let options = self.probe.options
         let body =
             options.examinesBody
@@ -198,8 +190,7 @@ struct HTTPProbeExchanges {
             return HTTPProbeExchange(destination: destination, outcome: outcome, body: body)
         } catch {
             body?.release()
-            findings.fail(.internal, .mine, error.description)
-            return nil
+            throw ProbeProblem(reason: .internal, text: error.description)
         }
     }
 

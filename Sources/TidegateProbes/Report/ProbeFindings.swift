@@ -64,6 +64,8 @@ struct ProbeFindings {
         self.failure = ProbeReport.Failure(reason: reason.label, party: party, text: text)
     }
 
+    mutating func fail(_ problem: ProbeProblem) { self.fail(problem.reason, problem.party, problem.text) }
+
     /// Records why the probe fails, and whose failure the evidence says that it is.
     mutating func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence) {
         let attribution = DecisionTable.attribution(of: evidence)
@@ -190,4 +192,18 @@ enum ProbeFailureReason: String, MetricLabel {
     /// The labels of those with which the target did not answer, or not to the end.
     static let silences = Set(
         [Self.noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated, .unreachable].map(\.label))
+}
+
+/// Why a probe ends before its end; recorded by who runs it.
+struct ProbeProblem: Error {
+    let reason: ProbeFailureReason
+    var party = FaultParty.mine
+    let text: String
+
+    /// Does something whose errors have this reason.
+    static func catching<Value>(
+        _ reason: ProbeFailureReason, _ party: FaultParty = .mine, _ body: () throws -> Value
+    ) throws(Self) -> Value {
+        do { return try body() } catch { throw Self(reason: reason, party: party, text: "\(error)") }
+    }
 }

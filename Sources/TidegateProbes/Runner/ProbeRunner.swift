@@ -106,7 +106,7 @@ package final class ProbeRunner: ProbeService {
             in: ProbeContext(
                 environment: self.environment, policy: configuration.targets, credentials: credentials,
                 deadline: start + limit, bodies: self.bodies, documents: self.documents))
-        await probe.run(target, &findings)
+        do { try await probe.run(target, &findings) } catch { findings.fail(error) }
         let duration = time.monotonic() - start
         // That takes no part in the measurement.
         await self.explain(&findings, of: target, by: probe, isScheduled: isScheduled)

@@ -19,6 +19,11 @@ extension ProbeContext {
         return try await self.environment.connector.connect(request, noting: self.environment.own)
     }
 
+    /// What an error of a connection is, unless the time is over.
+    func failure(_ error: any Error, during stage: Stage) -> StreamFailure {
+        StreamFailure(self.remaining == .zero ? StreamError.timedOut : error, during: stage)
+    }
+
     /// Records a failure of a connection from `source` to an address, and whose it was.
     func record(
         _ failure: StreamFailure, at address: ProbeAddress, from source: ProbeSource = ProbeSource(),

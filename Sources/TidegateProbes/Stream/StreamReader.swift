@@ -94,18 +94,17 @@ final class StreamReader: ChannelDuplexHandler {
 
     private func deliver() {
         guard let (wanted, promise) = self.waiting else { return }
-        if let bytes = self.take(wanted) {
-            self.waiting = nil
-            promise.succeed(bytes)
-        } else if self.buffer.readableBytes > Self.maxLine {
-            self.waiting = nil
-            promise.fail(StreamError.lineTooLong)
-        } else if let end = self.end {
-            self.waiting = nil
-            switch end {
-            case .failure(let error): promise.fail(error)
-            case .success: promise.succeed(self.rest())
+        let result: Result<[UInt8]?, any Error>? =
+            if let bytes = self.take(wanted) {
+                .success(bytes)
+            } else if self.buffer.readableBytes > Self.maxLine {
+                .failure(StreamError.lineTooLong)
+            } else {
+                self.end?.map { self.rest() }
             }
+        if let result {
+            self.waiting = nil
+            promise.completeWith(result)
         }
         self.readIfThereIsRoom()
     }

@@ -1,9 +1,12 @@
 internal import NIOCore
+internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateNetwork
 
 /// One connection of a probe, from its beginning to its end.
-struct StreamSession {
+struct StreamSession: DialogueSession {
+    private typealias Failure = DialogueFailure
+
     /// Who is connected to.
     enum Peer {
         case tcp(ProbeAddress, port: UInt16)
@@ -18,21 +21,14 @@ struct StreamSession {
     let host: String?
     let peer: Peer
 
-    private var time: any TimeSource { self.context.environment.time }
-
     /// Connects, and says what the module says.
-    func run(_ findings: inout ProbeFindings) async {
-        var client: TLSClient?
-        do throws(TextError) {
-            if self.options.usesTLS { client = try TLSClient(self.options.tls, host: self.host) }
-        } catch {
-            return findings.fail(.fileError, .mine, error.description)
-        }
+    func run(_ findings: inout ProbeFindings) async throws(ProbeProblem) {
+        let client = self.options.usesTLS ? try self.client() : nil
         let connection: StreamConnection?
         do {
             connection = try await self.connect(client, &findings)
         } catch TCPConnector.Failure.noInterface(let name) {
-            return findings.fail(.connectFailed, .mine, "there is no interface \(name)")
+            throw ProbeProblem(reason: .connectFailed, text: "there is no interface \(name)")
         } catch {
             return await self.fail(error, during: .connect, &findings)
         }
@@ -58,42 +54,104 @@ struct StreamSession {
         }
     }
 
-    private func recordConnection(since start: MonotonicTime, _ findings: inout ProbeFindings) {
-        self.record("connect", since: start, &findings)
-        findings.note("Successfully dialed")
+    private func client() throws(ProbeProblem) -> TLSClient {
+        try ProbeProblem.catching(.fileError) { try TLSClient(self.options.tls, host: self.host) }
     }
 
     private func talk(
         on connection: StreamConnection, _ client: TLSClient?, _ findings: inout ProbeFindings
     ) async {
-        let dialogue = StreamDialogue(
-            options: self.options, host: self.host, connection: connection,
-            measure: { phase, start, findings in self.record(phase, since: start, &findings) }, time: self.time)
-        do throws(StreamDialogue.Failure) {
+        do throws(Failure) {
             if let client, let handshake = connection.handshake {
-                try await dialogue.finish(client, &findings) { handshake }
+                try await self.finish(client, &findings) { handshake }
             }
-            try await dialogue.run(&findings)
-            try await dialogue.end()
+            try await self.converse(on: connection, &findings)
+            try await self.end(connection)
         } catch {
-            switch error {
-            case .unexpected: break
-            case .file(let error): findings.fail(.fileError, .mine, error.description)
-            case .connection(let error, let stage): await self.fail(error, during: stage, &findings)
-            }
+            await self.record(error, &findings)
         }
     }
 
-    private func record(_ phase: String, since start: MonotonicTime, _ findings: inout ProbeFindings) {
-        findings.add(self.metric, (self.time.monotonic() - start).inSeconds, labels: [phase])
+    // MARK: - What is said
+
+    private func converse(
+        on connection: StreamConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        for (number, step) in self.options.dialogue.enumerated() {
+            findings.note("Processing query response entry", [("entry_number", "\(number)")])
+            try await self.say(step, on: connection, &findings)
+            if step.startsTLS { try await self.startTLS(on: connection, &findings) }
+        }
     }
 
-    private func fail(_ error: any Error, during stage: Stage, _ findings: inout ProbeFindings) async {
+    /// Waits for what the server says of this host's certificate, if nothing that was heard shows that it took it.
+    private func end(_ connection: StreamConnection) async throws(Failure) {
+        let said = self.options.dialogue.reversed().prefix { !$0.startsTLS }
+        guard self.options.mayUseTLS, self.options.tls.certificateFile != nil || self.options.tls.certificate != nil,
+            !said.contains(where: { $0.expect != nil || !$0.expectedBytes.isEmpty })
+        else { return }
+        try await Failure.perform(.tls) { try await connection.end() }
+    }
+
+    private func say(
+        _ step: StreamProbeOptions.Step, on connection: StreamConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        let start = self.time.monotonic()
+        defer { self.record("query", since: start, &findings) }
+        var send = Array(step.send.utf8)
+        if let expression = step.expect {
+            let match = try await self.match(expression, on: connection, &findings)
+            send = step.reply(to: match, &findings)
+        }
+        if !step.expectedBytes.isEmpty { try await self.expect(step.expectedBytes, on: connection, &findings) }
+        guard !send.isEmpty else { return }
+        // It may be a password.
+        findings.note("Sending line", [("bytes", "\(send.count + 1)")])
+        try await Failure.perform(.request) { try await connection.send(send + [0x0A]) }
+    }
+
+    // Lines up to one that matches.
+    private func match(
+        _ expression: RegularExpression, on connection: StreamConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) -> RegularExpressionMatch {
+        while let line = try await Failure.perform(.response, { try await connection.next(.line) }) {
+            guard let match = expression.firstMatch(in: line) else { continue }
+            findings.note("Regexp matched", [("regexp", expression.pattern)])
+            findings.set(.failedDueToRegex, 0)
+            return match
+        }
+        findings.set(.failedDueToRegex, 1)
+        throw .theirs(
+            .response, "no line matches \"\(expression.pattern)\" before the server closed the connection")
+    }
+
+    private func expect(
+        _ bytes: [UInt8], on connection: StreamConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        let found = try await Failure.perform(.response) { try await connection.next(.bytes(bytes.count)) } ?? []
+        guard found != bytes else { return findings.set(.failedDueToBytes, 0) }
+        if found.count == bytes.count { findings.set(.failedDueToBytes, 1) }
+        throw .theirs(
+            .response,
+            found.count == bytes.count
+                ? "the server sent other bytes than expect_bytes"
+                : "the server sent \(found.count) bytes of the \(bytes.count) that are expected, and closed the connection"
+        )
+    }
+
+    private func startTLS(
+        on connection: StreamConnection, _ findings: inout ProbeFindings
+    ) async throws(Failure) {
+        let client: TLSClient
+        do throws(ProbeProblem) { client = try self.client() } catch { throw .problem(error) }
+        try await self.finish(client, &findings) { try await connection.start(client) }
+    }
+
+    func fail(_ error: any Error, during stage: Stage, _ findings: inout ProbeFindings) async {
         if case StreamError.lineTooLong = error {
             return findings.fail(.tooLarge, .theirs, "a line has more than 64 KiB")
         }
-        let isOver = self.context.remaining == .zero
-        let failure = StreamFailure(isOver ? StreamError.timedOut : error, during: stage)
+        let failure = self.context.failure(error, during: stage)
         guard case .tcp(let address, _) = self.peer else {
             let (party, text) = failure.atSocket
             return findings.fail(ProbeFailureReason(failure.failure), party, text)
@@ -109,15 +167,12 @@ struct TCPProbe: TargetProbe {
 
     var source: ProbeSource { self.options.source }
 
-    func run(_ text: String, _ findings: inout ProbeFindings) async {
+    func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         findings.declare(
             .failedDueToRegex, .failedDueToBytes, .lookupTime, .addressFamily, .addressHash)
-        let target: Target
-        do throws(TargetError) { target = try Target(text) } catch {
-            return findings.fail(.invalidTarget, .mine, "\(error)")
-        }
+        let target = try ProbeProblem.catching(.invalidTarget) { try Target(text) }
         guard let port = target.port else {
-            return findings.fail(.invalidTarget, .mine, "\(text) names no port; give HOST:PORT")
+            throw ProbeProblem(reason: .invalidTarget, text: "\(text) names no port; give HOST:PORT")
         }
         guard
             let address = await self.context.address(
@@ -127,7 +182,7 @@ struct TCPProbe: TargetProbe {
         let session = StreamSession(
             options: self.options, context: self.context, metric: .tcpDuration, host: target.host,
             peer: .tcp(address, port: port))
-        await session.run(&findings)
+        try await session.run(&findings)
     }
 
     /// The port, if it may be asked about; a diagnosis of another way out would say nothing of this one.
@@ -143,17 +198,15 @@ struct UnixProbe: TargetProbe {
     let options: StreamProbeOptions
     let context: ProbeContext
 
-    func run(_ path: String, _ findings: inout ProbeFindings) async {
+    func run(_ path: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         findings.declare(.failedDueToRegex, .failedDueToBytes)
-        let address: SocketAddress
-        do {
-            address = try SocketAddress(unixDomainSocketPath: path)
-        } catch {
-            return findings.fail(.invalidTarget, .mine, "the path is longer than a socket's may be (unix(7))")
+        guard let address = try? SocketAddress(unixDomainSocketPath: path) else {
+            throw ProbeProblem(
+                reason: .invalidTarget, text: "the path is longer than a socket's may be (unix(7))")
         }
         let session = StreamSession(
             options: self.options, context: self.context, metric: .unixDuration, host: nil, peer: .unix(address))
-        await session.run(&findings)
+        try await session.run(&findings)
     }
 
     func subject(of target: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? { nil }

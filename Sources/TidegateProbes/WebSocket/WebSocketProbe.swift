@@ -8,24 +8,19 @@ struct WebSocketProbe: TargetProbe {
     let options: WebSocketProbeOptions
     let context: ProbeContext
 
-    func run(_ text: String, _ findings: inout ProbeFindings) async {
+    func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         findings.declare(
             .webSocketStatus, .webSocketUpgraded, .webSocketFailedDueToRegex, .lookupTime, .addressFamily, .addressHash)
-        let url: HTTPURL
-        do throws(TextError) { url = try Self.url(text) } catch {
-            return findings.fail(.invalidTarget, .mine, error.description)
-        }
+        let url = try ProbeProblem.catching(.invalidTarget) { try Self.url(text) }
         let address = await self.context.address(of: url.target, preferring: self.options.family, &findings)
         findings.set(.webSocketDuration, findings.value(of: .lookupTime), labels: ["resolve"])
-        guard let address, let fields = await self.fields(&findings) else { return }
-        do throws(TextError) {
-            let client =
-                url.scheme == .https ? try TLSClient(self.options.tls, host: url.target.host) : nil
-            let session = WebSocketSession(options: self.options, context: self.context, url: url, address: address)
-            await session.run(fields, client, &findings)
-        } catch {
-            findings.fail(.fileError, .mine, error.description)
+        guard let address else { return }
+        let fields = try await self.fields(&findings)
+        let client = try ProbeProblem.catching(.fileError) {
+            url.scheme == .https ? try TLSClient(self.options.tls, host: url.target.host) : nil
         }
+        let session = WebSocketSession(options: self.options, context: self.context, url: url, address: address)
+        await session.run(fields, client, &findings)
     }
 
     func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
@@ -33,46 +28,31 @@ struct WebSocketProbe: TargetProbe {
     }
 
     // RFC 6455 3, as the request that the handshake is.
-    private static func url(_ text: String) throws(TextError) -> HTTPURL {
+    private static func url(_ text: String) throws -> HTTPURL {
         let start = text.prefix(6).lowercased()
         guard start.hasPrefix("ws://") || start == "wss://", let colon = text.firstIndex(of: ":") else {
             throw TextError("\"\(text)\" does not begin with ws:// or wss://")
         }
-        let url: HTTPURL
-        do throws(HTTPURLError) {
-            url = try HTTPURL((start == "wss://" ? "https" : "http") + text[colon...])
-        } catch {
-            throw TextError("\(error)")
-        }
+        let url = try HTTPURL((start == "wss://" ? "https" : "http") + text[colon...])
         guard url.userInfo == nil else { throw TextError("the URL has a user; the module's basic_auth is for that") }
         return url
     }
 
-    // The module's fields of the request; nil if there are none that can be sent, which `findings` then say.
-    private func fields(_ findings: inout ProbeFindings) async -> [HTTPField]? {
-        var fields: [HTTPField]
-        do throws(TextError) {
-            fields = try self.options.secretHeaders.map { header throws(TextError) in try header.field() }
-            guard !fields.contains(where: { $0.name == .authorization }) else { return fields }
-            if let field = try self.options.authorization?.field() { return fields + [field] }
-        } catch {
-            findings.fail(.fileError, .mine, error.description)
-            return nil
-        }
+    // The module's fields of the request.
+    private func fields(_ findings: inout ProbeFindings) async throws(ProbeProblem) -> [HTTPField] {
+        let fields = try ProbeProblem.catching(.fileError) { try self.options.secretHeaders.map { try $0.field() } }
+        guard !fields.contains(where: { $0.name == .authorization }) else { return fields }
+        let own = try ProbeProblem.catching(.fileError) { try self.options.authorization?.field() }
+        if let own { return fields + [own] }
         guard let oauth2 = self.options.oauth2, let url = oauth2.tokenURL else { return fields }
-        do throws(AccessTokenError) {
-            fields.append(try await AccessTokenRequest(options: oauth2, url: url, context: self.context).field())
-            findings.note("Received an access token")
-            return fields
-        } catch {
-            findings.fail(error.reason, .unknown, error.text)
-            return nil
-        }
+        let token = try await AccessTokenRequest(options: oauth2, url: url, context: self.context).field()
+        findings.note("Received an access token")
+        return fields + [token]
     }
 }
 
 /// One WebSocket connection of a probe, from its beginning to its end.
-struct WebSocketSession {
+struct WebSocketSession: DialogueSession {
     private typealias Failure = DialogueFailure
 
     let options: WebSocketProbeOptions
@@ -80,7 +60,7 @@ struct WebSocketSession {
     let url: HTTPURL
     let address: ProbeAddress
 
-    private var time: any TimeSource { self.context.environment.time }
+    var metric: ProbeMetric { .webSocketDuration }
 
     /// Connects, upgrades the connection, and says what the module says.
     func run(_ fields: [HTTPField], _ client: TLSClient?, _ findings: inout ProbeFindings) async {
@@ -94,13 +74,11 @@ struct WebSocketSession {
                 return try await WebSocketConnection.take(
                     socket, within: self.context.remaining, tls: client, handshake)
             }
-            self.record("connect", since: start, &findings)
-            findings.note("Successfully dialed")
+            self.recordConnection(since: start, &findings)
             defer { if findings.isUpgraded { connection.end() } else { connection.close() } }
             try await self.use(connection, client, &findings)
         } catch {
-            guard case .connection(let error, let stage) = error else { return }
-            await self.fail(error, during: stage, &findings)
+            await self.record(error, &findings)
         }
     }
 
@@ -108,11 +86,7 @@ struct WebSocketSession {
         _ connection: WebSocketConnection, _ client: TLSClient?, _ findings: inout ProbeFindings
     ) async throws(Failure) {
         if let client, let encryption = connection.encryption {
-            let start = self.time.monotonic()
-            let chain = try await Failure.perform(.tls) { try await client.chain(after: encryption) }
-            self.record("tls", since: start, &findings)
-            if let chain { findings.record(chain) }
-            findings.note("TLS handshake succeeded")
+            try await self.finish(client, &findings) { encryption }
         }
         let start = self.time.monotonic()
         let answer = try await Failure.perform(.response) { try await connection.upgrade() }
@@ -122,13 +96,9 @@ struct WebSocketSession {
         guard answer.status == 101 else {
             // As with other requests: what changed is the target, unless it asks for credentials.
             let party: FaultParty = [401, 407].contains(answer.status) ? .mine : .theirs
-            findings.fail(.status, party, "\(answer.status), expected 101")
-            throw .unexpected
+            throw .problem(ProbeProblem(reason: .status, party: party, text: "\(answer.status), expected 101"))
         }
-        if let problem = answer.problem {
-            findings.fail(.protocolError, .theirs, problem)
-            throw .unexpected
-        }
+        if let problem = answer.problem { throw .theirs(.protocolError, problem) }
         findings.set(.webSocketUpgraded, 1)
         do throws(Failure) { try await self.converse(connection, &findings) } catch {
             // As blackbox_exporter has it: whatever keeps a step from its end.
@@ -156,8 +126,7 @@ struct WebSocketSession {
             findings.note("Sending message", [("bytes", "\(send.count)")])
             let text = send
             guard let how = try await Failure.perform(.request, { try await connection.send(text) }) else { continue }
-            findings.fail(.response, .theirs, "\(how), before everything was said")
-            throw .unexpected
+            throw .theirs(.response, "\(how), before everything was said")
         }
     }
 
@@ -167,32 +136,25 @@ struct WebSocketSession {
     ) async throws(Failure) -> RegularExpressionMatch {
         switch try await Failure.perform(.response, { try await connection.next() }) {
         case .end(let how):
-            findings.fail(.response, .theirs, "\(how), without a message that matches \"\(expression.pattern)\"")
+            throw .theirs(.response, "\(how), without a message that matches \"\(expression.pattern)\"")
         case .message(let message):
-            if let match = expression.firstMatch(in: message) {
-                findings.note("Regexp matched", [("regexp", expression.pattern)])
-                return match
+            guard let match = expression.firstMatch(in: message) else {
+                throw .theirs(
+                    .response, "the message of \(message.count) bytes does not match \"\(expression.pattern)\"")
             }
-            findings.fail(
-                .response, .theirs, "the message of \(message.count) bytes does not match \"\(expression.pattern)\"")
+            findings.note("Regexp matched", [("regexp", expression.pattern)])
+            return match
         }
-        throw .unexpected
     }
 
     // MARK: - Failures
 
-    private func record(_ phase: String, since start: MonotonicTime, _ findings: inout ProbeFindings) {
-        findings.add(.webSocketDuration, (self.time.monotonic() - start).inSeconds, labels: [phase])
-    }
-
-    private func fail(_ error: any Error, during stage: Stage, _ findings: inout ProbeFindings) async {
+    func fail(_ error: any Error, during stage: Stage, _ findings: inout ProbeFindings) async {
         switch error {
         case WebSocketError.violation(let text): findings.fail(.protocolError, .theirs, text)
         case WebSocketError.tooLarge(let text): findings.fail(.tooLarge, .theirs, text)
         default:
-            let isOver = self.context.remaining == .zero
-            await self.context.record(
-                StreamFailure(isOver ? StreamError.timedOut : error, during: stage), at: self.address, &findings)
+            await self.context.record(self.context.failure(error, during: stage), at: self.address, &findings)
         }
     }
 }
