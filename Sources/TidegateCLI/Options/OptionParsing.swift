@@ -29,13 +29,6 @@ enum OptionParsing {
         return duration
     }
 
-    static func digest(_ text: String, of option: String) throws -> ContentDigest {
-        guard let digest = ContentDigest(text) else {
-            throw ValidationError("\(option): \"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")
-        }
-        return digest
-    }
-
     /// The requirements of `--require`.
     static func requirements(_ texts: [String]) throws -> [Requirement] {
         try texts.map { try self.naming("--require", RequirementText.parse($0)) }

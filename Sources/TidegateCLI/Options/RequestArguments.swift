@@ -43,7 +43,7 @@ struct RequestArguments: ParsableArguments {
         _ = try self.json()
         let bodies = self.bodyOptions
         if bodies.count > 1 { throw ValidationError("\(bodies[0]) and \(bodies[1]) are mutually exclusive") }
-        if let sha256 { _ = try OptionParsing.digest(sha256, of: "--sha256") }
+        if let sha256 { _ = try OptionParsing.naming("--sha256", ContentDigest(parsing: sha256)) }
     }
 
     /// The options that were given for the request's body.

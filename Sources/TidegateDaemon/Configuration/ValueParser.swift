@@ -105,9 +105,7 @@ extension ValueParser<String> {
 
     static let pin = ValueParser.checked("a pin") { _ = try CertificatePin($0) }
 
-    static let digest = ValueParser.text("a SHA-256", or: "is not a SHA-256 digest (64 hexadecimal digits)") {
-        ContentDigest($0)?.description
-    }
+    static let digest = ValueParser.text("a SHA-256") { try ContentDigest(parsing: $0).description }
 
     static let method = ValueParser.matching("a method", or: "is not a method (such as GET or POST)") {
         HTTPRequest.Method($0) != nil && $0 == $0.uppercased()

@@ -78,10 +78,7 @@ extension TaskSubmission {
 
     private func digest() throws(TextError) -> ContentDigest? {
         guard let text = self.sha256 else { return nil }
-        guard let digest = ContentDigest(text) else {
-            throw TextError("\"sha256\": \"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")
-        }
-        return digest
+        do { return try ContentDigest(parsing: text) } catch { throw TextError("\"sha256\": \(error)") }
     }
 
     private func gate() throws -> GatePolicy? {

@@ -1,4 +1,4 @@
-package import TidegateCore
+package import Tidegate
 
 /// Parses a gate's requirement on the command line and in the configuration file.
 package enum RequirementText {
@@ -8,6 +8,16 @@ package enum RequirementText {
             throw TextError("\"\(text)\" is not one of none, routed, online, unmetered, interface:NAME")
         }
         return requirement
+    }
+}
+
+extension ContentDigest {
+    /// Parses a SHA-256; the error quotes any other text.
+    package init(parsing text: String) throws(TextError) {
+        guard let digest = ContentDigest(text) else {
+            throw TextError("\"\(text)\" is not a SHA-256 digest (64 hexadecimal digits)")
+        }
+        self = digest
     }
 }
 
