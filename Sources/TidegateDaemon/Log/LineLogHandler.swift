@@ -36,14 +36,8 @@ struct LineLogHandler: LogHandler {
 package enum LogLevel: String, Sendable, CaseIterable {
     case debug, info, warn, error
 
-    var level: Logger.Level {
-        switch self {
-        case .debug: .debug
-        case .info: .info
-        case .warn: .warning
-        case .error: .error
-        }
-    }
+    /// The level of swift-log, which spells out `warning`.
+    var level: Logger.Level { Logger.Level(rawValue: self.rawValue) ?? .warning }
 }
 
 /// The values of `--log.format`.
@@ -109,22 +103,11 @@ struct EventRecord {
     init?(_ event: Event) {
         let projection = event.projection
         guard projection.level > .trace, event.relevance > .metrics else { return nil }
-        self.level = projection.level.loggerLevel
+        // Both have the same names.
+        self.level = Logger.Level(rawValue: "\(projection.level)") ?? .error
         self.message = projection.message
         for field in projection.fields {
             if let key = field.logKey, let value = field.value.logValue { self.fields[key] = .stringConvertible(value) }
-        }
-    }
-}
-
-extension Event.Level {
-    fileprivate var loggerLevel: Logger.Level {
-        switch self {
-        case .trace: .trace
-        case .debug: .debug
-        case .info: .info
-        case .warning: .warning
-        case .error: .error
         }
     }
 }
