@@ -30,12 +30,8 @@ struct SessionControl: TaskControl {
             defer { self.limit.release() }
             return try await self.session.submit(
                 request, key: submission.key, onDuplicate: policy, isSuspended: submission.suspended ?? false)
-        } catch let error as TaskError {
-            throw ControlRefusal(error)
-        } catch let error as ControlRefusal {
-            throw error
         } catch {
-            throw ControlRefusal(.malformed, "\(error)")
+            throw ControlRefusal(error, or: .malformed, "\(error)")
         }
     }
 
@@ -156,12 +152,8 @@ struct SessionControl: TaskControl {
                         + "control.directories")
             }
             return .file(try file.open())
-        } catch let error as TaskError {
-            throw ControlRefusal(error)
-        } catch let error as ControlRefusal {
-            throw error
         } catch {
-            throw ControlRefusal(.unknown, "the file of the task \(id) cannot be read: \(error)")
+            throw ControlRefusal(error, or: .unknown, "the file of the task \(id) cannot be read: \(error)")
         }
     }
 
@@ -236,5 +228,11 @@ extension ControlRefusal {
             default: .unavailable
             }
         self.init(reason, error.underlying)
+    }
+
+    /// The refusal that an error is or means; `reason` and `message` for any other error.
+    fileprivate init(_ error: any Error, or reason: Reason, _ message: String) {
+        let known = error as? ControlRefusal ?? (error as? TaskError).map { ControlRefusal($0) }
+        self = known ?? ControlRefusal(reason, message)
     }
 }
