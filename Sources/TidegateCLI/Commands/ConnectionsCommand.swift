@@ -31,15 +31,13 @@ struct ConnectionsCommand: AsyncParsableCommand {
         case remote, owner, gateway
     }
 
-    @Option(help: ArgumentHelp("Only remotes of this address or network.", valueName: "addr|cidr"))
+    @Option(help: .value("addr|cidr", "Only remotes of this address or network."))
     var remote: String?
 
-    @Option(help: ArgumentHelp("Only this port: the remote's, or this host's where the peer connects.", valueName: "n"))
+    @Option(help: .value("n", "Only this port: the remote's, or this host's where the peer connects."))
     var port: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "Only this configured target; without a daemon a host, perhaps with a port.", valueName: "name"))
+    @Option(help: .value("name", "Only this configured target; without a daemon a host, perhaps with a port."))
     var target: String?
 
     @Flag(help: "Only remotes with connections that hang.")
@@ -48,7 +46,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
     @Flag(help: "Only remotes with connections that failed in the last five minutes.")
     var failed = false
 
-    @Option(help: ArgumentHelp("Group rows by remote, owner or gateway.", valueName: "what"))
+    @Option(help: .value("what", "Group rows by remote, owner or gateway."))
     var by = Grouping.remote
 
     @Flag(help: "Refresh the list every second until interrupted.")

@@ -27,7 +27,7 @@ struct ExplainCommand: AsyncParsableCommand {
             Exit status: 0 if every target works, 1 if one does not, 3 if nothing could be checked.
             """)
 
-    @Argument(help: ArgumentHelp("Hosts, hosts with a port, or URLs.", valueName: "host[:port]|url"))
+    @Argument(help: .value("host[:port]|url", "Hosts, hosts with a port, or URLs."))
     var subjects: [String] = []
 
     @OptionGroup var family: FamilyOptions
@@ -38,7 +38,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Flag(name: .customLong("internet"), help: "Request the default internet check URLs, too.")
     var checksInternet = false
 
-    @Option(help: ArgumentHelp("Maximum time for each target.", valueName: "duration"))
+    @Option(help: .value("duration", "Maximum time for each target."))
     var timeout = "5s"
 
     @OptionGroup var socket: SocketOptions

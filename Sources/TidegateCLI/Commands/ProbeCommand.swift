@@ -24,17 +24,16 @@ struct ProbeCommand: AsyncParsableCommand {
             has no path to the target.
             """)
 
-    @Argument(help: ArgumentHelp("Name of the module.", valueName: "module"))
+    @Argument(help: .value("module", "Name of the module."))
     var module: String
 
-    @Argument(help: ArgumentHelp("What is probed.", valueName: "target"))
+    @Argument(help: .value("target", "What is probed."))
     var target: String
 
-    @Option(
-        name: .customLong("config.file"), help: ArgumentHelp("Configuration file (YAML).", valueName: "file"))
+    @Option(name: .customLong("config.file"), help: .value("file", "Configuration file (YAML)."))
     var configurationFile: String?
 
-    @Option(help: ArgumentHelp("Maximum time, if the module has none.", valueName: "duration"))
+    @Option(help: .value("duration", "Maximum time, if the module has none."))
     var timeout = "10s"
 
     @Flag(help: "Print what happened and the module, too.")

@@ -20,9 +20,7 @@ struct ServeCommand: AsyncParsableCommand {
             2 for usage and configuration errors.
             """)
 
-    @Option(
-        name: .customLong("config.file"),
-        help: ArgumentHelp("Configuration file (YAML).", valueName: "file"))
+    @Option(name: .customLong("config.file"), help: .value("file", "Configuration file (YAML)."))
     var configurationFile: String?
 
     @Flag(name: .customLong("config.check"), help: "Check the configuration files and exit.")
@@ -30,62 +28,54 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("web.listen-address"),
-        help: ArgumentHelp("Address to listen on (repeatable; default: 127.0.0.1:9843).", valueName: "host:port"))
+        help: .value("host:port", "Address to listen on (repeatable; default: 127.0.0.1:9843)."))
     var listenAddresses: [String] = []
 
     @Option(
         name: .customLong("web.allowed-host"),
-        help: ArgumentHelp(
+        help: .value(
+            "host",
             "Name that requests may be for, besides addresses and localhost (repeatable; default: every name, none on "
-                + "loopback addresses).",
-            valueName: "host"))
+                + "loopback addresses)."))
     var allowedHosts: [String] = []
 
     @Option(
         name: .customLong("web.config.file"),
-        help: ArgumentHelp(
-            "Web configuration file: TLS, basic auth, headers and rate limit, in the format of Prometheus exporters.",
-            valueName: "file"))
+        help: .value(
+            "file",
+            "Web configuration file: TLS, basic auth, headers and rate limit, in the format of Prometheus exporters."))
     var webConfigurationFile: String?
 
-    @Option(
-        name: .customLong("web.telemetry-path"),
-        help: ArgumentHelp("Path under which to expose metrics.", valueName: "path"))
+    @Option(name: .customLong("web.telemetry-path"), help: .value("path", "Path under which to expose metrics."))
     var telemetryPath = "/metrics"
 
-    @Option(
-        name: .customLong("web.max-requests"),
-        help: ArgumentHelp("Maximum number of concurrent HTTP requests.", valueName: "n"))
+    @Option(name: .customLong("web.max-requests"), help: .value("n", "Maximum number of concurrent HTTP requests."))
     var maxRequests = 40
 
     @Option(
         name: .customLong("timeout-offset"),
-        help: ArgumentHelp("How much earlier than its scrape a probe of /probe ends.", valueName: "duration"))
+        help: .value("duration", "How much earlier than its scrape a probe of /probe ends."))
     var timeoutOffset = "0.5"
 
     @Option(
         name: .customLong("history.limit"),
-        help: ArgumentHelp("Number of probes to remember, and of failed ones before them.", valueName: "n"))
+        help: .value("n", "Number of probes to remember, and of failed ones before them."))
     var historyLimit = 100
 
     @Option(
         name: .customLong("control.socket"),
-        help: ArgumentHelp(
-            "Control socket to listen on (default: \(Terminal.defaultPaths.socket)).", valueName: "path"))
+        help: .value("path", "Control socket to listen on (default: \(Terminal.defaultPaths.socket))."))
     var controlSocket: String?
 
     @Option(
         name: .customLong("state.dir"),
-        help: ArgumentHelp(
-            "Directory for the task journal (default: \(Terminal.defaultPaths.state)).", valueName: "directory"))
+        help: .value("directory", "Directory for the task journal (default: \(Terminal.defaultPaths.state))."))
     var stateDirectory: String?
 
-    @Option(
-        name: .customLong("log.level"),
-        help: ArgumentHelp("Only log messages of this severity or above.", valueName: "level"))
+    @Option(name: .customLong("log.level"), help: .value("level", "Only log messages of this severity or above."))
     var logLevel: LogLevel = .info
 
-    @Option(name: .customLong("log.format"), help: ArgumentHelp("Format of log messages.", valueName: "format"))
+    @Option(name: .customLong("log.format"), help: .value("format", "Format of log messages."))
     var logFormat: LogFormat = .logfmt
 
     func validate() throws {

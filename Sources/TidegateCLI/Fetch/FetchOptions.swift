@@ -2,12 +2,10 @@ internal import ArgumentParser
 
 /// The options of `fetch`.
 struct FetchOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("URL to transfer.", valueName: "url"))
+    @Argument(help: .value("url", "URL to transfer."))
     var urls: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Also transfer the URLs in this file, one per line; - is standard input.", valueName: "file")
-    )
+    @Option(help: .value("file", "Also transfer the URLs in this file, one per line; - is standard input."))
     var inputFile: String?
 
     @OptionGroup(title: "Output")
@@ -28,7 +26,7 @@ struct FetchOptions: ParsableArguments {
     @OptionGroup(title: "Network")
     var network: NetworkOptions
 
-    @Option(help: ArgumentHelp("Progress display: bars, one line per event, or none.", valueName: "style"))
+    @Option(help: .value("style", "Progress display: bars, one line per event, or none."))
     var progress: ProgressStyle = .auto
 
     @Flag(name: .shortAndLong, help: "Print errors only.")
@@ -39,14 +37,13 @@ struct FetchOptions: ParsableArguments {
         help: "Print what is said on connections, as curl -v does: * notes, > requests, < responses.")
     var verbose = false
 
-    @Option(
-        help: ArgumentHelp("Write what was sent and received to this file as HAR 1.2.", valueName: "file"))
+    @Option(help: .value("file", "Write what was sent and received to this file as HAR 1.2."))
     var har: String?
 
     @Flag(help: "With -v and --har: credentials, cookies and values of queries, too.")
     var showSecrets = false
 
-    @Option(help: ArgumentHelp("Print an object for each finished transfer.", valueName: "format"))
+    @Option(help: .value("format", "Print an object for each finished transfer."))
     var writeOut: WriteOut?
 
     /// How progress is displayed.

@@ -4,9 +4,7 @@ internal import Tidegate
 
 /// What `wait` and `run` wait for.
 struct GateOptions: ParsableArguments {
-    @Option(
-        name: .customLong("for"),
-        help: ArgumentHelp("Condition to wait for (repeatable; default: route).", valueName: "condition"))
+    @Option(name: .customLong("for"), help: .value("condition", "Condition to wait for (repeatable; default: route)."))
     var conditions: [String] = []
 
     @OptionGroup var family: FamilyOptions
@@ -62,11 +60,10 @@ struct GateOptions: ParsableArguments {
 struct RunOptions: ParsableArguments {
     @OptionGroup var gate: GateOptions
 
-    @Option(help: ArgumentHelp("Maximum number of retries after failures with a lost path.", valueName: "n"))
+    @Option(help: .value("n", "Maximum number of retries after failures with a lost path."))
     var retry = 3
 
-    @Option(
-        help: ArgumentHelp("Maximum time to wait for a path; 0 tests once, inf waits forever.", valueName: "duration"))
+    @Option(help: .value("duration", "Maximum time to wait for a path; 0 tests once, inf waits forever."))
     var timeout = "10m"
 
     @Argument(parsing: .postTerminator, help: "The command to run, after --.")
@@ -90,10 +87,10 @@ struct WaitOptions: ParsableArguments {
     @Flag(help: "Wait until any of the conditions holds, instead of all.")
     var any = false
 
-    @Option(help: ArgumentHelp("Require the conditions to hold this long without a break.", valueName: "duration"))
+    @Option(help: .value("duration", "Require the conditions to hold this long without a break."))
     var stable = "0"
 
-    @Option(help: ArgumentHelp("Maximum time to wait; 0 tests once, inf waits forever.", valueName: "duration"))
+    @Option(help: .value("duration", "Maximum time to wait; 0 tests once, inf waits forever."))
     var timeout = "2m"
 
     @Argument(parsing: .postTerminator, help: "The command to execute once the conditions hold, after --.")
@@ -118,9 +115,7 @@ struct WaitOptions: ParsableArguments {
 
 /// `--internet-check`, repeatable.
 struct InternetCheckOptions: ParsableArguments {
-    @Option(
-        name: .customLong("internet-check"),
-        help: ArgumentHelp("URL to check for internet access (repeatable).", valueName: "url"))
+    @Option(name: .customLong("internet-check"), help: .value("url", "URL to check for internet access (repeatable)."))
     var texts: [String] = []
 
     /// The default URLs of a required check: two operators, over http, which reveals captive portals, and https.
@@ -148,9 +143,7 @@ struct InternetCheckOptions: ParsableArguments {
 
 /// `--target`, repeatable.
 struct TargetOptions: ParsableArguments {
-    @Option(
-        name: .customLong("target"),
-        help: ArgumentHelp("Also check this target (repeatable).", valueName: "host[:port]"))
+    @Option(name: .customLong("target"), help: .value("host[:port]", "Also check this target (repeatable)."))
     var texts: [String] = []
 
     /// The targets in the order given.

@@ -7,15 +7,15 @@ struct TrustOptions: ParsableArguments {
 
     @Option(
         name: .customLong("pin"),
-        help: ArgumentHelp(
-            "Key (sha256//BASE64) or SHA-256 fingerprint that a certificate of the chain must have (repeatable).",
-            valueName: "pin"))
+        help: .value(
+            "pin", "Key (sha256//BASE64) or SHA-256 fingerprint that a certificate of the chain must have (repeatable)."
+        ))
     var pins: [String] = []
 
-    @Option(help: ArgumentHelp("Client certificate (PEM) for servers that ask for one.", valueName: "file"))
+    @Option(help: .value("file", "Client certificate (PEM) for servers that ask for one."))
     var cert: String?
 
-    @Option(help: ArgumentHelp("Its key (PEM), if it is in another file.", valueName: "file"))
+    @Option(help: .value("file", "Its key (PEM), if it is in another file."))
     var key: String?
 
     @Flag(help: "Do not verify server certificates.")
@@ -53,9 +53,7 @@ struct TrustOptions: ParsableArguments {
 
 /// `--cacert`.
 struct AuthorityOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "CA certificates (PEM) to verify servers against, instead of the system's.", valueName: "file"))
+    @Option(help: .value("file", "CA certificates (PEM) to verify servers against, instead of the system's."))
     var cacert: String?
 
     /// The file of `cacert`, or what a pipe of that name had when it was checked.
@@ -87,10 +85,10 @@ struct AuthorityOptions: ParsableArguments {
 
 /// Connections, rate, proxy and TLS.
 struct NetworkOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Maximum number of concurrent transfers, per host and in total.", valueName: "n"))
+    @Option(help: .value("n", "Maximum number of concurrent transfers, per host and in total."))
     var parallel = 6
 
-    @Option(help: ArgumentHelp("Maximum transfer rate in bytes per second, such as 500k or 2M.", valueName: "rate"))
+    @Option(help: .value("rate", "Maximum transfer rate in bytes per second, such as 500k or 2M."))
     var limitRate: String?
 
     @OptionGroup var proxies: ProxyOptions
@@ -113,18 +111,18 @@ struct NetworkOptions: ParsableArguments {
 /// `--proxy`, `--proxy-from-environment` and `--noproxy`.
 struct ProxyOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Proxy to use, as SCHEME://[USER:PASSWORD@]HOST:PORT; http, https, socks4a, socks5 or socks5h.",
-            valueName: "url"))
+        help: .value(
+            "url", "Proxy to use, as SCHEME://[USER:PASSWORD@]HOST:PORT; http, https, socks4a, socks5 or socks5h."))
     var proxy: String?
 
     @Flag(help: "Use the proxy that http_proxy, https_proxy, all_proxy and no_proxy name.")
     var proxyFromEnvironment = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "hosts",
             "Use no proxy for these hosts, domains and networks, separated by commas, or for any with *; instead of "
-                + "no_proxy.", valueName: "hosts"))
+                + "no_proxy."))
     var noproxy: String?
 
     private var exceptions: [String]? { self.noproxy.map(ProxyPolicy.exceptions) }

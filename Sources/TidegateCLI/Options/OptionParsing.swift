@@ -63,17 +63,21 @@ enum OptionParsing {
     }
 }
 
+extension ArgumentHelp {
+    /// The help of an option, with the name of its value.
+    static func value(_ name: String, _ text: String) -> ArgumentHelp { ArgumentHelp(text, valueName: name) }
+}
+
 /// The daemon to connect to.
 struct SocketOptions: ParsableArguments {
     @Option(
         name: .customLong("control.socket"),
-        help: ArgumentHelp(
-            "Control socket of the daemon (default: \(Terminal.defaultPaths.socket)).", valueName: "path"))
+        help: .value("path", "Control socket of the daemon (default: \(Terminal.defaultPaths.socket))."))
     var socket: String?
 
     @Option(
         name: .customLong("control.user"),
-        help: ArgumentHelp("The user whose daemon listens there, besides root and yourself.", valueName: "name"))
+        help: .value("name", "The user whose daemon listens there, besides root and yourself."))
     var user: String?
 
     func validate() throws {

@@ -7,34 +7,32 @@ internal import TidegateDaemon
 struct RequestArguments: ParsableArguments {
     @Option(
         name: [.customShort("X"), .customLong("request")],
-        help: ArgumentHelp("Request method (default: GET, or what the body option implies).", valueName: "method"))
+        help: .value("method", "Request method (default: GET, or what the body option implies)."))
     var method: String?
 
     @Option(
         name: [.customShort("H"), .customLong("header")],
-        help: ArgumentHelp(
-            "Header field 'Name: value', or @FILE (repeatable).", valueName: "header")
+        help: .value("header", "Header field 'Name: value', or @FILE (repeatable).")
     )
     var headers: [String] = []
 
-    @Option(help: ArgumentHelp("POST this text as application/x-www-form-urlencoded.", valueName: "text"))
+    @Option(help: .value("text", "POST this text as application/x-www-form-urlencoded."))
     var data: String?
 
-    @Option(help: ArgumentHelp("POST this text, or what is in @FILE, as application/json.", valueName: "text"))
+    @Option(help: .value("text", "POST this text, or what is in @FILE, as application/json."))
     var jsonBody: String?
 
-    @Option(name: [.customShort("T"), .long], help: ArgumentHelp("PUT this file.", valueName: "file"))
+    @Option(name: [.customShort("T"), .long], help: .value("file", "PUT this file."))
     var uploadFile: String?
 
-    @Option(
-        name: .customLong("sha256"),
-        help: ArgumentHelp("Fail unless the response body has this SHA-256 digest.", valueName: "hex"))
+    @Option(name: .customLong("sha256"), help: .value("hex", "Fail unless the response body has this SHA-256 digest."))
     var sha256: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "policy",
             "Redirects to follow: same-origin, no-downgrade (default; not from https to http) or free, which takes "
-                + "credentials along.", valueName: "policy"),
+                + "credentials along."),
         completion: .list(RedirectPolicy.allCases.map(\.rawValue)), transform: RequestArguments.redirectPolicy)
     var redirects: RedirectPolicy?
 

@@ -5,41 +5,41 @@ internal import Tidegate
 struct HTTPOptions: ParsableArguments {
     @Option(
         name: [.customShort("F"), .long],
-        help: ArgumentHelp(
+        help: .value(
+            "part",
             "POST a form of parts NAME=VALUE, NAME=@FILE or NAME=<FILE (its contents as text), with ;type= and "
-                + ";filename= as curl -F takes them (repeatable).", valueName: "part"))
+                + ";filename= as curl -F takes them (repeatable)."))
     var form: [String] = []
 
     @Option(
         name: [.customShort("u", allowingJoined: true), .customLong("user")],
-        help: ArgumentHelp("User and password for basic authentication.", valueName: "user:password"))
+        help: .value("user:password", "User and password for basic authentication."))
     var user: String?
 
     @Flag(
         name: [.customShort("n"), .long], help: "Take users and passwords of hosts from ~/.netrc; -u takes precedence.")
     var netrc = false
 
-    @Option(help: ArgumentHelp("Take them from this file instead.", valueName: "file"))
+    @Option(help: .value("file", "Take them from this file instead."))
     var netrcFile: String?
 
     @Option(
         name: [.customShort("b"), .long],
-        help: ArgumentHelp(
-            "Send the cookies of this file (Netscape's format), and leave it as it is.", valueName: "file"))
+        help: .value("file", "Send the cookies of this file (Netscape's format), and leave it as it is."))
     var cookie: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Send the cookies of this file (Netscape's format), and save the resulting cookies to it.",
-            valueName: "file"))
+        help: .value("file", "Send the cookies of this file (Netscape's format), and save the resulting cookies to it.")
+    )
     var cookieJar: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .value(
+            "directory",
             """
             Keep the ETag and Last-Modified of downloads in this directory, and ask the server only whether a file that \
             is still there has changed.
-            """, valueName: "directory"))
+            """))
     var validators: String?
 
     @Flag(help: "Request a compressed response and decode it.")
@@ -48,12 +48,10 @@ struct HTTPOptions: ParsableArguments {
     @Flag(name: .customLong("http2"), help: "Offer HTTP/2 to https servers.")
     var usesHTTP2 = false
 
-    @Option(help: ArgumentHelp("Maximum number of redirects to follow.", valueName: "n"))
+    @Option(help: .value("n", "Maximum number of redirects to follow."))
     var maxRedirs = 10
 
-    @Option(
-        help: ArgumentHelp(
-            "Maximum size of a body in bytes, decoded, such as 500k or 2M; a larger one fails.", valueName: "bytes"))
+    @Option(help: .value("bytes", "Maximum size of a body in bytes, decoded, such as 500k or 2M; a larger one fails."))
     var maxFilesize: String?
 
     /// The maximum size of a body; nil without a limit.
@@ -94,26 +92,24 @@ struct HTTPOptions: ParsableArguments {
 
 /// Timeouts, retries and the gate of a transfer.
 struct TimeoutOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Maximum number of retries.", valueName: "n"))
+    @Option(help: .value("n", "Maximum number of retries."))
     var retry = 3
 
-    @Option(
-        help: ArgumentHelp("Stop retrying after this time; time without a path does not count.", valueName: "duration"))
+    @Option(help: .value("duration", "Stop retrying after this time; time without a path does not count."))
     var retryMaxTime = "1h"
 
-    @Option(help: ArgumentHelp("Maximum time for a transfer, including all waits.", valueName: "duration"))
+    @Option(help: .value("duration", "Maximum time for a transfer, including all waits."))
     var maxTime = "inf"
 
-    @Option(help: ArgumentHelp("Connect timeout.", valueName: "duration"))
+    @Option(help: .value("duration", "Connect timeout."))
     var connectTimeout = "10s"
 
-    @Option(name: .customLong("wait"), help: ArgumentHelp("Maximum time to wait for a path.", valueName: "duration"))
+    @Option(name: .customLong("wait"), help: .value("duration", "Maximum time to wait for a path."))
     var patience = "10m"
 
     @Option(
-        help: ArgumentHelp(
-            "Requirement to wait for: routed, online, unmetered, interface:NAME or none (repeatable).",
-            valueName: "requirement"))
+        help: .value(
+            "requirement", "Requirement to wait for: routed, online, unmetered, interface:NAME or none (repeatable)."))
     var require: [String] = []
 
     @OptionGroup var internetCheck: InternetCheckOptions
@@ -162,15 +158,13 @@ struct TimeoutOptions: ParsableArguments {
 
 /// Where response bodies are written.
 struct DestinationOptions: ParsableArguments {
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Write the body to this file; - is standard output.", valueName: "file"))
+    @Option(name: .shortAndLong, help: .value("file", "Write the body to this file; - is standard output."))
     var output: String?
 
     @Flag(name: [.customShort("O"), .long], help: "Name each file after the last path segment of its URL.")
     var remoteName = false
 
-    @Option(help: ArgumentHelp("Write files to this directory, each named after its URL.", valueName: "dir"))
+    @Option(help: .value("dir", "Write files to this directory, each named after its URL."))
     var outputDir: String?
 
     @Flag(help: "Create missing directories of -o and --output-dir.")

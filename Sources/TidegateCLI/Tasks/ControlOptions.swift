@@ -81,7 +81,7 @@ extension ExitStatus {
 
 /// The arguments of `suspend`, `resume` and `cancel`.
 struct TaskReferenceOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("Tasks: keys, names, ids or unambiguous beginnings of ids.", valueName: "task"))
+    @Argument(help: .value("task", "Tasks: keys, names, ids or unambiguous beginnings of ids."))
     var tasks: [String]
 
     @Flag(name: .shortAndLong, help: "Print errors only.")

@@ -17,7 +17,7 @@ struct TasksListCommand: AsyncParsableCommand {
             Exit status: 0, also if there are no tasks; 1 if no daemon answers.
             """)
 
-    @Option(help: ArgumentHelp("Only tasks in this state (repeatable).", valueName: "state"))
+    @Option(help: .value("state", "Only tasks in this state (repeatable)."))
     var state: [TaskText.State] = []
 
     @Flag(help: "Refresh the list every second until interrupted.")
@@ -97,13 +97,13 @@ struct TasksShowCommand: AsyncParsableCommand {
             Exit status: 0 on success, 1 if there is no such task or its body is not kept, 2 for usage errors.
             """)
 
-    @Argument(help: ArgumentHelp("Key, name, id or unambiguous beginning of an id.", valueName: "task"))
+    @Argument(help: .value("task", "Key, name, id or unambiguous beginning of an id."))
     var task: String
 
     @Flag(help: "Write the kept body to standard output.")
     var body = false
 
-    @Option(name: .customLong("as"), help: ArgumentHelp("Print the request as curl or har.", valueName: "format"))
+    @Option(name: .customLong("as"), help: .value("format", "Print the request as curl or har."))
     var format: ExportFormat?
 
     @Flag(help: "With --as: credentials, cookies and values of queries, too.")
@@ -173,12 +173,10 @@ struct TasksGetCommand: AsyncParsableCommand {
             changed or is not for this user; 2 for usage errors.
             """)
 
-    @Argument(help: ArgumentHelp("Key, name, id or unambiguous beginning of an id.", valueName: "task"))
+    @Argument(help: .value("task", "Key, name, id or unambiguous beginning of an id."))
     var task: String
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("Write the body to this file; - is standard output.", valueName: "file"))
+    @Option(name: .shortAndLong, help: .value("file", "Write the body to this file; - is standard output."))
     var output: String?
 
     @OptionGroup var control: ControlOptions

@@ -24,37 +24,36 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             accept a task, 2 for usage errors.
             """)
 
-    @Argument(help: ArgumentHelp("URL to request.", valueName: "url"))
+    @Argument(help: .value("url", "URL to request."))
     var urls: [String]
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Write the body to this file.", valueName: "file"))
+    @Option(name: .shortAndLong, help: .value("file", "Write the body to this file."))
     var output: String?
 
-    @Option(help: ArgumentHelp("Write files to this directory, each named after its URL.", valueName: "dir"))
+    @Option(help: .value("dir", "Write files to this directory, each named after its URL."))
     var outputDir: String?
 
     @OptionGroup(title: "Request")
     var request: RequestArguments
 
-    @Option(help: ArgumentHelp("Idempotency key of the task.", valueName: "key"))
+    @Option(help: .value("key", "Idempotency key of the task."))
     var key: String?
 
-    @Option(help: ArgumentHelp("If a task has the key already: keep, replace or append.", valueName: "policy"))
+    @Option(help: .value("policy", "If a task has the key already: keep, replace or append."))
     var onDuplicate: Duplicates?
 
-    @Option(help: ArgumentHelp("Priority; higher runs first (default: 0).", valueName: "n"))
+    @Option(help: .value("n", "Priority; higher runs first (default: 0)."))
     var priority: Int?
 
-    @Option(help: ArgumentHelp("Maximum time for the task, including all waits.", valueName: "duration"))
+    @Option(help: .value("duration", "Maximum time for the task, including all waits."))
     var maxTime: String?
 
-    @Option(help: ArgumentHelp("Maximum number of retries.", valueName: "n"))
+    @Option(help: .value("n", "Maximum number of retries."))
     var retry: Int?
 
     @Option(
-        help: ArgumentHelp(
-            "Requirement to wait for: routed, online, unmetered, interface:NAME or none (repeatable).",
-            valueName: "requirement"))
+        help: .value(
+            "requirement", "Requirement to wait for: routed, online, unmetered, interface:NAME or none (repeatable)."))
     var require: [String] = []
 
     @Flag(help: "Submit the task suspended.")

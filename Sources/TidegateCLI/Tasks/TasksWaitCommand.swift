@@ -18,10 +18,10 @@ struct TasksWaitCommand: AsyncParsableCommand {
             out; 75 if a task gave up waiting for a path, or if it was not over within --timeout.
             """)
 
-    @Argument(help: ArgumentHelp("Tasks: keys, names, ids or unambiguous beginnings of ids.", valueName: "task"))
+    @Argument(help: .value("task", "Tasks: keys, names, ids or unambiguous beginnings of ids."))
     var tasks: [String]
 
-    @Option(help: ArgumentHelp("Maximum time to wait; 0 asks once, inf waits forever.", valueName: "duration"))
+    @Option(help: .value("duration", "Maximum time to wait; 0 asks once, inf waits forever."))
     var timeout = "inf"
 
     @Flag(name: .shortAndLong, help: "Print errors only.")
