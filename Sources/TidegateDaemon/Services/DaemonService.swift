@@ -3,7 +3,6 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 internal import Tidegate
-internal import TidegateCore
 internal import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore
