@@ -90,18 +90,13 @@ struct AccessTokenRequest: Sendable {
             parameters["client_secret"] = secret
         }
         var request = AttemptRequest(
-            id: AttemptID(rawValue: 0), url: self.url, sink: .memory(limit: Self.maxBytes))
+            probing: self.url, at: addresses, from: self.source, .memory(limit: Self.maxBytes))
         request.method = "POST"
         request.headers = headers
         request.body = .bytes(Array(try Self.form(parameters).utf8))
-        request.addresses = addresses
-        request.connectTimeout = .seconds(3600)
         request.tls = try self.options.tls.transferOptions(showsCertificate: true)
         request.proxy = proxy
         request.userAgent = "Tidegate/\(self.context.environment.version)"
-        request.usesFreshConnection = true
-        request.takesAnyStatus = true
-        request.source = AttemptSource(self.source)
         if let name = self.options.tls.serverName { try request.expect(server: name) }
         return request
     }

@@ -197,26 +197,21 @@ struct HTTPProbeExchanges {
     private func request(_ hop: Hop, _ destination: Destination) throws(TextError) -> AttemptRequest {
         let options = self.probe.options
         let headers = try self.headers(of: hop)
-        var request = AttemptRequest(id: AttemptID(rawValue: 0), url: hop.url, sink: .discard)
+        var request = AttemptRequest(
+            probing: hop.url, at: destination.addresses, from: self.probe.source, .discard)
         request.method = hop.method
         request.headers = headers.filter { $0.name != .userAgent }
         if hop.keepsBody { request.body = self.body }
-        request.addresses = destination.addresses
-        // The probe's own limit ends it.
-        request.connectTimeout = .seconds(3600)
         request.allowsHTTP2 = options.allowsHTTP2
         request.tls = try options.tls.transferOptions(showsCertificate: hop.keepsCredentials)
         request.proxy = destination.proxy
         request.credentials = hop.keepsCredentials ? hop.url.credentials : nil
         request.userAgent = headers.first(named: .userAgent) ?? "Tidegate/\(self.probe.environment.version)"
         request.acceptsCompression = options.coding == .br
-        request.usesFreshConnection = true
         request.maxBodyBytes = options.maxBodyBytes.map(Int64.init)
-        request.takesAnyStatus = true
         request.bodyCoding = options.coding
         request.proxyHeaders = try options.proxyHeaders.map { header throws(TextError) in try header.field() }
         request.wantsCertificateChain = true
-        request.source = AttemptSource(self.probe.source)
         // Another server has another name.
         if hop.url.isOfServer(of: self.first), let name = options.tls.serverName ?? options.hostHeader {
             try request.expect(server: name)
@@ -272,6 +267,17 @@ extension HTTPURL {
 }
 
 extension AttemptRequest {
+    /// A request on a connection of its own, whose answer the probe examines.
+    init(probing url: HTTPURL, at addresses: [IPAddress], from source: ProbeSource, _ sink: BodySink) {
+        self.init(id: AttemptID(rawValue: 0), url: url, sink: sink)
+        self.addresses = addresses
+        self.source = AttemptSource(address: source.address, interface: source.interface)
+        // The probe's own limit ends it.
+        self.connectTimeout = .seconds(3600)
+        self.usesFreshConnection = true
+        self.takesAnyStatus = true
+    }
+
     /// Has a server of https be named `server` in the handshake, and its certificate be for that name or address; where
     /// the request goes, and what it asks for, stays.
     mutating func expect(server: String) throws(TextError) {
@@ -295,9 +301,4 @@ extension AttemptRequest {
         self.url = url.at(name)
         self.connectsTo = url.target
     }
-}
-
-extension AttemptSource {
-    /// The same as a module has it.
-    init(_ source: ProbeSource) { self.init(address: source.address, interface: source.interface) }
 }
