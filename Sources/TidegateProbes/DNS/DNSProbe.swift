@@ -119,15 +119,15 @@ struct DNSProbe: TargetProbe {
         var evidence = self.context.evidence(.connectFailed, at: address, from: self.source, stage: progress.stage)
         let host = "\(address.address)"
         switch error {
-        case DNSProbeExchange.Failure.timedOut where progress.hasJunk:
+        case TCPConnector.Failure.timedOut where progress.hasJunk:
             findings.fail(.protocolError, .theirs, "\(host) sent nothing that is a reply to the question")
-        case DNSProbeExchange.Failure.timedOut, TCPConnector.Failure.timedOut,
+        case TCPConnector.Failure.timedOut,
             _ where self.options.transport == .tcp && self.context.remaining == .zero:
             evidence.failure = .timedOut
             // A datagram may be lost anywhere.
             if self.options.transport == .udp { evidence.stage = nil }
             findings.fail(.timedOut, evidence)
-        case DNSProbeExchange.Failure.closed, StreamError.closedWithoutAnswer:
+        case StreamError.closedWithoutAnswer:
             evidence.failure = .reset
             evidence.socketError = .reset
             findings.fail(.reset, evidence)
@@ -137,7 +137,7 @@ struct DNSProbe: TargetProbe {
             // Over UDP nothing is connected, and what refuses a datagram is between this host and the server.
             (evidence.stage, evidence.refusal, evidence.local) = (.connect, error, local)
             self.fail(IOError(errnoCode: code, reason: "recv"), evidence, &findings)
-        case DNSProbeExchange.Failure.noInterface(let name), TCPConnector.Failure.noInterface(let name):
+        case TCPConnector.Failure.noInterface(let name):
             findings.fail(.connectFailed, .mine, "there is no interface \(name)")
         case TCPConnector.Failure.failed(let code, let isImmediate, let error, let local):
             (evidence.isImmediate, evidence.refusal, evidence.local) = (isImmediate, error, local)
@@ -167,13 +167,8 @@ struct DNSProbe: TargetProbe {
 struct DNSProbeExchange: Sendable {
     /// Why no reply came.
     enum Failure: Error {
-        case timedOut
-        /// The connection was closed by the server.
-        case closed
         /// What came is no reply to the question.
         case malformed
-        /// This host has no interface of that name.
-        case noInterface(String)
         /// Somebody refused the datagram, with an error number (errno(3)), that came from `local`.
         case refused(ICMPError, code: Int32, local: IPAddress?)
     }
@@ -218,7 +213,9 @@ struct DNSProbeExchange: Sendable {
         by datagrams: DatagramClient, _ request: SocketRequest, _ progress: Progress
     ) async throws -> DNSReply {
         // The client would say only that it could not send.
-        if let name = request.interface, NetworkInterface.index(of: name) == nil { throw Failure.noInterface(name) }
+        if let name = request.interface, NetworkInterface.index(of: name) == nil {
+            throw TCPConnector.Failure.noInterface(name)
+        }
         let result = await datagrams.exchange(
             self.query.bytes, request, whenSent: { progress.enter(.response) },
             isAnswer: { bytes in
@@ -229,7 +226,7 @@ struct DNSProbeExchange: Sendable {
             })
         switch result {
         case .answered(let bytes): return try DNSReply(bytes, to: self.query) ?? { throw Failure.malformed }()
-        case .silent: throw Failure.timedOut
+        case .silent: throw TCPConnector.Failure.timedOut
         // The server's own word, unless somebody else sent it.
         case .refused(let error, code: ECONNREFUSED, _) where error.isFrom(request.address):
             throw IOError(errnoCode: ECONNREFUSED, reason: "recv")
@@ -257,7 +254,7 @@ struct DNSProbeExchange: Sendable {
 
     private func next(_ count: Int, on connection: StreamConnection) async throws -> [UInt8] {
         let bytes = try await connection.next(.bytes(count)) ?? []
-        guard bytes.count == count else { throw Failure.closed }
+        guard bytes.count == count else { throw StreamError.closedWithoutAnswer }
         return bytes
     }
 }
