@@ -84,12 +84,9 @@ struct Checker {
             }
             return (key: key, value: value)
         }
-        let types = (
-            key: ValueType.common(of: members.map(\.key.type)), value: ValueType.common(of: members.map(\.value.type))
-        )
-        return (
-            .map(members.map { ($0.key.expression, $0.value.expression) }), .map(key: types.key, value: types.value)
-        )
+        let type = ValueType.map(
+            key: .common(of: members.map(\.key.type)), value: .common(of: members.map(\.value.type)))
+        return (.map(members.map { ($0.key.expression, $0.value.expression) }), type)
     }
 
     // MARK: - Conditions and calls

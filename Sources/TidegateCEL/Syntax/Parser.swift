@@ -26,7 +26,7 @@ struct Parser {
     }
 
     private mutating func takes(_ symbol: String) -> Bool {
-        guard self.token.kind == .symbol(symbol) || self.token.kind == .keyword(symbol) else { return false }
+        guard self.isAt(symbol) else { return false }
         self.position += 1
         return true
     }
