@@ -33,24 +33,23 @@ struct ProbeContext: Sendable {
     /// What is left of the time.
     var remaining: Duration { max(.zero, self.deadline - self.environment.time.monotonic()) }
 
-    /// The address of a host that is probed; nil if there is none, no path to it, or it must not be probed, which
-    /// `findings` then say.
+    /// The address of a host that is probed; the time of its lookup is the phase `resolve` of a metric.
+    ///
+    /// Without a `source` the packets go to a proxy, whose address may be of either family.
+    /// - Throws: If there is none, no path to it, or it must not be probed.
     func address(
-        of target: Target, preferring preference: FamilyPreference, from source: ProbeSource = ProbeSource(),
-        isProxied: Bool = false, _ findings: inout ProbeFindings
-    ) async -> ProbeAddress? {
-        // A proxy's address may be of either family.
-        let preference = isProxied ? preference : source.narrowing(preference)
-        guard let (candidates, time) = await self.candidates(for: target.host, preference, &findings),
-            let address = await self.choose(candidates, from: isProxied ? nil : source, time, &findings)
-        else { return nil }
+        of target: Target, preferring preference: FamilyPreference, from source: ProbeSource? = ProbeSource(),
+        timing metric: ProbeMetric?, _ findings: inout ProbeFindings
+    ) async throws(ProbeProblem) -> ProbeAddress {
+        let preference = source?.narrowing(preference) ?? preference
+        let (candidates, time) = try await self.candidates(for: target.host, preference, timing: metric, &findings)
+        let address = try await self.choose(candidates, from: source, time, &findings)
         findings.address = address.address
         let refusal =
             self.policy.refusal(of: target.host, at: address.address)
             ?? self.credentials.refusal(of: target, at: address.address, address.verdict)
         guard let refusal else { return address }
-        findings.fail(.targetDenied, .mine, refusal)
-        return nil
+        throw ProbeProblem(reason: .targetDenied, text: refusal)
     }
 
     /// How packets from `source` go to an address.
@@ -108,28 +107,27 @@ struct ProbeAddress: Sendable {
 }
 
 extension ProbeContext {
-    /// A host's addresses in the order in which they are tried, and how long they took to resolve; nil without any,
-    /// which `findings` then say.
+    /// A host's addresses in the order in which they are tried, and how long they took to resolve.
+    ///
+    /// - Throws: If there are none.
     func candidates(
-        for host: String, _ preference: FamilyPreference, _ findings: inout ProbeFindings
-    ) async -> ([IPAddress], lookupTime: Duration)? {
+        for host: String, _ preference: FamilyPreference, timing metric: ProbeMetric?, _ findings: inout ProbeFindings
+    ) async throws(ProbeProblem) -> ([IPAddress], lookupTime: Duration) {
         findings.declare(.lookupTime, .addressFamily, .addressHash)
         let start = self.environment.time.monotonic()
         let result = await self.environment.addresses(of: host, within: self.deadline - start)
         let lookupTime = self.environment.time.monotonic() - start
         findings.set(.lookupTime, lookupTime.inSeconds)
+        if let metric { findings.set(metric, lookupTime.inSeconds, labels: ["resolve"]) }
         switch result {
-        case .failure(let failure):
-            self.environment.fail(host, failure, &findings)
-            return nil
+        case .failure(let failure): throw self.environment.problem(failure, of: host)
         case .success(let addresses):
             let family = preference.family
             var candidates = addresses.filter { $0.family == family }
             if preference.allowsFallback { candidates += addresses.filter { $0.family != family } }
             if !candidates.isEmpty { return (candidates, lookupTime) }
-            findings.fail(
-                .resolveFailed, .mine, "\(host) has no \(family.name) address, and the module allows no other")
-            return nil
+            throw ProbeProblem(
+                reason: .resolveFailed, text: "\(host) has no \(family.name) address, and the module allows no other")
         }
     }
 
@@ -139,24 +137,20 @@ extension ProbeContext {
     /// that has none. Without a `source` the routes say nothing: the packets go to a proxy.
     func choose(
         _ candidates: [IPAddress], from source: ProbeSource?, _ lookupTime: Duration, _ findings: inout ProbeFindings
-    ) async -> ProbeAddress? {
-        var first: (address: IPAddress, route: AddressRoute)?
+    ) async throws(ProbeProblem) -> ProbeAddress {
+        var first: (address: IPAddress, problem: ProbeProblem)?
         for address in candidates {
             var route = AddressRoute(verdict: .unknown)
             if let source { route = await self.route(to: address, from: source) }
-            let verdict = route.verdict
-            if verdict.level == .unknown || verdict.level >= .routed {
+            guard let problem = route.problem(to: address) else {
                 self.record(address, &findings)
                 findings.note("Resolved target address", [("ip", "\(address)")])
-                return ProbeAddress(address: address, verdict: verdict, lookupTime: lookupTime)
+                return ProbeAddress(address: address, verdict: route.verdict, lookupTime: lookupTime)
             }
-            if first == nil { first = (address, route) }
+            first = first ?? (address, problem)
         }
-        guard let first else { return nil }
-        self.record(first.address, &findings)
-        let reason = first.route.verdict.reason ?? .noRoute
-        findings.gate(reason, "no path to \(first.address): \(reason.description(ofLink: first.route.link))")
-        return nil
+        if let first { self.record(first.address, &findings) }
+        throw first?.problem ?? .gated(.noRoute, "no path: there is no address")
     }
 
     // The hash of the 4 or 16 bytes is the one that blackbox_exporter shows (FNV-1a, 32 bits).
@@ -168,15 +162,26 @@ extension ProbeContext {
 }
 
 extension ProbeEnvironment {
-    /// Records that a host gave no address.
+    /// Why a host gave no address.
     ///
     /// A resolver that cannot be reached says nothing of the name.
-    func fail(_ host: String, _ failure: ResolveFailure, _ findings: inout ProbeFindings) {
+    func problem(_ failure: ResolveFailure, of host: String) -> ProbeProblem {
         let verdict = self.network.internet()
         if failure != .nameNotFound, verdict.level != .unknown, verdict.level < .routed {
             let reason = verdict.reason ?? .noRoute
-            return findings.gate(reason, "no path to the resolvers: \(reason)")
+            return .gated(reason, "no path to the resolvers: \(reason)")
         }
-        findings.failLookup(failure, of: host)
+        return ProbeProblem(
+            reason: failure == .timedOut ? .timedOut : .resolveFailed, party: failure.reason.party,
+            text: "\(host) gave no address: \(failure.reason)", isUnresolved: failure != .nameNotFound)
+    }
+}
+
+extension AddressRoute {
+    /// Why no packet can be sent to an address; nil if one can be, or if that is not known.
+    func problem(to address: IPAddress) -> ProbeProblem? {
+        guard self.verdict.level != .unknown, self.verdict.level < .routed else { return nil }
+        let reason = self.verdict.reason ?? .noRoute
+        return .gated(reason, "no path to \(address): \(reason.description(ofLink: self.link))")
     }
 }

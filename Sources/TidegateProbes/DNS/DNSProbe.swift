@@ -23,10 +23,8 @@ struct DNSProbe: TargetProbe {
         guard let target = try? Target(text) else {
             throw ProbeProblem(reason: .invalidTarget, text: "\"\(text)\" is neither HOST nor HOST:PORT")
         }
-        let address = await self.context.address(
-            of: target, preferring: self.options.family, from: self.source, &findings)
-        self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
-        guard let address else { return }
+        let address = try await self.context.address(
+            of: target, preferring: self.options.family, from: self.source, timing: .dnsDuration, &findings)
         let query = DNSQuery(
             self.options.name, type: self.options.type, class: self.options.recordClass,
             isRecursive: self.options.isRecursive, id: .random(in: .min ... .max))

@@ -16,11 +16,9 @@ struct GRPCProbe: TargetProbe {
         let tls = try ProbeProblem.catching(.fileError) {
             self.options.usesTLS ? try TLSClient(self.options.tls, host: target.host, protocols: ["h2"]) : nil
         }
-        let address = await self.context.address(
+        let address = try await self.context.address(
             of: HTTPURL(scheme: self.options.usesTLS ? .https : .http, target: target).target,
-            preferring: self.options.family, &findings)
-        findings.set(.grpcDuration, findings.value(of: .lookupTime), labels: ["resolve"])
-        guard let address else { return }
+            preferring: self.options.family, timing: .grpcDuration, &findings)
         let call = GRPCCall(
             fields: self.fields(for: target), message: HealthMessage.request(service: self.options.service), tls: tls)
         for status in HealthMessage.ServingStatus.known {

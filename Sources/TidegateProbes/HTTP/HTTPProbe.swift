@@ -47,14 +47,6 @@ struct HTTPProbe: TargetProbe {
         case .file(let path): .bytes(try ProbeFile.read(path))
         }
     }
-
-    /// The address of a target, with what is wrong with it in `findings`; nil if it is not to be asked.
-    func address(of url: HTTPURL, isProxied: Bool, _ findings: inout ProbeFindings) async -> ProbeAddress? {
-        let address = await self.context.address(
-            of: url.target, preferring: self.options.family, from: self.source, isProxied: isProxied, &findings)
-        findings.add(.httpDuration, findings.value(of: .lookupTime), labels: [PhaseDurations.Phase.resolve.label])
-        return address
-    }
 }
 
 // Decides whether an answer is a success.

@@ -60,8 +60,9 @@ struct HTTPProbeExchanges {
         var known: ProbeAddress?
         let isProxied = options.proxy.proxy(for: self.first) != nil
         if !isProxied || !options.skipsResolveWithProxy {
-            known = await self.probe.address(of: self.first, isProxied: isProxied, &findings)
-            if known == nil { return }
+            known = try await self.probe.context.address(
+                of: self.first.target, preferring: options.family, from: isProxied ? nil : options.source,
+                timing: .httpDuration, &findings)
         }
         for phase in PhaseDurations.Phase.allCases where phase != .resolve {
             findings.add(.httpDuration, 0, labels: [phase.label])
@@ -73,7 +74,8 @@ struct HTTPProbeExchanges {
             findings.note("Received an access token")
         }
         var hop = Hop(method: options.method, url: self.first, headers: options.headers)
-        while let destination = await self.destination(of: hop, known, &findings) {
+        while true {
+            let destination = try await self.destination(of: hop, known, &findings)
             let exchange = try await self.exchange(hop, destination, &findings)
             known = nil
             self.all.append(exchange)
@@ -118,7 +120,7 @@ struct HTTPProbeExchanges {
     // Nil if there is none, which `findings` say.
     private func destination(
         of hop: Hop, _ known: ProbeAddress?, _ findings: inout ProbeFindings
-    ) async -> Destination? {
+    ) async throws(ProbeProblem) -> Destination {
         let environment = self.probe.environment
         let proxy = self.probe.options.proxy.proxy(for: hop.url)
         if let known, proxy == nil {
@@ -126,32 +128,25 @@ struct HTTPProbeExchanges {
         }
         let host = proxy?.target.host ?? hop.url.target.host
         let start = environment.time.monotonic()
-        let result = await environment.addresses(of: host, within: self.probe.context.remaining)
-        guard case .success(let found) = result else {
-            guard case .failure(let failure) = result else { return nil }
-            environment.fail(host, failure, &findings)
-            return nil
-        }
         let source = self.probe.source
-        let addresses = source.usable(found)
+        let addresses: [IPAddress]
+        switch await environment.addresses(of: host, within: self.probe.context.remaining) {
+        case .success(let found): addresses = source.usable(found)
+        case .failure(let failure): throw environment.problem(failure, of: host)
+        }
         guard let first = addresses.first else {
             let family = source.address.map { "\($0.family.name) " } ?? ""
-            findings.fail(
-                .resolveFailed, .mine, "\(host) has no \(family)address, and source_ip_address allows no other")
-            return nil
+            throw ProbeProblem(
+                reason: .resolveFailed,
+                text: "\(host) has no \(family)address, and source_ip_address allows no other")
         }
         let route = await self.probe.context.route(to: first, from: source)
         if let refusal = self.refusal(of: hop, at: proxy == nil ? addresses : nil, route.verdict) {
-            findings.fail(.targetDenied, .mine, refusal)
-            return nil
+            throw ProbeProblem(reason: .targetDenied, text: refusal)
         }
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
         (findings.address, findings.redirectedPort) = (first, hop.url.target.port)
-        guard route.verdict.level == .unknown || route.verdict.level >= .routed else {
-            let reason = route.verdict.reason ?? .noRoute
-            findings.gate(reason, "no path to \(first): \(reason.description(ofLink: route.link))")
-            return nil
-        }
+        if let problem = route.problem(to: first) { throw problem }
         return Destination(addresses: addresses, lookupTime: lookupTime, verdict: route.verdict, proxy: proxy)
     }
 

@@ -17,7 +17,7 @@ struct ICMPProbe: TargetProbe {
 
     var source: ProbeSource { self.options.source }
 
-    func run(_ text: String, _ findings: inout ProbeFindings) async {
+    func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         // No phase rtt yet: the time of a reply that does not come is not 0.
         for phase in [Phase.resolve, .setup] { self.set(phase, .zero, &findings) }
         findings.declare(.lookupTime, .addressFamily, .addressHash)
@@ -25,10 +25,8 @@ struct ICMPProbe: TargetProbe {
         guard let target = try? Target(text), target.port == nil else {
             return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither a host name nor an address")
         }
-        let address = await self.context.address(
-            of: target, preferring: self.options.family, from: self.source, &findings)
-        self.set(.resolve, .seconds(findings.value(of: .lookupTime)), &findings)
-        guard let address else { return }
+        let address = try await self.context.address(
+            of: target, preferring: self.options.family, from: self.source, timing: .icmpDuration, &findings)
         let request = self.request(to: address)
         findings.note("Sending echo request", [("bytes", "\(request.payload.count)")])
         let outcome = await self.context.environment.echo.send(request)

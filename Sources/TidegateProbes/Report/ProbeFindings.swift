@@ -64,7 +64,11 @@ struct ProbeFindings {
         self.failure = ProbeReport.Failure(reason: reason.label, party: party, text: text)
     }
 
-    mutating func fail(_ problem: ProbeProblem) { self.fail(problem.reason, problem.party, problem.text) }
+    mutating func fail(_ problem: ProbeProblem) {
+        self.isGated = self.isGated || problem.isGated
+        self.isUnresolved = self.isUnresolved || problem.isUnresolved && self.failure == nil
+        self.fail(problem.reason, problem.party, problem.text)
+    }
 
     /// Records why the probe fails, and whose failure the evidence says that it is.
     mutating func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence) {
@@ -78,18 +82,7 @@ struct ProbeFindings {
     private func silence(_ cause: Cause?) -> String? { cause == .server(.portSilent) ? self.silence : nil }
 
     /// Records that this host has no path to the target.
-    mutating func gate(_ reason: UnreachableReason, _ text: String) {
-        self.isGated = true
-        self.fail(.noPath, reason.party, text)
-    }
-
-    /// Records that a name gave no address: whether that was the resolver's failure is asked later.
-    mutating func failLookup(_ failure: ResolveFailure, of host: String) {
-        self.isUnresolved = failure != .nameNotFound && self.failure == nil
-        self.fail(
-            failure == .timedOut ? .timedOut : .resolveFailed, failure.reason.party,
-            "\(host) gave no address: \(failure.reason)")
-    }
+    mutating func gate(_ reason: UnreachableReason, _ text: String) { self.fail(.gated(reason, text)) }
 
     /// Records that the path was lost while the target was asked.
     mutating func losePath(_ reason: UnreachableReason, _ text: String) {
@@ -199,6 +192,15 @@ struct ProbeProblem: Error {
     let reason: ProbeFailureReason
     var party = FaultParty.mine
     let text: String
+    /// True if this host has no path to the target.
+    var isGated = false
+    /// True if a name gave no address, though it may well exist: whether that was the resolver's failure is asked later.
+    var isUnresolved = false
+
+    /// This host has no path to the target.
+    static func gated(_ reason: UnreachableReason, _ text: String) -> Self {
+        Self(reason: .noPath, party: reason.party, text: text, isGated: true)
+    }
 
     /// Does something whose errors have this reason.
     static func catching<Value>(

@@ -174,10 +174,8 @@ struct TCPProbe: TargetProbe {
         guard let port = target.port else {
             throw ProbeProblem(reason: .invalidTarget, text: "\(text) names no port; give HOST:PORT")
         }
-        guard
-            let address = await self.context.address(
-                of: target, preferring: self.options.family, from: self.source, &findings)
-        else { return }
+        let address = try await self.context.address(
+            of: target, preferring: self.options.family, from: self.source, timing: nil, &findings)
         findings.add(.tcpDuration, address.lookupTime.inSeconds, labels: ["resolve"])
         let session = StreamSession(
             options: self.options, context: self.context, metric: .tcpDuration, host: target.host,

@@ -12,9 +12,8 @@ struct WebSocketProbe: TargetProbe {
         findings.declare(
             .webSocketStatus, .webSocketUpgraded, .webSocketFailedDueToRegex, .lookupTime, .addressFamily, .addressHash)
         let url = try ProbeProblem.catching(.invalidTarget) { try Self.url(text) }
-        let address = await self.context.address(of: url.target, preferring: self.options.family, &findings)
-        findings.set(.webSocketDuration, findings.value(of: .lookupTime), labels: ["resolve"])
-        guard let address else { return }
+        let address = try await self.context.address(
+            of: url.target, preferring: self.options.family, timing: .webSocketDuration, &findings)
         let fields = try await self.fields(&findings)
         let client = try ProbeProblem.catching(.fileError) {
             url.scheme == .https ? try TLSClient(self.options.tls, host: url.target.host) : nil
