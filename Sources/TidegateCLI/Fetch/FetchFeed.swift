@@ -195,8 +195,7 @@ struct FetchQueue: Sendable {
     static let unreportedLimit = 256
 
     private let limit: Int
-    private var ready: [FetchPlan.Item] = []
-    private var head = 0
+    private var ready: ArraySlice<FetchPlan.Item> = []
     private var active = 0
     private var unreported = 0
     private var isComplete = false
@@ -207,33 +206,25 @@ struct FetchQueue: Sendable {
     /// A queue that keeps `limit` transfers under way.
     init(limit: Int) { self.limit = limit }
 
-    private var waiting: Int { self.ready.count - self.head }
-
     /// True if the list need not be read any further for now.
-    var isFull: Bool { self.waiting >= Self.lookAhead && !self.isStopped }
+    var isFull: Bool { self.ready.count >= Self.lookAhead && !self.isStopped }
 
     /// True if the list is to be read on.
-    var needsMore: Bool { self.waiting < Self.lookAhead / 2 || self.isStopped }
+    var needsMore: Bool { self.ready.count < Self.lookAhead / 2 || self.isStopped }
 
     /// True once every transfer has ended and was reported.
     var isOver: Bool {
-        self.active == 0 && self.unreported == 0 && (self.isStopped || self.isComplete && self.waiting == 0)
+        self.active == 0 && self.unreported == 0 && (self.isStopped || self.isComplete && self.ready.isEmpty)
     }
 
     mutating func add(_ item: FetchPlan.Item) { self.ready.append(item) }
 
     /// The transfer to start now; nil if none may be.
     mutating func next() -> FetchPlan.Item? {
-        guard !self.isStopped, self.waiting > 0, self.active < self.limit, self.unreported < Self.unreportedLimit else {
-            return nil
-        }
-        let item = self.ready[self.head]
-        self.head += 1
+        guard !self.isStopped, self.active < self.limit, self.unreported < Self.unreportedLimit,
+            let item = self.ready.popFirst()
+        else { return nil }
         self.active += 1
-        if self.head == self.ready.count || self.head >= Self.lookAhead {
-            self.ready.removeFirst(self.head)
-            self.head = 0
-        }
         return item
     }
 

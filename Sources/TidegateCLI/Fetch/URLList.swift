@@ -18,8 +18,7 @@ final class URLList {
     /// The number of the last line, counted from 1.
     private var number = 0
     private let descriptor: Int32
-    private var buffer: [UInt8] = []
-    private var head = 0
+    private var buffer: ArraySlice<UInt8> = []
     private var isAtEnd = false
     private var reader: PipeReader
 
@@ -52,16 +51,16 @@ final class URLList {
     // The bytes of the next line, without its end; nil after the last one, and once `isWanted` says no.
     private func nextLine(while isWanted: () -> Bool) async throws(CommandError) -> ArraySlice<UInt8>? {
         while true {
-            if let end = self.buffer[self.head...].firstIndex(of: UInt8(ascii: "\n")) {
-                defer { self.head = end + 1 }
+            if let end = self.buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { self.buffer = self.buffer[(end + 1)...] }
                 return self.line(upTo: end)
             }
-            guard self.buffer.count - self.head <= Self.longestLine else {
+            guard self.buffer.count <= Self.longestLine else {
                 throw CommandError(.no, "\(self.name):\(self.number + 1): longer than \(Self.longestLine) bytes")
             }
             guard !self.isAtEnd else {
-                defer { self.head = self.buffer.count }
-                return self.head < self.buffer.count ? self.line(upTo: self.buffer.count) : nil
+                defer { self.buffer = [] }
+                return self.buffer.isEmpty ? nil : self.line(upTo: self.buffer.endIndex)
             }
             guard try await self.fill(while: isWanted) else { return nil }
         }
@@ -69,7 +68,7 @@ final class URLList {
 
     private func line(upTo end: Int) -> ArraySlice<UInt8> {
         self.number += 1
-        let line = self.buffer[self.head..<end]
+        let line = self.buffer[..<end]
         return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
     }
 
@@ -78,8 +77,6 @@ final class URLList {
         while true {
             switch self.reader.read() {
             case .bytes(let chunk):
-                self.buffer.removeFirst(self.head)
-                self.head = 0
                 self.buffer += chunk
                 return true
             case .end:
