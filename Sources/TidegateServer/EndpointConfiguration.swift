@@ -40,14 +40,14 @@ package struct EndpointConfiguration: Sendable {
     /// The defaults.
     package init() {}
 
-    /// True if the exposition can have this path: it is absolute, plain, and not the path of another route.
-    package static func isValid(telemetryPath path: String) -> Bool {
+    /// Why the exposition cannot have this path, as a clause; nil if it is absolute, plain, and no path of another route.
+    package static func problem(ofTelemetryPath path: String) -> String? {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        let isReserved = path == "/" || ["api", "-", "probe", "config", "logs"].contains(segments.dropFirst().first)
         // The router has meanings for `*`, `:` and braces.
-        return segments.count > 1 && segments[0].isEmpty
-            && segments.dropFirst().allSatisfy { segment in
-                !segment.isEmpty && !segment.contains { "?# *:{}".contains($0) }
-            } && !["api", "-", "probe", "config", "logs"].contains(segments[1])
+        let isPlain = segments.dropFirst().allSatisfy { !$0.isEmpty && !$0.contains { "?# *:{}".contains($0) } }
+        guard path.hasPrefix("/"), isReserved || isPlain else { return "is not an absolute URL path" }
+        return isReserved ? "is reserved" : nil
     }
 }
 

@@ -103,6 +103,11 @@ import TidegateCore
                 ["serve", "--web.telemetry-path", "m"],
                 "--web.telemetry-path: \"m\" is not an absolute URL path"
             ),
+            (["serve", "--web.telemetry-path", "/probe"], "--web.telemetry-path: \"/probe\" is reserved"),
+            (
+                ["serve", "--web.telemetry-path", "/a//b"],
+                "--web.telemetry-path: \"/a//b\" is not an absolute URL path"
+            ),
             (["serve", "--config.file", ""], "--config.file: file name is empty"),
             (["serve", "--web.config.file", ""], "--web.config.file: file name is empty"),
             (["tasks", "list", "--control.socket", ""], "--control.socket: path is empty"),

@@ -91,10 +91,10 @@ import TidegateTestKit
             ("/metrics", true), ("/a/b-c.d~e_f", true), ("/apis", true), ("", false), ("/", false), ("metrics", false),
             ("/metrics/", false), ("//api/v1/status", false), ("/api/v1/status", false), ("/api", false),
             ("/-/healthy", false), ("/a?b", false), ("/a#b", false), ("/a b", false), ("/:id", false), ("/*", false),
-            ("/{id}", false),
+            ("/{id}", false), ("/probe", false), ("/config", false), ("/logs/x", false), ("/a//b", false),
         ])
     func validTelemetryPath(_ path: String, _ isValid: Bool) {
-        #expect(EndpointConfiguration.isValid(telemetryPath: path) == isValid)
+        #expect((EndpointConfiguration.problem(ofTelemetryPath: path) == nil) == isValid)
     }
 
     @Test("Ready needs a first verdict; healthy needs only the process")

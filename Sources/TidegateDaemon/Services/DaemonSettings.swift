@@ -68,11 +68,9 @@ package struct DaemonSettings: Sendable {
 
     /// Sets the path of metrics.
     package mutating func setTelemetryPath(_ path: String) throws(TextError) {
-        let isReserved = path == "/" || path.hasPrefix("/api/") || path.hasPrefix("/-/")
-        guard path.hasPrefix("/"), !path.contains(where: { "?# ".contains($0) }) else {
-            throw TextError("\"\(path)\" is not an absolute URL path")
+        if let problem = EndpointConfiguration.problem(ofTelemetryPath: path) {
+            throw TextError("\"\(path)\" \(problem)")
         }
-        guard !isReserved else { throw TextError("\"\(path)\" is reserved") }
         self.endpoint.telemetryPath = path
     }
 
