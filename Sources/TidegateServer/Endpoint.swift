@@ -114,7 +114,7 @@ package final class Endpoint: Sendable {
                 base: HTTP1Channel(
                     responder: { try await self.respond(to: $0, with: $1, on: $2, hosts: hosts) },
                     configuration: self.configuration.channel(slots: self.slots)),
-                access: self.access, table: ConnectionTable(limit: self.connectionLimit),
+                access: self.access, table: ConnectionRegistry(limit: self.connectionLimit),
                 requestTimeout: self.configuration.requestTimeout),
             configuration: ServerConfiguration(
                 address: .hostname(address.host, port: address.port), backlog: 128),
@@ -153,7 +153,7 @@ struct EndpointChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     /// Knows the policy; nil leaves every connection plain.
     let access: AccessController?
-    let table: ConnectionTable
+    let table: ConnectionRegistry
     /// How long a request may take to arrive.
     let requestTimeout: Duration
 

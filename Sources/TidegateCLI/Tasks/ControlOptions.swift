@@ -101,7 +101,7 @@ struct TaskReferenceOptions: ParsableArguments {
         tasks, then 1 if there is no such task or no daemon answers.
         """
 
-    func send(_ command: TaskCommand) async throws {
+    func send(_ command: ControlCommand) async throws {
         try await self.control.forEach(self.tasks) { id throws(ControlClientError) in
             let reply = try await self.control.client.command(command, id)
             if !self.quiet { self.control.show(reply) { task, _ in ["\(task.id) \(TaskText.state(task))"] } }

@@ -20,7 +20,7 @@ struct FailureAttribution {
 
     private var pending: [IPAddress: [Pending]] = [:]
     private var pendingCount = 0
-    private var reporter = FailureReporter()
+    private var reporter = FailureCoalescer()
     private var pathChanges: [AddressFamily: MonotonicTime] = [:]
     private var resets = RecentResets()
 
@@ -121,7 +121,7 @@ struct RecentResets {
 }
 
 /// Makes events of failures: of those that are alike the first one at once, then one every ten seconds with their number.
-struct FailureReporter: Sendable {
+struct FailureCoalescer: Sendable {
     private struct Key: Hashable {
         let remote: Remote
         let outcome: ConnectionOutcome

@@ -16,7 +16,7 @@ package protocol TaskControl: Sendable {
         _ id: TaskID, as format: ExportFormat, showingSecrets: Bool
     ) async throws(ControlRefusal) -> String
     /// Carries out a command; returns once it is durable, with the task as it is then.
-    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument
+    func command(_ command: ControlCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument
 }
 
 /// A user of the control socket.
@@ -46,7 +46,7 @@ package enum ExportFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What can be done with a submitted task.
-package enum TaskCommand: String, Sendable, Hashable, CaseIterable {
+package enum ControlCommand: String, Sendable, Hashable, CaseIterable {
     /// Nothing moves until it is resumed.
     case suspend
     /// Takes every suspension back.

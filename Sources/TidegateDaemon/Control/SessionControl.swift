@@ -171,7 +171,7 @@ struct SessionControl: TaskControl {
 
     private func isKnown(_ id: TaskID) -> Bool { self.session.task(withID: id) != nil }
 
-    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
+    func command(_ command: ControlCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
         do {
             switch command {
             case .suspend: _ = try await self.session.suspend(id)

@@ -8,7 +8,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private let table: ConnectionTable
+    private let table: ConnectionRegistry
     private let limit: TimeAmount
     private var number: UInt64?
     // Requests whose response has not been sent.
@@ -25,7 +25,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var isIdle: Bool { self.waiting == 0 && !self.isReading }
 
     /// A handler for one connection; each request has `limit` to arrive.
-    init(_ table: ConnectionTable, limit: TimeAmount) {
+    init(_ table: ConnectionRegistry, limit: TimeAmount) {
         self.table = table
         self.limit = limit
     }

@@ -36,7 +36,7 @@ struct ControlRoutes: Sendable {
             table.add(
                 "/api/v1/tasks/{id}/\(format.rawValue)", [(.get, { try await routes.export(format, $0, $1) })])
         }
-        for command in TaskCommand.allCases {
+        for command in ControlCommand.allCases {
             table.add(
                 "/api/v1/tasks/{id}/\(command.rawValue)",
                 [(.post, { .json(try await routes.control.command(command, Self.id($1)).response) })])

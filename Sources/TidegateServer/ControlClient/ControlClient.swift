@@ -92,7 +92,7 @@ package struct ControlClient: Sendable {
 
     /// Suspends, resumes or cancels a task; returns once that is durable, with the task as it is then.
     package func command(
-        _ command: TaskCommand, _ id: String
+        _ command: ControlCommand, _ id: String
     ) async throws(ControlClientError) -> ControlReply<TaskDocument> {
         try await self.call(.POST, "/api/v1/tasks/\(id)/\(command.rawValue)").decoded()
     }

@@ -45,7 +45,7 @@ package final class RemoteWriter: Sendable {
         }
         // Weak: the thread keeps the session, and the session keeps its bus and its tasks' completions.
         let reply: @Sendable (RemoteWriteWorker.Command) -> Void = { [weak thread = self.thread] in thread?.send($0) }
-        bus.attach(FailedAttemptObserver(reply: reply))
+        bus.attach(SendFailureObserver(reply: reply))
         self.thread.send(.start(reply: reply))
     }
 
@@ -62,7 +62,7 @@ package final class RemoteWriter: Sendable {
 }
 
 /// Reports every failed attempt: a request that is retried for hours has no result to report meanwhile.
-private struct FailedAttemptObserver: EventSink {
+private struct SendFailureObserver: EventSink {
     let reply: @Sendable (RemoteWriteWorker.Command) -> Void
 
     func receive(_ event: Event) {

@@ -52,7 +52,7 @@ struct FailurePartyTests {
 
     @Test("Of failures that are alike the first is an event at once, and the others one every ten seconds")
     func reporter() throws {
-        var reporter = FailureReporter()
+        var reporter = FailureCoalescer()
         let remote = Remote(try #require(IPAddress("192.0.2.1")), port: 443, .outgoing)
         let start = MonotonicTime(nanoseconds: 1_000_000_000)
         let first = reporter.add(remote, .refused, .theirs, at: start)

@@ -10,7 +10,7 @@ import TidegateTestKit
 /// A daemon with one task.
 final class FakeControl: TaskControl {
     let submitted = Mutex<[TaskSubmission]>([])
-    let commands = Mutex<[TaskCommand]>([])
+    let commands = Mutex<[ControlCommand]>([])
     let callers = Mutex<[ControlCaller]>([])
     /// The pieces of a file that is the body; nil if the body is kept.
     let pieces: (@Sendable () throws -> [UInt8])?
@@ -50,7 +50,7 @@ final class FakeControl: TaskControl {
         "\(try await self.task(id).method) as \(format)\(showingSecrets ? " with secrets" : "")"
     }
 
-    func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
+    func command(_ command: ControlCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
         self.commands.withLock { $0.append(command) }
         return try await self.task(id)
     }

@@ -27,10 +27,10 @@ struct ControlTests {
             #expect(try await fixture.client.submit(submission).value.new == false)
             #expect(try await fixture.client.tasks().map(\.id) == [fixture.control.id.description])
             #expect(try await fixture.client.task(fixture.control.id.description).value.state == "suspended")
-            for command in TaskCommand.allCases {
+            for command in ControlCommand.allCases {
                 _ = try await fixture.client.command(command, fixture.control.id.description)
             }
-            #expect(fixture.control.commands.withLock { $0 } == TaskCommand.allCases)
+            #expect(fixture.control.commands.withLock { $0 } == ControlCommand.allCases)
         }
     }
 

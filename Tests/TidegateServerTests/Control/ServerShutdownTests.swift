@@ -37,7 +37,7 @@ struct ServerShutdownTests {
         {
             throw self.refusal
         }
-        func command(_ command: TaskCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
+        func command(_ command: ControlCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument {
             throw self.refusal
         }
         private var refusal: ControlRefusal { ControlRefusal(.unknown, "nothing") }

@@ -3,7 +3,7 @@ internal import Synchronization
 internal import TidegateCore
 
 /// The open connections of a listener.
-final class ConnectionTable: Sendable {
+final class ConnectionRegistry: Sendable {
     private let limit: @Sendable () -> Int
     private let state: Mutex<State>
 
