@@ -23,14 +23,6 @@ struct Circuit: Sendable {
     /// True if it is as good as a new one.
     var isFresh: Bool { self.state == .closed(failures: 0) && self.waiting.isEmpty }
 
-    /// True while no task, or only one, may ask.
-    var isOpen: Bool {
-        switch self.state {
-        case .closed: false
-        case .open, .probing: true
-        }
-    }
-
     mutating func pass(_ task: UInt64, at now: MonotonicTime) -> Pass {
         switch self.state {
         case .closed: return .through
@@ -72,7 +64,7 @@ struct Circuit: Sendable {
     /// The origin answers; true if the circuit was open.
     mutating func succeeded() -> Bool {
         defer { self.state = .closed(failures: 0) }
-        return self.isOpen
+        return if case .closed = self.state { false } else { true }
     }
 
     /// The task that went first has ended, waits elsewhere or was suspended, and nothing is known: the next one may go.

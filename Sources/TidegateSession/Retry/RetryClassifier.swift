@@ -30,12 +30,8 @@ enum RetryClassifier {
     static func classify(_ evidence: Evidence, statuses: Set<Int>) -> Decision {
         switch evidence.kind {
         case .client, .local, .tls: return .final(evidence.failure)
-        case .link, .dns, .connect, .tlsCutOff, .timeout, .transport, .status: break
-        }
-        if evidence.pathIsLost, evidence.kind != .status {
-            return self.mayRepeat(evidence) ? .free : .forbidden(.outcomeUnknown)
-        }
-        switch evidence.kind {
+        case .status: return self.classify(status: evidence.status, evidence, statuses)
+        case _ where evidence.pathIsLost: return self.mayRepeat(evidence) ? .free : .forbidden(.outcomeUnknown)
         case .link: return .retry(price: .free, atMost: nil)
         case .dns: return .retry(price: .free, atMost: evidence.resolveFailure == .nameNotFound ? 2 : nil)
         case .connect: return .retry(price: .connect, atMost: nil)
@@ -43,8 +39,6 @@ enum RetryClassifier {
         case .timeout, .transport:
             guard self.mayRepeat(evidence) else { return .forbidden(.outcomeUnknown) }
             return .retry(price: evidence.reachedWire ? .full : .connect, atMost: nil)
-        case .status: return self.classify(status: evidence.status, evidence, statuses)
-        case .tls, .client, .local: return .final(evidence.failure)
         }
     }
 

@@ -7,7 +7,7 @@ struct RetryCounter: Sendable {
     /// Charged failures in a row without progress.
     private(set) var inARow = 0
     /// What the retry under way was paid with.
-    private(set) var paid: RetryPrice?
+    var paid: RetryPrice?
 
     /// What bounds the next attempt.
     struct Limits: Sendable {
@@ -41,9 +41,6 @@ struct RetryCounter: Sendable {
         self.charged += 1
         self.inARow = 0
     }
-
-    /// A retry was paid for after a wait.
-    mutating func paid(_ price: RetryPrice) { self.paid = price }
 
     /// Decides about another attempt after a charged failure, and pays for it.
     mutating func next(

@@ -259,7 +259,7 @@ struct RetryController {
             return tasks.updateTimer(record)
         }
         record.retry.cost = nil
-        record.retry.counter.paid(price)
+        record.retry.counter.paid = price
         tasks.feed(.release(.budget), to: record)
     }
 
