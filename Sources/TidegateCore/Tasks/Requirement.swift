@@ -36,3 +36,20 @@ public enum Requirement: Sendable, Hashable, LosslessStringConvertible {
         }
     }
 }
+
+extension Requirement: Codable {
+    /// Reads the text that the configuration file has.
+    public init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let requirement = Requirement(text) else {
+            throw ConfigurationValueError(property: "gate.require", problem: "\"\(text)\" is not a requirement")
+        }
+        self = requirement
+    }
+
+    /// Writes the text that the configuration file has.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self.description)
+    }
+}

@@ -16,29 +16,6 @@ public struct GatePolicy: Sendable, Hashable, Codable {
         self.patience = patience
     }
 
-    private enum CodingKeys: CodingKey {
-        case require, patience
-    }
-
-    /// Reads a policy as it was encoded.
-    public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: CodingKeys.self)
-        self.require = try members.decode([String].self, forKey: .require).map { text in
-            guard let requirement = Requirement(text) else {
-                throw ConfigurationValueError(property: "gate.require", problem: "\"\(text)\" is not a requirement")
-            }
-            return requirement
-        }
-        self.patience = try members.decodeIfPresent(Duration.self, forKey: .patience)
-    }
-
-    /// Writes the requirements as the configuration file spells them.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(self.require.map(\.description), forKey: .require)
-        try members.encodeIfPresent(self.patience, forKey: .patience)
-    }
-
     package func validate() throws(ConfigurationValueError) {
         try ConfigurationValueError.check(
             self.patience.map { $0 >= .zero } ?? true, "gate.patience", "the time must not be negative")
