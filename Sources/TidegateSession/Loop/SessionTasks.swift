@@ -159,10 +159,6 @@ struct SessionTasks: ~Copyable {
         self.add(.disk(DiskJob(task: task, refusal: refusal, work: work)))
     }
 
-    mutating func commit(for task: UInt64, _ work: @escaping @Sendable () throws(FileError) -> Bool) {
-        self.perform(for: task) { .committed(Result(catching: work)) }
-    }
-
     /// Makes a file's bytes durable, and then calls `done`, which may promise them to a later process.
     mutating func synchronize(_ file: DownloadFile, then done: @escaping @Sendable () throws(FileError) -> Void) {
         self.perform {

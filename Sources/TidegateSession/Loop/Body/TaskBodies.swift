@@ -234,7 +234,7 @@ struct TaskBodies {
         let (digest, permissions) = (record.request.options.sha256, record.destination.permissions)
         let (file, body, commit) = (record.download.file, record.download.body, FileCommit())
         record.download.commit = commit
-        tasks.commit(for: record.number) { () throws(FileError) in
+        let work: @Sendable () throws(FileError) -> Bool = {
             guard let file else {
                 commit.digest = ContentDigest(of: body)
                 return commit.digest == digest
@@ -248,6 +248,7 @@ struct TaskBodies {
             commit.didCommit()
             return true
         }
+        tasks.perform(for: record.number) { .committed(Result(catching: work)) }
     }
 
     /// Everything that came has to come again.
@@ -277,17 +278,29 @@ struct TaskBodies {
     func clean(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard record.download.hasTemporary, let paths = record.paths else { return false }
         let isKept = (self.leavesPart(record) || record.isPreserved) && record.download.partial.resumePoint != nil
-        let (commit, offset) = (record.download.commit, record.download.partial.offset)
-        let remainder = DownloadRemainder(
-            paths: paths, file: record.download.file, offset: offset, url: record.request.address.text,
-            point: isKept ? record.download.partial.point(at: offset) : nil,
-            entry: record.isPreserved && isKept ? self.offsetEntry(offset, record, at: tasks.now) : nil,
-            journal: self.journal.journal)
+        let (commit, file, offset) = (record.download.commit, record.download.file, record.download.partial.offset)
+        let (url, journal) = (record.request.address.text, self.journal.journal)
+        let point = isKept ? record.download.partial.point(at: offset) : nil
+        let entry = record.isPreserved && isKept ? self.offsetEntry(offset, record, at: tasks.now) : nil
+        @Sendable func leave() throws(FileError) {
+            let left = if let file { file } else { try DownloadFile.open(paths, keeping: offset) }
+            // Once the end is published the file may be continued at once.
+            defer { left.unlock() }
+            guard let point else { return try left.discard() }
+            do throws(FileError) { try left.synchronize() } catch {
+                // What the disk may have lost is not continued.
+                try left.discard()
+                throw error
+            }
+            guard let entry else { return try paths.writeRecord(url: url, point) }
+            // The journal has it instead of a file beside the download.
+            journal?.record(entry) { _ in }
+        }
         tasks.perform(for: record.number, refusal: .cleaned) {
             // Asked for while the file was being committed: what has that name now belongs to another download.
             guard commit?.isDone != true else { return .cleaned }
             // What cannot be removed stays beside the destination; the task's end does not depend on it.
-            try? remainder.leave()
+            try? leave()
             return .cleaned
         }
         return true

@@ -58,41 +58,6 @@ enum DiskEvent: Sendable {
     case refused
 }
 
-/// What remains of a download that is not committed.
-struct DownloadRemainder {
-    let paths: DownloadPaths
-    let file: DownloadFile?
-    /// How many bytes are held.
-    let offset: Int64
-    /// The URL of the request.
-    let url: String
-    /// Where the body can be continued; nil removes the file.
-    let point: ResumePoint?
-    /// What the journal records instead of a file beside the download, once the bytes are durable.
-    let entry: JournalEntry?
-    let journal: (any JournalStorage)?
-
-    /// Keeps or removes it.
-    ///
-    /// Blocks: for the disk thread.
-    func leave() throws(FileError) {
-        let left = if let file = self.file { file } else { try DownloadFile.open(self.paths, keeping: self.offset) }
-        // Once the end is published the file may be continued at once.
-        defer { left.unlock() }
-        guard let point = self.point else { return try left.discard() }
-        do throws(FileError) { try left.synchronize() } catch {
-            // What the disk may have lost is not continued.
-            try left.discard()
-            throw error
-        }
-        if let entry = self.entry {
-            self.journal?.record(entry) { _ in }
-        } else {
-            try self.paths.writeRecord(url: self.url, point)
-        }
-    }
-}
-
 extension DownloadFile {
     /// The digest of everything in the file, or nil once `isWanted` says no.
     ///
