@@ -46,9 +46,7 @@ extension Session {
     ) async throws(TaskError) -> TaskResult {
         var request = request
         request.destination = .file(file, continues: true)
-        let task = self.makeTask(request)
-        if let progress { await task.resume(showing: progress) }
-        return try await task.success()
+        return try await self.makeTask(request).success(showing: progress)
     }
 
     /// As ``download(_:to:progress:)-(TaskRequest,_,_)``, for a GET of a URL.
@@ -100,13 +98,10 @@ extension TransferTask {
     /// Starts the task and waits for its end; cancelling the Swift task cancels it.
     /// - Throws: ``TaskError`` if it did not succeed.
     @discardableResult
-    public func success() async throws(TaskError) -> TaskResult {
-        self.resume()
-        let result = await withTaskCancellationHandler {
-            await self.result()
-        } onCancel: {
-            self.cancel()
-        }
+    public func success() async throws(TaskError) -> TaskResult { try await self.success(showing: nil) }
+
+    fileprivate func success(showing progress: ((TransferProgress) -> Void)?) async throws(TaskError) -> TaskResult {
+        let result = await self.run(showing: progress)
         if var error = result.error {
             error.status = result.status
             error.body = self.body()

@@ -71,14 +71,7 @@ public final class HTTPClient: Sendable {
     ) async throws(HTTPClientError) -> HTTPResult {
         let (request, options) = try self.makeRequest(method, path, content, headers)
         let task = self.session.makeTask(request, options: options)
-        await withTaskCancellationHandler {
-            if let progress { await task.resume(showing: progress) }
-            task.resume()
-            _ = await task.result()
-        } onCancel: {
-            task.cancel()
-        }
-        return try await self.result(of: task, task.result())
+        return try await self.result(of: task, task.run(showing: progress))
     }
 
     /// Starts a request whose completion handler is called once, on the shared executor and never before this returns.

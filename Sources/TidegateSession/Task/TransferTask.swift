@@ -42,12 +42,19 @@ public final class TransferTask: Sendable {
     /// More calls than suspensions do no harm.
     public func resume() { self.controller.send(.resume, to: self) }
 
-    /// Resumes the task, and calls `progress` on the calling task until the end.
-    package func resume(showing progress: (TransferProgress) -> Void) async {
+    /// Resumes the task and waits for its end; cancelling the Swift task cancels it.
+    ///
+    /// `progress` is called on the calling task.
+    package func run(showing progress: ((TransferProgress) -> Void)? = nil) async -> TaskResult {
         // Read before it starts, so that the first update is not missed.
-        let updates = self.progress
-        self.resume()
-        for await update in updates { progress(update) }
+        let updates = progress.map { (self.progress, $0) }
+        return await withTaskCancellationHandler {
+            self.resume()
+            if let (updates, progress) = updates { for await update in updates { progress(update) } }
+            return await self.result()
+        } onCancel: {
+            self.cancel()
+        }
     }
 
     /// Suspends the task once more; it continues after as many calls of ``resume()``.
