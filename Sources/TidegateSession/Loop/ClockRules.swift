@@ -59,7 +59,7 @@ enum ClockRules {
     }
 
     private static func patienceOver(_ record: TaskRecord, in session: inout SessionState) {
-        guard let shut = record.gate.shut, record.waitsAtGate else { return }
+        guard let shut = record.gate.shut, record.machine.waitsAtGate else { return }
         GateRules.leaveGate(record, .timeout, in: &session)
         record.result.requireUnmet = shut.requirement
         EndRules.fail(record, .gateTimeout, shut.sentence, in: &session)

@@ -167,7 +167,7 @@ extension TaskRecord {
         let held = self.keepsBytes || self.isStream ? max(0, partial.offset - partial.start) : 0
         return TaskResult(
             id: self.task.id, name: self.request.options.name, key: self.task.journaled?.value.description.key,
-            kind: self.kind, method: self.request.method, url: self.request.url, outcome: outcome,
+            kind: self.request.kind, method: self.request.method, url: self.request.url, outcome: outcome,
             status: self.result.status, file: isGood ? self.result.movedTo : nil,
             bytes: isGood ? self.result.delivered : held, wireBytes: self.result.wireBytes,
             sentBytes: self.result.sentBytes, refetchedBytes: self.result.refetched,

@@ -40,20 +40,18 @@ final class PublishedTaskState: Sendable {
         weak var subscription: Subscription?
     }
 
-    private let origin: (url: String, created: WallTime)
+    /// The task's URL as it is published.
+    let url: String
+    let created: WallTime
     /// What its attempts sent and received; nil if that is not wanted.
     let exchanges: ExchangeLog?
     private let state = Mutex(State())
 
     init(url: String, created: WallTime, exchanges: ExchangeLog? = nil) {
-        self.origin = (url, created)
+        self.url = url
+        self.created = created
         self.exchanges = exchanges
     }
-
-    /// The task's URL as it is published.
-    var url: String { self.origin.url }
-
-    var created: WallTime { self.origin.created }
 
     var snapshot: TaskSnapshot { self.state.withLock { $0.snapshot } }
 

@@ -35,7 +35,6 @@ final class TaskRecord {
 
     var number: UInt64 { self.task.number }
     var request: TaskRequest { self.task.request }
-    var kind: TaskKind { self.task.request.kind }
     var live: LiveAttempt? { self.attempt.live }
     var hop: Hop { self.attempt.hop }
     var origin: Origin { self.attempt.hop.url.origin }
@@ -106,8 +105,6 @@ final class TaskRecord {
     /// True while an attempt is under way that nothing has put an end to.
     var isUnderWay: Bool { self.live != nil && self.machine.isOnWire }
 
-    var waitsAtGate: Bool { self.machine.waitsAtGate }
-
     /// True if the task's end is left to the next process.
     var isPreserved: Bool { self.journal?.isPreserved ?? false }
 
@@ -125,7 +122,7 @@ final class TaskRecord {
     /// What decides which of the task's clocks run.
     var clockInputs: TaskClocks.Inputs {
         TaskClocks.Inputs(
-            isSuspended: self.machine.isSuspended, isHeld: self.machine.isHeld, waitsAtGate: self.waitsAtGate,
+            isSuspended: self.machine.isSuspended, isHeld: self.machine.isHeld, waitsAtGate: self.machine.waitsAtGate,
             isOnWire: self.machine.phase == .running && self.live.map { $0.hook != .asked } == true,
             isInGrace: self.clocks.isScheduled(.grace),
             // Once every byte is here no clock may come between the file and its destination.
