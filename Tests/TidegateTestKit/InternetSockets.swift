@@ -10,7 +10,8 @@ enum InternetSockets {
         guard let folder = opendir("/proc/self/fd") else { return }
         defer { closedir(folder) }
         while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+            // In its place: a copy would read past the buffer that the entry is the last one of.
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard let descriptor = Int32(name) else { continue }
