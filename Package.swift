@@ -252,7 +252,7 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOEmbedded", package: "swift-nio"), httpTypes, nioCore,
-            ], swiftSettings: base),
+            ], exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateDaemonTests",
             dependencies: [
