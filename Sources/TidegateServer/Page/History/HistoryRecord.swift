@@ -76,7 +76,7 @@ struct HistoryRecord: Sendable {
             case .results(let results): for result in results { self.add(result.entry, of: result.name, isNamed: true) }
             case .requests(let slice):
                 self.requests.restore(slice)
-                last = max(last ?? .init(microseconds: 0), WallTime(microseconds: (slice.number + 1) * 15_000_000))
+                last = max(last ?? .init(microseconds: 0), slice.start + RequestSlice.length)
             }
         }
         self.requests.dropOld(before: self.start)
@@ -109,15 +109,11 @@ struct HistoryRecord: Sendable {
     }
 
     mutating func add(_ change: LevelChange) {
-        if self.changes.count == HistoryRecord.changeLimit {
-            self.changes.removeFirst(HistoryRecord.changeLimit / 4)
-        }
-        self.changes.append(change)
+        self.changes.append(change, keeping: HistoryRecord.changeLimit, dropping: HistoryRecord.changeLimit / 4)
     }
 
     mutating func append(_ line: EventLine) {
-        if self.lines.count == HistoryRecord.lineLimit { self.lines.removeFirst(HistoryRecord.lineLimit / 4) }
-        self.lines.append(line)
+        self.lines.append(line, keeping: HistoryRecord.lineLimit, dropping: HistoryRecord.lineLimit / 4)
     }
 
     mutating func add(_ entry: TaskResults.Entry, of name: String, isNamed: Bool) {
@@ -128,8 +124,7 @@ struct HistoryRecord: Sendable {
 
     /// Keeps a result for ``takeUnsavedResults(at:)``.
     mutating func keep(_ result: NamedResult) {
-        if self.unsaved.count == HistoryRecord.unsavedLimit { self.unsaved.removeFirst() }
-        self.unsaved.append(result)
+        self.unsaved.append(result, keeping: HistoryRecord.unsavedLimit)
     }
 
     /// The results that have not been taken yet; nil if there are none, or if some were taken in the slice of this
@@ -145,8 +140,7 @@ struct HistoryRecord: Sendable {
     /// Adds a check; true if it found something else than the one before, or a failure as the first.
     mutating func add(_ mark: CheckMark, of target: Target) -> Bool {
         let last = self.checks[target]?.last
-        self.checks[target, default: []].append(mark)
-        if self.checks[target, default: []].count > HistoryRecord.checkLimit { self.checks[target]?.removeFirst() }
+        self.checks[target, default: []].append(mark, keeping: HistoryRecord.checkLimit)
         return (last?.latency == nil) != (mark.latency == nil) || last == nil && mark.latency == nil
     }
 
@@ -200,7 +194,14 @@ struct TaskResults: Sendable {
             self.entries[known] = entry
             return
         }
-        if self.entries.count == TaskResults.limit { self.entries.removeFirst() }
-        self.entries.append(entry)
+        self.entries.append(entry, keeping: TaskResults.limit)
+    }
+}
+
+extension Array {
+    /// Appends an element, and drops the oldest ones where there are `limit` already.
+    mutating func append(_ element: Element, keeping limit: Int, dropping count: Int = 1) {
+        if self.count >= limit { self.removeFirst(count) }
+        self.append(element)
     }
 }

@@ -71,7 +71,7 @@ final class PageHistory: EventSink {
 
     private func receive(_ task: TaskEvent, _ event: Event) {
         switch task.kind {
-        case .attemptSucceeded: self.count(at: event.time) { _ in }
+        case .attemptSucceeded: self.count(at: event.time)
         case .attemptFailed(let summary, let failure, let attribution, let isCharged):
             guard failure != .cancelled else { return }
             let isPathLoss = TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
@@ -111,15 +111,11 @@ final class PageHistory: EventSink {
         self.writeResults(at: time)
     }
 
-    private func count(at time: WallTime, _ add: (inout HistoryRecord) -> Void) {
-        let over = self.record.withLock { record in
-            let over = record.requests.closeSlice(before: time)
+    private func count(at time: WallTime, _ add: (inout HistoryRecord) -> Void = { _ in }) {
+        self.change(at: time) { record in
             record.requests.countRequest(at: time)
             add(&record)
-            return over
         }
-        self.write(over)
-        self.writeResults(at: time)
     }
 
     // MARK: Writing
@@ -137,13 +133,19 @@ final class PageHistory: EventSink {
 
     private func keepLine(of event: Event) {
         let line = EventLine(event, targets: self.configuration.targetNames)
+        self.change(at: event.time) { $0.append(line) }
+        self.write(.line(line), at: event.time)
+    }
+
+    /// Changes the record, and writes what is over by then.
+    private func change(at time: WallTime, _ change: (inout HistoryRecord) -> Void) {
         let over = self.record.withLock { record in
-            record.append(line)
-            return record.requests.closeSlice(before: event.time)
+            let over = record.requests.closeSlice(before: time)
+            change(&record)
+            return over
         }
         self.write(over)
-        self.writeResults(at: event.time)
-        self.write(.line(line), at: event.time)
+        self.writeResults(at: time)
     }
 
     private func writeResults(at time: WallTime, isLast: Bool = false) {
@@ -153,7 +155,7 @@ final class PageHistory: EventSink {
 
     private func write(_ slice: RequestSlice?) {
         guard let slice else { return }
-        self.write(.requests(slice), at: WallTime(microseconds: slice.number * 15_000_000))
+        self.write(.requests(slice), at: slice.start)
     }
 
     private func write(_ entry: @autoclosure () -> HistoryRecord.Entry, at time: WallTime) {

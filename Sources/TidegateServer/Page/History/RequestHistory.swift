@@ -33,7 +33,7 @@ struct RequestHistory: Sendable {
         guard let open = self.open, time.map({ open.number < RequestSlice.number(of: $0) }) ?? true else { return nil }
         self.open = nil
         self.closed.append(open)
-        self.dropOld(before: WallTime(microseconds: open.number * 15_000_000))
+        self.dropOld(before: open.start)
         return open
     }
 
@@ -47,8 +47,7 @@ struct RequestHistory: Sendable {
         self.openSlice(at: failure.last)
         self.open?.add(failure)
         guard let attempt, let number = self.open?.number else { return }
-        if self.revisable.count == RequestHistory.revisableLimit { self.revisable.removeFirst() }
-        self.revisable.append((attempt, number, failure))
+        self.revisable.append((attempt, number, failure), keeping: RequestHistory.revisableLimit)
     }
 
     /// Charges a failed attempt to the party that it turned out to be; gives the slice that is to be kept anew.
@@ -122,29 +121,30 @@ struct RequestSlice: Codable, Sendable {
     var requests = 0
     private(set) var failures: [Failure] = []
 
+    /// When it begins.
+    var start: WallTime { WallTime(microseconds: self.number * 15_000_000) }
+
     /// The slice of a moment.
     static func number(of time: WallTime) -> Int64 { time.microseconds / 15_000_000 }
 
     /// Counts one of the failures for another party, which turned out to be the one; false if there is none.
     mutating func revise(_ failure: Failure, to party: FaultParty) -> Bool {
-        let known =
-            self.failures.firstIndex { $0.isSame(as: failure) }
-            ?? self.failures.firstIndex { $0.isSame(as: Failure(others: failure.party, at: failure.first)) }
-        guard let known else { return false }
+        guard let known = self.place(of: failure) ?? self.place(of: .init(others: failure.party, at: failure.first))
+        else { return false }
         self.failures[known].count -= 1
         if self.failures[known].count == 0 { self.failures.remove(at: known) }
         self.add(Failure(party, subject: failure.subject, cause: failure.cause, at: failure.first))
         return true
     }
 
+    private func place(of failure: Failure) -> Int? { self.failures.firstIndex { $0.isSame(as: failure) } }
+
     mutating func add(_ failure: Failure) {
-        let isKnown = self.failures.contains { $0.isSame(as: failure) }
+        let isKnown = self.place(of: failure) != nil
         let added =
             isKnown || self.failures.count < RequestSlice.causeLimit
             ? failure : Failure(others: failure.party, at: failure.first)
-        guard let position = self.failures.firstIndex(where: { $0.isSame(as: added) }) else {
-            return self.failures.append(added)
-        }
+        guard let position = self.place(of: added) else { return self.failures.append(added) }
         self.failures[position].count += 1
         self.failures[position].lastMicroseconds = max(
             self.failures[position].lastMicroseconds, failure.lastMicroseconds)
