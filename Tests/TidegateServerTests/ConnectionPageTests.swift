@@ -10,7 +10,7 @@ import TidegateTestKit
 @Suite struct ConnectionPageTests {
     private static func rows(_ report: ConnectionsReport) -> [[String: String]] {
         ConnectionRows(report: report).cells.map { cells in
-            Dictionary(zip(ConnectionRows.heads, cells.map(\.html))) { $1 }
+            Dictionary(zip(ConnectionRows.heads, cells.map(\.markup))) { $1 }
         }
     }
 
@@ -21,40 +21,41 @@ import TidegateTestKit
         #expect(row["Connections"] == "3")
         #expect(
             row["Hanging"] == "<span class=\"bad\">3: no answer to what was sent</span> "
-                + Cell.party(.theirs).html + "<div class=\"note\">sent again in 1.3 s</div>")
+                + HTML.party(.theirs).markup + "<div class=\"note\">sent again in 1.3 s</div>")
         #expect(
             row["Round trip"] == "18 ms<div class=\"note\">9.1 % sent again</div>" && row["Answered"] == "4.2 s ago")
-        #expect(row["In 5 minutes"] == "<span class=\"bad\">2 lost</span> " + Cell.party(.theirs).html)
+        #expect(row["In 5 minutes"] == "<span class=\"bad\">2 lost</span> " + HTML.party(.theirs).markup)
     }
 
     @Test("A remote that works has no colour, and what never was is a dash")
     func working() {
         let rows = Self.rows(ConnectionSamples.report)
-        #expect(rows[1]["Round trip"] == "0.4 ms" && rows[2]["Round trip"] == Cell.text(nil).html)
-        #expect(rows[1]["Hanging"] == Cell.text(nil).html && rows[1]["Answered"] == "100 ms ago")
+        #expect(rows[1]["Round trip"] == "0.4 ms" && rows[2]["Round trip"] == HTML.text(nil).markup)
+        #expect(rows[1]["Hanging"] == HTML.text(nil).markup && rows[1]["Answered"] == "100 ms ago")
         #expect(rows[2]["Remote"] == "<span class=\"url\">10.0.4.20 to port 8080</span>")
         #expect(rows[2]["In 5 minutes"] == "5 closed")
         #expect(rows[3]["Remote"] == "<span class=\"url\">10.0.9.9:?</span>")
-        #expect(rows[3]["Connections"] == "0" && rows[3]["Answered"] == Cell.text(nil).html)
+        #expect(rows[3]["Connections"] == "0" && rows[3]["Answered"] == HTML.text(nil).markup)
     }
 
     @Test("Failures come first, by party, with those of which nobody knows yet; what went well is one line")
     func outcomes() {
         var report = ConnectionSamples.report
         #expect(
-            Self.rows(report)[3]["In 5 minutes"] == "<span class=\"bad\">1 refused</span> " + Cell.party(.gateway).html
-                + "<br><span class=\"bad\">4 refused</span> " + Cell.party(.theirs).html
+            Self.rows(report)[3]["In 5 minutes"] == "<span class=\"bad\">1 refused</span> "
+                + HTML.party(.gateway).markup
+                + "<br><span class=\"bad\">4 refused</span> " + HTML.party(.theirs).markup
                 + "<br><span class=\"bad\">2 refused</span>")
         report.remotes[0].outcomes = [.established: 3, .lost: 2, .closed: 4]
         #expect(
-            Self.rows(report)[0]["In 5 minutes"] == "<span class=\"bad\">2 lost</span> " + Cell.party(.theirs).html
+            Self.rows(report)[0]["In 5 minutes"] == "<span class=\"bad\">2 lost</span> " + HTML.party(.theirs).markup
                 + "<br>3 established, 4 closed")
     }
 
     @Test("The last five minutes are columns of ten seconds: the failures of each party, and above them what went well")
     func history() throws {
         var report = RemoteReport(ConnectionSamples.api)
-        #expect(OutcomeStrip(history: report.history).html.isEmpty)
+        #expect(OutcomeStrip(history: report.history).html == nil)
         let history: [(age: Int, succeeded: Int, failures: [FaultParty: Int])] = [
             (290, 0, [.mine: 1]), (20, 30, [.gateway: 1, .theirs: 9]), (0, 4, [:]),
         ]
@@ -64,7 +65,7 @@ import TidegateTestKit
             return interval
         }
         #expect(
-            OutcomeStrip(history: report.history).html == """
+            OutcomeStrip(history: report.history).html?.markup == """
                 <svg class="strip" viewBox="0 0 150 20" preserveAspectRatio="xMinYMid" role="img" \
                 aria-label="outcomes in the last five minutes"><rect class="grid" x="0" y="19" width="150" height="1"/>\
                 <g><title>4 min 50 s ago: 1 failed (this host)</title>\
@@ -83,7 +84,7 @@ import TidegateTestKit
     func rareFailure() {
         var interval = RemoteReport.Interval(age: .zero)
         (interval.succeeded, interval.failures) = (1000, [.mine: 1, .theirs: 1])
-        let html = OutcomeStrip(history: [interval]).html
+        let html = OutcomeStrip(history: [interval]).html?.markup ?? ""
         #expect(html.contains("<rect class=\"party-mine\" x=\"145\" y=\"17\" width=\"4\" height=\"3\"/>"))
         #expect(html.contains("<rect class=\"party-theirs\" x=\"145\" y=\"14\" width=\"4\" height=\"3\"/>"))
         #expect(html.contains("<rect class=\"fine\" x=\"145\" y=\"0\" width=\"4\" height=\"14\"/>"))
@@ -96,16 +97,16 @@ import TidegateTestKit
         #expect(Self.rows(report)[0]["Remote"]?.hasPrefix("<b>&lt;b&gt;</b>") == true)
         report.mode = .poll
         report.reason = "<no>"
-        #expect(ConnectionRows(report: report).caveat.contains("&lt;no&gt;"))
+        #expect(ConnectionRows(report: report).caveat?.markup.contains("&lt;no&gt;") == true)
     }
 
     @Test("The page has a section of its own, and the first line and the ladder stay as they are")
     func section() {
         var view = PageState.healthy.view
-        let before = (view.headline.html, view.html)
+        let before = (view.headline.html.markup, view.html)
         #expect(!before.1.contains("Other apps"))
         view.connections = ConnectionSamples.report
-        #expect(view.headline.html == before.0)
+        #expect(view.headline.html.markup == before.0)
         #expect(
             view.html.contains(
                 "Other apps’ connections <small>17 with 4 remotes, 3 hang</small></h2><table>"))
@@ -144,10 +145,11 @@ import TidegateTestKit
         #expect(view.html.contains("<p class=\"empty\">None are listed.</p>"))
         report = ConnectionsReport(mode: .event, dropped: 9)
         #expect(
-            ConnectionRows(report: report).caveat
+            ConnectionRows(report: report).caveat?.markup
                 == "<p class=\"note\">The kernel dropped 9 messages, so that some ends are missing.</p>")
         let nothing = ConnectionRows(report: ConnectionsReport(mode: .event))
-        #expect(nothing.caveat.isEmpty && nothing.summary.isEmpty && nothing.none == "<p class=\"empty\">None.</p>")
+        #expect(
+            nothing.caveat == nil && nothing.summary.isEmpty && nothing.none.markup == "<p class=\"empty\">None.</p>")
         // Switched off it is no news; that it was refused is.
         view.connections = ConnectionsReport()
         #expect(!view.html.contains("Other apps"))

@@ -52,10 +52,10 @@ import TidegateCore
             (.manyTasks, "The internet answers.", ["71 requests in 15 min, none failed"]),
         ] as [(PageState, String, [String])])
     func text(_ state: PageState, _ sentence: String, _ rest: [String]) {
-        let parts = state.view.headline.html.replacing(/<time.*?>|<\/time>|<span[^>]*>|<\/span>/, with: "")
+        let parts = state.view.headline.html.markup.replacing(/<time.*?>|<\/time>|<span[^>]*>|<\/span>/, with: "")
             .split(separator: /<[^>]*>/).map(String.init)
         #expect(parts == [sentence] + rest)
-        #expect(state.view.headline.text == sentence)
+        #expect(state.view.headline.state.sentence == sentence)
         #expect(sentence.count <= 90)
     }
 
@@ -66,14 +66,14 @@ import TidegateCore
         let headline = Headline(
             status: PageState.healthy.status, diagnosis: diagnosis, tasks: TaskSample([]),
             record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now)
-        #expect(headline.text == "Checking since 21:54:32 UTC: something does not answer.")
-        #expect(headline.tone == .wait)
-        #expect(headline.since == PageState.ago(3))
+        #expect(headline.state.sentence == "Checking since 21:54:32 UTC: something does not answer.")
+        #expect(headline.state.tone == .wait)
+        #expect(headline.state.since == PageState.ago(3))
     }
 
     @Test("Colour is for what was measured: a route alone has none")
     func tones() {
-        let tones = PageState.allCases.map(\.view.headline.tone)
+        let tones = PageState.allCases.map(\.view.headline.state.tone)
         #expect(tones == [.good, .plain, .bad, .bad, .bad, .bad, .wait, .good])
     }
 
@@ -86,7 +86,7 @@ import TidegateCore
         let headline = Headline(
             status: status, diagnosis: isMeasured ? PageState.deadProvider.diagnosis : nil, tasks: TaskSample([]),
             record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now)
-        #expect(headline.tone == (isMeasured ? .bad : .wait))
+        #expect(headline.state.tone == (isMeasured ? .bad : .wait))
     }
 
     @Test("That something worked a minute ago says nothing about now")
@@ -96,7 +96,7 @@ import TidegateCore
                 status: PageState.manyTasks.status,
                 diagnosis: .init(explanation: PageState.sound, time: PageState.ago(measured)), tasks: TaskSample([]),
                 record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now
-            ).text
+            ).state.sentence
         }
         #expect(headline(measured: 60) == "The internet answers.")
         #expect(headline(measured: 61).hasPrefix("There is a route"))
@@ -114,9 +114,9 @@ import TidegateCore
             status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]), record: record, targets: [],
             now: PageState.now
         )
-        #expect(headline.text == "Online.")
+        #expect(headline.state.sentence == "Online.")
         #expect(
-            headline.html.contains(
+            headline.html.markup.contains(
                 "<li>5 of 8 requests failed in 2 min: 4 the server (b.example, a.example and 1 more), "
                     + "1 your provider (d.example)</li>"))
     }
@@ -132,6 +132,6 @@ import TidegateCore
             status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]), record: record, targets: [],
             now: PageState.now
         )
-        #expect(headline.tone == .bad)
+        #expect(headline.state.tone == .bad)
     }
 }

@@ -41,7 +41,8 @@ import Testing
 
     @Test("The values stand under the rungs, and every mark has a text for screen readers")
     func html() {
-        let html = LadderView(status: PageState.deadResolver.status, diagnosis: PageState.deadResolver.diagnosis).html
+        let html = LadderView(status: PageState.deadResolver.status, diagnosis: PageState.deadResolver.diagnosis)
+            .html.markup
         #expect(
             html.contains(
                 "<div class=\"reading bad\"><span class=\"mark\" role=\"img\" aria-label=\"fails\">✕</span><p>"
@@ -65,10 +66,10 @@ import Testing
     @Test("The heading says when it was measured, or that it was not")
     func note() {
         let (now, status) = (PageState.now, PageState.healthy.status)
-        let measured = LadderView(status: status, diagnosis: PageState.healthy.diagnosis).note(at: now)
+        let measured = LadderView(status: status, diagnosis: PageState.healthy.diagnosis).note(at: now).markup
         #expect(measured.hasPrefix("measured <span data-since=") && measured.hasSuffix(">4 s</span> ago"))
         #expect(
-            LadderView(status: status, diagnosis: nil).note(at: now)
+            LadderView(status: status, diagnosis: nil).note(at: now).markup
                 == "from the kernel's tables; nothing was sent")
     }
 

@@ -97,7 +97,7 @@ import TidegateTestKit
             Headline(
                 status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]), record: record, targets: [],
                 now: self.time.wall()
-            ).html
+            ).html.markup
         }
         let text = "<li>2 of 2 requests failed in 1 min: 1 your provider (10.0.0.1), 1 not known (10.0.0.1)</li>"
         #expect(headline(history.snapshot()).contains(text))
@@ -128,7 +128,7 @@ import TidegateTestKit
         let rows = TaskRows(
             tasks: TaskSample([]), results: restored, nextRuns: [:], redaction: URLRedaction(), now: self.time.wall())
         #expect(
-            rows.html.contains(
+            rows.html.markup.contains(
                 "<b>order-7</b></td><td data-head=\"State\"><span class=\"bad\">failed</span></td>"))
     }
 

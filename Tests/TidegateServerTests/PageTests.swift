@@ -153,7 +153,7 @@ import TidegateTestKit
         }
         let html = TaskRows(
             tasks: TaskSample(tasks), results: [:], nextRuns: [:], redaction: URLRedaction(), now: PageState.now
-        ).html
+        ).html.markup
         #expect(html.components(separatedBy: "<tr data-task").count == 2)
         #expect(
             html.contains("<b>nightly</b> <span class=\"times\">×3</span><span class=\"url\">GET http://10.0.0.1/file"))

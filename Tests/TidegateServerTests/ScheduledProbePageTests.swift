@@ -33,15 +33,15 @@ import TidegateTestKit
 
     private static func row(_ report: ScheduledProbeReport) -> [String: String] {
         let row = ScheduledProbeRow(report: report, redaction: URLRedaction(), now: PageState.now)
-        return Dictionary(zip(ScheduledProbeRow.heads, row.cells.map(\.html))) { $1 }
+        return Dictionary(zip(ScheduledProbeRow.heads, row.cells.map(\.markup))) { $1 }
     }
 
     @Test(
         "A target that answers: latency, uptime without what was not known, its last failure in the past, certificate")
     func answering() {
         let row = Self.row(Self.report([.success, .failure, .inconclusive, .success, .success]))
-        #expect(row["State"] == Cell.good("answers").html)
-        let since = "<div class=\"note\">since \(HTML.time(PageState.ago(60)))</div>"
+        #expect(row["State"] == HTML.good("answers").markup)
+        let since = "<div class=\"note\">since \(HTML.time(PageState.ago(60)).markup)</div>"
         #expect(row["Uptime"] == "75.00 %\(since)<div class=\"note\">1 run left out (own outage)</div>")
         #expect(row["Latency"]?.contains("aria-label=\"the last 5 runs\"") == true)
         for (style, count) in [("hit", 3), ("miss", 1), ("skip", 1)] {
@@ -49,13 +49,13 @@ import TidegateTestKit
         }
         #expect(row["Last failure, and whose"]?.contains("class=\"past\"") == true)
         #expect(row["Last failure, and whose"]?.contains("the server answered &lt;503&gt;") == true)
-        #expect(row["Certificate"] == Cell.wait("ends in 6 d").html)
+        #expect(row["Certificate"] == HTML.wait("ends in 6 d").markup)
     }
 
     @Test("A target that fails, whose failure it is, and a URL without its secrets")
     func failing() {
         let row = Self.row(Self.report([.success, .failure]))
-        #expect(row["State"] == Cell.bad("fails").html)
+        #expect(row["State"] == HTML.bad("fails").markup)
         #expect(row["Last failure, and whose"]?.contains("class=\"past\"") == false)
         #expect(row["Last failure, and whose"]?.contains("the server") == true)
         #expect(row["Probe"]?.contains("https://api.example.com/x") == true)
@@ -68,7 +68,7 @@ import TidegateTestKit
         #expect(row["State"]?.hasPrefix("not known: uplink has no carrier") == true)
         #expect(row["State"]?.contains("this host") == true && row["State"]?.contains("answered ") == true)
         #expect(row["Uptime"]?.hasPrefix("100 %") == true)
-        #expect(Self.row(Self.report([.inconclusive]))["Uptime"] == Cell.text(nil).html)
+        #expect(Self.row(Self.report([.inconclusive]))["Uptime"] == HTML.text(nil).markup)
         #expect(Self.row(Self.report([]))["State"]?.contains("not probed yet") == true)
     }
 

@@ -45,7 +45,7 @@ import TidegateTestKit
         self.fail(.theirs, .cancelled)
         #expect(self.svg.totals.map(\.party) == [.mine, .theirs, .unknown])
         #expect(self.svg.totals.map(\.count) == [1, 3, 1])
-        let html = self.svg(now: .routed).html
+        let html = self.svg(now: .routed).html.markup
         #expect(html.contains("<rect class=\"party-theirs\""))
         #expect(html.contains("the server</span> <b>3</b>"))
     }
@@ -62,7 +62,7 @@ import TidegateTestKit
         #expect(self.svg.totals.map(\.count) == [1])
         self.time.advance(by: .seconds(200))
         #expect(self.svg.totals.isEmpty)
-        #expect(self.svg(now: .routed).html.contains("no failed requests"))
+        #expect(self.svg(now: .routed).html.markup.contains("no failed requests"))
     }
 
     @Test("The band shows how long there was no path")
@@ -75,7 +75,7 @@ import TidegateTestKit
         #expect(
             self.svg(now: .online).summary
                 == "The last 5 min: no path for 1 min 10 s; no failed requests.")
-        let html = self.svg(now: .online).html
+        let html = self.svg(now: .online).html.markup
         let classes = html.split(separator: "\"").filter { $0.hasPrefix("level-") }
         #expect(classes == ["level-routed", "level-none", "level-online"])
     }
@@ -83,7 +83,7 @@ import TidegateTestKit
     @Test("A level that never changed is drawn from the start of the process")
     func still() {
         self.time.advance(by: .seconds(150))
-        #expect(self.svg(now: .routed).html.contains("<rect class=\"level-routed\" x=\"600.0\""))
+        #expect(self.svg(now: .routed).html.markup.contains("<rect class=\"level-routed\" x=\"600.0\""))
         #expect(self.svg(now: .routed).summary == "The last 5 min: a path all the time; no failed requests.")
     }
 
@@ -95,12 +95,12 @@ import TidegateTestKit
             self.go(from: .none, to: .routed)
             self.time.advance(by: .milliseconds(10))
         }
-        let html = self.svg(now: .routed).html
+        let html = self.svg(now: .routed).html.markup
         let drawn = html.components(separatedBy: "<rect class=\"level-").count - 1
         #expect(drawn > 100 && drawn < 600)
         // 100 s of changes every 10 ms: the oldest are summed up, the last band is that of the last change.
         self.time.advance(by: .seconds(20))
-        let last = self.svg(now: .none).html.components(separatedBy: "<rect class=\"level-").last
+        let last = self.svg(now: .none).html.markup.components(separatedBy: "<rect class=\"level-").last
         #expect(last?.hasPrefix("routed\"") == true, "\(last ?? "")")
     }
 }

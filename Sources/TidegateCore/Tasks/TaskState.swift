@@ -23,8 +23,8 @@ public enum TaskState: Sendable, Hashable {
     public enum Name: String, Sendable, MetricLabel {
         case suspended, waiting, running, completed
 
-        // What moves comes first.
-        var rank: Int {
+        /// What moves comes first.
+        package var rank: Int {
             switch self {
             case .running: 0
             case .waiting: 1

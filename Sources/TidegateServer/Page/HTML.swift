@@ -1,67 +1,156 @@
 internal import TidegateCore
 
-/// One cell of a table, not yet escaped.
-enum Cell {
-    case text(String?)
-    case good(String)
-    case bad(String)
-    case wait(String)
-    case level(ReachabilityLevel)
-    case party(FaultParty)
-    /// HTML that is escaped already.
-    case html(String)
+/// Markup: text is escaped where it enters, as a literal, by interpolation or as an attribute; only elements make tags.
+struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
+    private(set) var markup = ""
 
-    var html: String {
-        switch self {
-        case .text(let text): text.flatMap { $0.isEmpty ? nil : HTML.escaped($0) } ?? "<span class=\"empty\">–</span>"
-        case .good(let text): "<span class=\"good\">\(HTML.escaped(text))</span>"
-        case .wait(let text): "<span class=\"wait\">\(HTML.escaped(text))</span>"
-        case .bad(let text): "<span class=\"bad\">\(HTML.escaped(text))</span>"
-        case .level(let level): "<span class=\"chip \(level.tone.rawValue)\">\(HTML.escaped(level.word))</span>"
-        case .party(let party):
-            "<span class=\"party\"><i class=\"party-\(party.rawValue)\"></i>\(HTML.escaped(party.description))</span>"
-        case .html(let html): html
+    /// An element; attributes and parts that are nil are left out, and an empty attribute is only its name.
+    init(
+        _ name: String, class style: String? = nil, with attributes: KeyValuePairs<String, String?> = [:],
+        _ parts: HTML?...
+    ) {
+        self.markup = "<\(name)"
+        for (key, value) in [("class", style)] + attributes.map({ ($0, $1) }) {
+            guard let value else { continue }
+            self.markup += value.isEmpty ? " \(key)" : " \(key)=\"\(("\(value)" as HTML).markup)\""
+        }
+        // Shapes have no end of their own.
+        if name == "rect", parts.isEmpty {
+            self.markup += "/>"
+        } else {
+            self.markup += parts.reduce(into: ">") { $0 += $1?.markup ?? "" } + "</\(name)>"
         }
     }
-}
 
-/// HTML as text.
-enum HTML {
-    /// Text between tags or inside a quoted attribute.
-    static func escaped(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "") { html, scalar in
+    fileprivate init(markup: String) { self.markup = markup }
+
+    static let lineBreak = HTML(markup: "<br>")
+
+    // MARK: Text
+
+    init(stringLiteral text: String) { self.appendLiteral(text) }
+    init(stringInterpolation: HTML) { self = stringInterpolation }
+    init(literalCapacity: Int, interpolationCount: Int) {}
+
+    mutating func appendLiteral(_ text: String) { self.append(text, withQuotes: true) }
+    mutating func appendInterpolation(_ text: some CustomStringConvertible) { self.append(text.description) }
+    mutating func appendInterpolation(_ html: HTML?) { self.markup += html?.markup ?? "" }
+
+    private mutating func append(_ text: String, withQuotes: Bool = false) {
+        for scalar in text.unicodeScalars {
             switch scalar {
-            case "&": html += "&amp;"
-            case "<": html += "&lt;"
-            case ">": html += "&gt;"
-            case "\"": html += "&quot;"
-            case "'": html += "&#39;"
-            default: html.unicodeScalars.append(scalar)
+            case "&": self.markup += "&amp;"
+            case "<": self.markup += "&lt;"
+            case ">": self.markup += "&gt;"
+            case "\"" where !withQuotes: self.markup += "&quot;"
+            case "'" where !withQuotes: self.markup += "&#39;"
+            default: self.markup.unicodeScalars.append(scalar)
             }
         }
     }
 
-    /// A time of day in UTC; the script shows it in the reader's time zone.
-    ///
-    /// `isShort` leaves out the seconds.
-    static func time(_ moment: WallTime, isShort: Bool = false) -> String {
-        let text = moment.clockTime.dropLast(isShort ? 3 : 0)
-        return
-            "<time datetime=\"\(moment)\"\(isShort ? " data-short" : "") title=\"\(moment.dateAndTime)\">\(text) UTC</time>"
-    }
-
-    /// How long ago something was, which the script counts on: `8 s`.
-    static func ago(_ moment: WallTime, at now: WallTime) -> String {
-        "<span data-since=\"\(moment)\">\(moment.ago(at: now).shortText)</span>"
-    }
-
     /// `template` with each `{{name}}` replaced; what is put in is not looked at again.
-    static func filled(_ template: String, with values: [String: String]) -> String {
+    static func filled(_ template: String, with values: [String: HTML?]) -> String {
         let pieces = template.split(separator: "{{", omittingEmptySubsequences: false)
         return pieces.dropFirst().reduce(into: String(pieces.first ?? "")) { html, piece in
             let halves = piece.split(separator: "}}", maxSplits: 1, omittingEmptySubsequences: false)
-            html += (halves.first.flatMap { values[String($0)] } ?? "") + (halves.dropFirst().first ?? "")
+            html += halves.first.flatMap { values[String($0)] ?? nil }?.markup ?? ""
+            html += halves.dropFirst().first ?? ""
         }
+    }
+}
+
+extension [HTML] {
+    func joined(separator: HTML = "") -> HTML {
+        HTML(markup: self.map(\.markup).joined(separator: separator.markup))
+    }
+
+    /// All in one element; nil without any.
+    func joined(separator: HTML = "", in name: String, class style: String? = nil) -> HTML? {
+        self.isEmpty ? nil : HTML(name, class: style, self.joined(separator: separator))
+    }
+}
+
+// MARK: What the page is made of
+
+extension HTML {
+    /// What stands where nothing is known.
+    static let dash = HTML("span", class: "empty", "–")
+
+    /// Text, or a dash without any.
+    static func text(_ text: String?) -> HTML { text.flatMap { $0.isEmpty ? nil : "\($0)" } ?? .dash }
+
+    static func good(_ text: String) -> HTML { HTML("span", class: "good", "\(text)") }
+    static func bad(_ text: String) -> HTML { HTML("span", class: "bad", "\(text)") }
+    static func wait(_ text: String) -> HTML { HTML("span", class: "wait", "\(text)") }
+
+    static func level(_ level: ReachabilityLevel) -> HTML {
+        HTML("span", class: "chip \(level.tone.rawValue)", "\(level.word)")
+    }
+
+    static func party(_ party: FaultParty) -> HTML {
+        HTML("span", class: "party", HTML("i", class: "party-\(party.rawValue)"), "\(party)")
+    }
+
+    /// A failure with its party, if that is known.
+    static func failure(_ text: HTML, of party: FaultParty?) -> HTML { "\(text)\(party.map { " \(.party($0))" })" }
+
+    /// A name, and what it stands for in smaller letters.
+    static func name(_ name: String?, _ url: String?) -> HTML {
+        "\(name.map { HTML("b", "\($0)") })\(url.map { HTML("span", class: "url", "\($0)") })"
+    }
+
+    /// How often something happened, if it did so more than once.
+    static func times(_ count: Int) -> HTML? { count > 1 ? " \(HTML("span", class: "times", "×\(count)"))" : nil }
+
+    /// A time of day in UTC; the script shows it in the reader's time zone.
+    ///
+    /// `isShort` leaves out the seconds.
+    static func time(_ moment: WallTime, isShort: Bool = false) -> HTML {
+        HTML(
+            "time",
+            with: ["datetime": "\(moment)", "data-short": isShort ? "" : nil, "title": moment.dateAndTime],
+            "\(moment.clockTime.dropLast(isShort ? 3 : 0)) UTC")
+    }
+
+    /// How long ago something was, which the script counts on: `8 s`.
+    static func ago(_ moment: WallTime, at now: WallTime) -> HTML {
+        HTML("span", with: ["data-since": "\(moment)"], "\(moment.ago(at: now).shortText)")
+    }
+
+    /// Something that is said in smaller letters below a cell's text.
+    static func note(_ text: HTML) -> HTML { HTML("div", class: "note", text) }
+
+    /// A picture of shapes for those who see it, and a label for the others; `fit` says how it fills its place.
+    static func picture(
+        class style: String? = nil, _ viewBox: String, fit: String? = nil, label: String, _ shapes: HTML
+    ) -> HTML {
+        HTML(
+            "svg", class: style,
+            with: ["viewBox": viewBox, "preserveAspectRatio": fit, "role": "img", "aria-label": label], shapes)
+    }
+
+    /// A rectangle by its place and size; its title is shown on pointing at it.
+    static func rect(_ style: String, _ box: [some CustomStringConvertible], title: String? = nil) -> HTML {
+        let place: KeyValuePairs<String, String?> = [
+            "x": "\(box[0])", "y": "\(box[1])", "width": "\(box[2])", "height": "\(box[3])",
+        ]
+        guard let title else { return HTML("rect", class: style, with: place) }
+        return HTML("rect", class: style, with: place, HTML("title", "\(title)"))
+    }
+
+    static func table(class style: String? = nil, _ heads: [String], rows: [HTML]) -> HTML {
+        let heads = heads.map { HTML("th", with: ["scope": "col"], "\($0)") }
+        return HTML(
+            "table", class: style, HTML("thead", HTML("tr", heads.joined())), HTML("tbody", rows.joined()))
+    }
+
+    /// A table of cells, each of which knows the head of its column, for narrow screens.
+    static func table(_ heads: [String], _ rows: [[HTML]]) -> HTML {
+        let rows = rows.map { row in
+            HTML("tr", zip(heads, row).map { HTML("td", with: ["data-head": $0], HTML("div", $1)) }.joined())
+        }
+        return rows.isEmpty ? HTML("p", class: "empty", "None.") : .table(heads, rows: rows)
     }
 }
 

@@ -15,35 +15,30 @@ struct Headline {
     private static let freshness = Duration.seconds(60)
 
     /// The markup: the sentence, then since when and what to do, then counts.
-    var html: String {
+    var html: HTML {
         let state = self.state
-        let since = state.since.map { "Since \(HTML.time($0)) (\(HTML.ago($0, at: self.now)))." }
-        let detail = [since, state.advice.map { HTML.escaped($0) }].compactMap(\.self).joined(separator: " ")
-        let chips = self.chips.map { "<li>\(HTML.escaped($0))</li>" }.joined()
-        return "<h1>\(HTML.escaped(state.sentence))</h1>" + (detail.isEmpty ? "" : "<p>\(detail)</p>")
-            + (chips.isEmpty ? "" : "<ul>\(chips)</ul>")
+        let since: HTML? = state.since.map { "Since \(.time($0)) (\(.ago($0, at: self.now)))." }
+        let detail: [HTML?] = [since, state.advice.map { "\($0)" }]
+        let chips = self.chips.map { HTML("li", "\($0)") }
+        return """
+            \(HTML("h1", "\(state.sentence)"))\(detail.compactMap(\.self).joined(separator: " ", in: "p"))\
+            \(chips.joined(in: "ul"))
+            """
     }
-
-    /// The sentence alone.
-    var text: String { self.state.sentence }
-
-    /// How it looks: only what was measured has a colour.
-    var tone: EventLine.Tone { self.state.tone }
-
-    /// Since when something fails or is checked, if that is known; the line says it.
-    var since: WallTime? { self.state.since }
 
     // MARK: The sentence
 
-    private struct State {
+    struct State {
         var sentence: String
+        /// How it looks: only what was measured has a colour.
         var tone: EventLine.Tone
+        /// Since when something fails or is checked, if that is known; the line says it.
         var since: WallTime?
         var advice: String?
     }
 
     // An outage of this host comes first, then its targets, then its requests.
-    private var state: State {
+    var state: State {
         if let diagnosis = self.diagnosis, diagnosis.state == .checking, self.status.level >= .routed {
             return State(sentence: diagnosis.sentence, tone: .wait, since: diagnosis.since)
         }
@@ -165,8 +160,8 @@ struct Headline {
 
     // Whole minutes: the figure must not change with every look.
     private var period: Duration {
-        let start = self.record.requests.closed.first.map { WallTime(microseconds: $0.number * 15_000_000) }
-        let life = self.now.since(min(self.record.start, start ?? self.record.start))
+        let start = self.record.requests.closed.first?.start ?? self.record.start
+        let life = self.now.since(min(self.record.start, start))
         return min(Headline.window, .seconds(60 * max(1, (life.components.seconds + 59) / 60)))
     }
 

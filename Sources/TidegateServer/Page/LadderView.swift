@@ -43,26 +43,26 @@ struct LadderView {
         }
     }
 
-    var html: String {
+    var html: HTML {
         let steps = self.steps.map { step in
-            let readings = step.readings.map { entry in
-                let reading = entry.reading
-                let family = entry.family.map { "<b class=\"family\">\($0.name)</b> " } ?? ""
-                let values = reading.values.map { "<span>\(HTML.escaped($0))</span>" }.joined()
-                let (mark, label) = reading.status.sign
-                return "<div class=\"reading \(reading.status.rawValue)\"><span class=\"mark\" role=\"img\" "
-                    + "aria-label=\"\(label)\">\(mark)</span>"
-                    + "<p>\(family)\(values)</p></div>"
-            }
-            return "<li><h3>\(HTML.escaped(step.rung.title))</h3>\(readings.joined())</li>"
+            HTML("li", HTML("h3", "\(step.rung.title)"), step.readings.map(self.html).joined())
         }
-        return "<ol class=\"ladder\">\(steps.joined())</ol>"
+        return HTML("ol", class: "ladder", steps.joined())
+    }
+
+    private func html(over family: AddressFamily?, _ reading: Reading) -> HTML {
+        let (mark, label) = reading.status.sign
+        let family: HTML? = family.map { "\(HTML("b", class: "family", "\($0.name)")) " }
+        return HTML(
+            "div", class: "reading \(reading.status.rawValue)",
+            HTML("span", class: "mark", with: ["role": "img", "aria-label": label], "\(mark)"),
+            HTML("p", family, reading.values.map { HTML("span", "\($0)") }.joined()))
     }
 
     /// When it was measured, for the heading.
-    func note(at now: WallTime) -> String {
+    func note(at now: WallTime) -> HTML {
         guard let diagnosis = self.diagnosis else { return "from the kernel's tables; nothing was sent" }
-        return "measured \(HTML.ago(diagnosis.time, at: now)) ago"
+        return "measured \(.ago(diagnosis.time, at: now)) ago"
     }
 
     // MARK: Readings

@@ -31,25 +31,26 @@ struct PageView {
 
     var html: String {
         let headline = self.headline
+        let state = headline.state
         let ladder = LadderView(status: self.status, diagnosis: self.diagnosis)
         let tasks = TaskRows(
             tasks: self.tasks, results: self.record.results, nextRuns: self.nextRuns,
             redaction: self.configuration.redaction, now: self.now)
         let connections = self.connectionSection
+        let connectionsLink = HTML("a", with: ["href": "#connections"], "Other apps")
         let timeline = TimelineSVG(record: self.record, now: self.now, current: self.status.level)
-        let values = [
-            "tone": headline.tone.rawValue, "headline": headline.html, "title": HTML.escaped(headline.text),
-            "facts": self.facts(beside: headline), "icon": headline.tone.iconColour,
+        let values: [String: HTML?] = [
+            "tone": "\(state.tone.rawValue)", "headline": headline.html, "title": "\(state.sentence)",
+            "facts": self.facts(beside: state), "icon": "\(state.tone.iconColour)",
             "ladder": ladder.html, "measured": ladder.note(at: self.now),
             "links": self.linkTable, "targets": self.targetTable, "scheduledProbes": self.scheduledProbeTable,
             "tasks": tasks.html, "connections": connections,
-            "connectionsLink": connections.isEmpty ? "" : "<a href=\"#connections\">Other apps</a> ",
-            "summary": HTML.escaped(tasks.summary), "probes": self.probeSection, "timeline": timeline.html,
+            "connectionsLink": connections == nil ? nil : "\(connectionsLink) ",
+            "summary": "\(tasks.summary)", "probes": self.probeSection, "timeline": timeline.html,
             "events": self.eventList,
-            "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? "" : " hidden",
-            "now": self.now.description, "clock": self.now.dateAndTime,
-            "version": HTML.escaped(self.configuration.version),
-            "telemetry": HTML.escaped(self.configuration.telemetryPath),
+            "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? nil : " hidden",
+            "now": "\(self.now)", "clock": "\(self.now.dateAndTime)",
+            "version": "\(self.configuration.version)", "telemetry": "\(self.configuration.telemetryPath)",
         ]
         return HTML.filled(String(decoding: PackageResources.page_html, as: UTF8.self), with: values)
     }
@@ -69,19 +70,21 @@ struct PageView {
             targets: self.targetRows, now: self.now)
     }
 
-    private func facts(beside headline: Headline) -> String {
-        let level = Cell.level(self.status.level).html
+    private func facts(beside headline: Headline.State) -> HTML {
         // Once: the first line may have said it.
-        let since = self.status.since.flatMap { $0 == headline.since ? nil : $0 }.map {
-            " since \(HTML.time($0)) (\(HTML.ago($0, at: self.now)))"
-        }
-        var facts = [(name: "Level", html: level + (since ?? ""))]
-        if let path = self.status.global.path { facts.append(("Way out", HTML.escaped(path.description))) }
+        let isSaid = self.status.since == headline.since
+        let since: HTML? = isSaid ? nil : self.status.since.map { " since \(.time($0)) (\(.ago($0, at: self.now)))" }
         let notes = Set(self.status.families.flatMap(\.verdict.notes)).map(\.description).sorted()
-        if !notes.isEmpty { facts.append(("Note", HTML.escaped(notes.joined(separator: ", ")))) }
-        facts.append(("Updated by", HTML.escaped(self.status.mode.description)))
-        if !self.status.health.isConsistent { facts.append(("Kernel", "the tables are being read again")) }
-        return facts.map { "<div><dt>\($0.name)</dt><dd>\($0.html)</dd></div>" }.joined()
+        let facts: [(name: HTML, value: HTML?)] = [
+            ("Level", "\(.level(self.status.level))\(since)"),
+            ("Way out", self.status.global.path.map { "\($0.description)" }),
+            ("Note", notes.isEmpty ? nil : "\(notes.joined(separator: ", "))"),
+            ("Updated by", "\(self.status.mode.description)"),
+            ("Kernel", self.status.health.isConsistent ? nil : "the tables are being read again"),
+        ]
+        return facts.compactMap { name, value in
+            value.map { HTML("div", HTML("dt", name), HTML("dd", $0)) }
+        }.joined()
     }
 
     // MARK: Tables
@@ -100,77 +103,62 @@ struct PageView {
         return diagnosis.since ?? diagnosis.time
     }
 
-    private var targetTable: String {
-        guard !self.status.targets.isEmpty else { return "<p class=\"empty\">No targets are configured.</p>" }
-        return self.table(TargetRow.heads, self.targetRows.map(\.cells))
+    private var targetTable: HTML {
+        guard !self.status.targets.isEmpty else { return HTML("p", class: "empty", "No targets are configured.") }
+        return .table(TargetRow.heads, self.targetRows.map(\.cells))
     }
 
     // Not there where nothing is observed and nobody wanted that.
-    private var connectionSection: String {
-        guard let report = self.connections, report.mode != .off || report.reason != nil else { return "" }
+    private var connectionSection: HTML? {
+        guard let report = self.connections, report.mode != .off || report.reason != nil else { return nil }
         let rows = ConnectionRows(report: report)
-        let table = rows.cells.isEmpty ? rows.none : self.table(ConnectionRows.heads, rows.cells)
-        return """
-            <section id="connections" data-part aria-labelledby="connections-title"><h2 id="connections-title">Other \
-            apps’ connections <small>\(rows.summary)</small></h2>\(rows.caveat)\(table)\(rows.rest)</section>
-
-            """
+        let table = rows.cells.isEmpty ? rows.none : .table(ConnectionRows.heads, rows.cells)
+        return self.section(
+            "connections", "Other apps’ connections", rows.summary, "\(rows.caveat)\(table)\(rows.rest)")
     }
 
-    private var probeSection: String {
-        guard let probes = self.probes else { return "" }
+    private var probeSection: HTML? {
+        guard let probes = self.probes else { return nil }
         let rows = ProbeRows(reports: probes, redaction: self.configuration.redaction, now: self.now)
-        return """
-            <section id="probes" data-part aria-labelledby="probes-title"><h2 id="probes-title">Latest probes \
-            <small>\(rows.summary)</small></h2>\(self.table(ProbeRows.heads, rows.cells))</section>
+        return self.section("probes", "Latest probes", rows.summary, .table(ProbeRows.heads, rows.cells))
+    }
 
-            """
+    private func section(_ id: String, _ title: String, _ summary: String, _ content: HTML) -> HTML {
+        let heading = HTML("h2", with: ["id": "\(id)-title"], "\(title) \(HTML("small", "\(summary)"))")
+        let section = HTML(
+            "section", with: ["id": id, "data-part": "", "aria-labelledby": "\(id)-title"], heading, content)
+        return "\(section)\n"
     }
 
     // Not there without probes: most hosts have none.
-    private var scheduledProbeTable: String {
-        guard !self.scheduledProbes.isEmpty else { return "" }
+    private var scheduledProbeTable: HTML? {
+        guard !self.scheduledProbes.isEmpty else { return nil }
         let rows = self.scheduledProbes.map {
             ScheduledProbeRow(report: $0, redaction: self.configuration.redaction, now: self.now).cells
         }
-        return "<h2>Scheduled probes</h2>" + self.table(ScheduledProbeRow.heads, rows)
+        return "\(HTML("h2", "Scheduled probes"))\(.table(ScheduledProbeRow.heads, rows))"
     }
 
-    private var linkTable: String {
-        let rows = self.status.links.map { link -> [Cell] in
-            let state = link.isUsable ? Cell.good("usable") : link.kind == .loopback ? .text("this host") : nil
-            let addresses = link.addresses.map { "<span class=\"line\">\(HTML.escaped($0.description))</span>" }
+    private var linkTable: HTML {
+        let rows = self.status.links.map { link -> [HTML] in
+            let state = link.isUsable ? HTML.good("usable") : link.kind == .loopback ? "this host" : nil
+            let addresses = link.addresses.map { HTML("span", class: "line", "\($0)") }
             return [
-                .html("<b>\(HTML.escaped(link.name))</b>"), .text(link.kind.word),
+                .name(link.name, nil), "\(link.kind.word)",
                 state ?? .bad(link.reason?.description(ofLink: link.name) ?? "no"),
-                .text("\(link.isAdminUp ? "up" : "down"), \(link.hasCarrier ? "carrier" : "no carrier")"),
-                addresses.isEmpty ? .text(nil) : .html(addresses.joined()),
+                "\(link.isAdminUp ? "up" : "down"), \(link.hasCarrier ? "carrier" : "no carrier")",
+                addresses.isEmpty ? .dash : addresses.joined(),
             ]
         }
-        return self.table(["Interface", "Type", "State", "Kernel", "Addresses"], rows)
+        return .table(["Interface", "Type", "State", "Kernel", "Addresses"], rows)
     }
 
-    private func table(_ heads: [String], _ rows: [[Cell]]) -> String {
-        guard !rows.isEmpty else { return "<p class=\"empty\">None.</p>" }
-        let head = heads.map { "<th scope=\"col\">\($0)</th>" }.joined()
-        let body = rows.map { row in
-            let cells = zip(heads, row).map { "<td data-head=\"\($0)\"><div>\($1.html)</div></td>" }.joined()
-            return "<tr>\(cells)</tr>"
-        }
-        return "<table><thead><tr>\(head)</tr></thead><tbody>\(body.joined())</tbody></table>"
-    }
-
-    // MARK: Events
-
-    private var eventList: String {
-        let names = Dictionary(self.tasks.tasks.map { ($0.id.description, self.name(of: $0)) }) { first, _ in first }
+    private var eventList: HTML {
+        let names = self.tasks.tasks.map { ($0.id.description, $0.label(self.configuration.redaction)) }
         return EventList(
-            groups: EventGroup.all(of: self.record), party: self.party, taskNames: names, now: self.now
+            groups: EventGroup.all(of: self.record), party: self.party,
+            taskNames: Dictionary(names) { first, _ in first }, now: self.now
         ).html
-    }
-
-    private func name(of task: TaskInfo) -> String {
-        task.displayName ?? "\(task.method) \(self.configuration.redaction.text(of: task.url))"
     }
 }
 

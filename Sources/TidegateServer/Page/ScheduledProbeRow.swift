@@ -7,76 +7,65 @@ struct ScheduledProbeRow {
     let redaction: URLRedaction
     let now: WallTime
 
-    /// A certificate that ends sooner than this is told in colour.
-    private static let certificateLimit = Duration.seconds(30 * 86_400)
-
     static let heads = ["Probe", "State", "Latency", "Uptime", "Last failure, and whose", "Certificate"]
 
-    var cells: [Cell] {
+    var cells: [HTML] {
         let probe = self.report.probe
-        let target = self.redaction.target(from: probe.target)
         return [
-            .html(
-                "<b>\(HTML.escaped(probe.name))</b>"
-                    + "<span class=\"url\">\(HTML.escaped(target)) · \(HTML.escaped(probe.module))</span>"),
-            self.state, self.strip, self.uptime, self.lastFailure, self.certificate,
+            .name(probe.name, "\(self.redaction.target(from: probe.target)) · \(probe.module)"), self.state,
+            self.strip, self.uptime, self.lastFailure, self.certificate,
         ]
     }
 
-    private var state: Cell {
+    private var state: HTML {
         if let failure = self.report.inconclusive {
             let known = self.report.lastConclusive.map { run in
-                "<div class=\"note\">\(run.result == .success ? "answered" : "failed") "
-                    + "\(HTML.ago(run.time, at: self.now)) ago</div>"
+                HTML.note("\(run.result == .success ? "answered" : "failed") \(.ago(run.time, at: self.now)) ago")
             }
-            return .html("not known: \(HTML.escaped(failure.text)) \(Cell.party(failure.party).html)" + (known ?? ""))
+            return "\(.failure("not known: \(failure.text)", of: failure.party))\(known)"
         }
         return switch self.report.isAnswering {
         case true?: .good("answers")
         case false?: .bad("fails")
-        case nil: .html("<span class=\"note\">not probed yet</span>")
+        case nil: HTML("span", class: "note", "not probed yet")
         }
     }
 
-    private var strip: Cell {
-        guard !self.report.runs.isEmpty else { return .text(nil) }
-        let columns = self.report.runs.map { run in
+    private var strip: HTML {
+        guard !self.report.runs.isEmpty else { return .dash }
+        let columns = self.report.runs.map { run -> LatencyStrip.Column in
             switch run.result {
-            case .success:
-                LatencyStrip.Column(
-                    time: run.time, latency: run.duration, style: "hit", title: run.duration.shortText)
-            case .failure: LatencyStrip.Column(time: run.time, latency: nil, style: "miss", title: "failed")
-            case .inconclusive: LatencyStrip.Column(time: run.time, latency: nil, style: "skip", title: "not known")
+            case .success: (run.time, run.duration, "hit", run.duration.shortText)
+            case .failure: (run.time, nil, "miss", "failed")
+            case .inconclusive: (run.time, nil, "skip", "not known")
             }
         }
-        return .html(LatencyStrip(columns: columns, noun: "runs").html)
+        return LatencyStrip(columns: columns, noun: "runs").html
     }
 
-    private var uptime: Cell {
-        guard let uptime = self.report.uptime else { return .text(nil) }
+    private var uptime: HTML {
+        guard let uptime = self.report.uptime else { return .dash }
         let left = self.report.counts[.inconclusive] ?? 0
-        let note =
-            left == 0 ? "" : "<div class=\"note\">\(left) \(left == 1 ? "run" : "runs") left out (own outage)</div>"
+        let leftOut = HTML.note("\(left) \(left == 1 ? "run" : "runs") left out (own outage)")
         // Rounded down: what failed once is not 100 %.
         let hundredths = Int(uptime * 10_000)
         let text = hundredths == 10_000 ? "100" : "\(hundredths / 100).\(hundredths % 100 / 10)\(hundredths % 10)"
-        let since = self.report.since.map { "<div class=\"note\">since \(HTML.time($0))</div>" } ?? ""
-        return .html("\(text) %" + since + note)
+        let since = self.report.since.map { HTML.note("since \(.time($0))") }
+        return "\(text) %\(since)\(left == 0 ? nil : leftOut)"
     }
 
-    private var lastFailure: Cell {
-        guard let last = self.report.lastFailure else { return .text(nil) }
-        let text = last.failure.map { "\(HTML.escaped($0.text)) \(Cell.party($0.party).html)" } ?? ""
-        if self.report.isAnswering == false { return .html(text) }
-        return .html("<span class=\"past\">\(HTML.time(last.time)) \(text)</span>")
+    private var lastFailure: HTML {
+        guard let last = self.report.lastFailure else { return .dash }
+        let text = last.failure.map { HTML.failure("\($0.text)", of: $0.party) } ?? ""
+        return self.report.isAnswering == false ? text : HTML("span", class: "past", "\(.time(last.time)) \(text)")
     }
 
-    private var certificate: Cell {
-        guard let end = self.report.certificateExpiry else { return .text(nil) }
+    private var certificate: HTML {
+        guard let end = self.report.certificateExpiry else { return .dash }
         guard end > self.now else { return .bad("has expired") }
         let left = end.since(self.now)
         let text = "ends in \(left.shortText)"
-        return left < Self.certificateLimit ? .wait(text) : .text(text)
+        return left < TargetRow.certificateLimit ? .wait(text) : .text(text)
     }
 }
 
@@ -92,13 +81,13 @@ struct ProbeRows {
 
     static let heads = ["Time", "Module", "Target", "Result", "Took", "Log"]
 
-    var cells: [[Cell]] {
+    var cells: [[HTML]] {
         self.reports.prefix(Self.limit).map { report in
             [
-                .html(HTML.time(report.start)), .text(report.module),
-                .html("<span class=\"url\">\(HTML.escaped(self.redaction.target(from: report.target)))</span>"),
-                self.result(of: report), .text(report.duration.shortText),
-                .html("<a href=\"/logs?id=\(report.number)\">log</a>"),
+                .time(report.start), .text(report.module),
+                HTML("span", class: "url", "\(self.redaction.target(from: report.target))"),
+                self.result(of: report), "\(report.duration.shortText)",
+                HTML("a", with: ["href": "/logs?id=\(report.number)"], "log"),
             ]
         }
     }
@@ -112,9 +101,9 @@ struct ProbeRows {
     }
 
     // Without a path nothing was asked, which is no failure of the target.
-    private func result(of report: ProbeReport) -> Cell {
+    private func result(of report: ProbeReport) -> HTML {
         guard let failure = report.failure else { return .good("succeeded") }
-        let state = report.isGated ? Cell.wait("not probed") : Cell.bad("failed")
-        return .html("\(state.html) \(HTML.escaped(failure.text)) \(Cell.party(failure.party).html)")
+        let state = report.isGated ? HTML.wait("not probed") : .bad("failed")
+        return .failure("\(state) \(failure.text)", of: failure.party)
     }
 }

@@ -15,7 +15,7 @@ struct TargetRow {
     let now: WallTime
 
     /// A certificate that ends sooner than this is told.
-    private static let certificateLimit = Duration.seconds(30 * 86_400)
+    static let certificateLimit = Duration.seconds(30 * 86_400)
 
     var name: String { self.configuredName ?? self.verdict.target.description }
 
@@ -56,69 +56,64 @@ struct TargetRow {
 
     static let heads = ["Target", "State", "Latency", "Last failure, and whose", "Way out"]
 
-    var cells: [Cell] {
-        let address =
-            self.configuredName == nil ? "" : "<span class=\"url\">\(HTML.escaped("\(self.verdict.target)"))</span>"
-        return [
-            .html("<b>\(HTML.escaped(self.name))</b>\(address)"), .html(self.state.html + self.certificate),
-            self.strip, self.lastFailure, .text(self.verdict.verdict.path?.description),
+    var cells: [HTML] {
+        [
+            .name(self.name, self.configuredName.map { _ in self.verdict.target.description }),
+            "\(self.state)\(self.certificate)", self.strip, self.lastFailure,
+            .text(self.verdict.verdict.path?.description),
         ]
     }
 
-    private var state: Cell {
+    private var state: HTML {
         // A server that is only slow has answered by then.
         if self.report?.isReached != false, let start = self.report?.checkingSince,
             start.ago(at: self.now) >= .seconds(1)
         {
-            return .html("<b>checking since \(HTML.time(start))</b>")
+            return HTML("b", "checking since \(.time(start))")
         }
         return switch (self.report?.isReached, self.verdict.verdict.level) {
         case (_, .none), (_, .local): .level(self.verdict.verdict.level)
         case (true?, _): self.reached
         case (false?, _): .bad("not reached")
         case (nil, let level):
-            .html(Cell.level(level).html + (level == .online ? "" : " <span class=\"note\">not checked</span>"))
+            level == .online ? .level(level) : "\(.level(level)) \(HTML("span", class: "note", "not checked"))"
         }
     }
 
     // What was found before the outage says nothing about now.
-    private var reached: Cell {
+    private var reached: HTML {
         guard let since = self.brokenSince, let last = self.report?.lastSuccess, last < since else {
             return .good("reached")
         }
-        return .html("<b>reached \(HTML.ago(last, at: self.now)) ago</b>")
+        return HTML("b", "reached \(.ago(last, at: self.now)) ago")
     }
 
-    private var certificate: String {
+    private var certificate: HTML? {
         guard let end = self.report?.certificateExpiry, end.since(self.now) < TargetRow.certificateLimit else {
-            return ""
+            return nil
         }
-        let text =
-            end > self.now ? "certificate ends in \(end.since(self.now).shortText)" : "the certificate has expired"
-        return "<div class=\"note wait\">\(HTML.escaped(text))</div>"
+        return HTML(
+            "div", class: "note wait",
+            end > self.now
+                ? "certificate ends in \(end.since(self.now).shortText)" : "the certificate has expired")
     }
 
-    private var lastFailure: Cell {
-        let chip = { (party: FaultParty?) in party.map { " " + Cell.party($0).html } ?? "" }
+    private var lastFailure: HTML {
         if let text = self.failureText {
             // What to do in an outage of all stands in the first lines.
             let advice = self.brokenSince == nil ? self.advice : nil
-            let note = advice.map { "<div class=\"note\">\(HTML.escaped($0))</div>" } ?? ""
-            return .html(HTML.escaped(text) + chip(self.party) + note)
+            let note = advice.map { HTML.note("\($0)") }
+            return "\(.failure("\(text)", of: self.party))\(note)"
         }
-        guard let failure = self.report?.lastFailure else { return .text(nil) }
-        return .html(
-            "<span class=\"past\">\(HTML.time(failure.time)) \(HTML.escaped(failure.text))\(chip(failure.party))</span>"
-        )
+        guard let failure = self.report?.lastFailure else { return .dash }
+        return HTML("span", class: "past", .failure("\(.time(failure.time)) \(failure.text)", of: failure.party))
     }
 
-    private var strip: Cell {
+    private var strip: HTML {
         guard !self.marks.isEmpty else { return .text(self.report?.latency?.shortText) }
-        let columns = self.marks.map { mark in
-            LatencyStrip.Column(
-                time: mark.time, latency: mark.latency, style: mark.latency == nil ? "miss" : "hit",
-                title: mark.latency?.shortText ?? "not reached")
+        let columns = self.marks.map { mark -> LatencyStrip.Column in
+            (mark.time, mark.latency, mark.latency == nil ? "miss" : "hit", mark.latency?.shortText ?? "not reached")
         }
-        return .html(LatencyStrip(columns: columns, noun: "checks").html)
+        return LatencyStrip(columns: columns, noun: "checks").html
     }
 }

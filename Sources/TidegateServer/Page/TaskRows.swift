@@ -21,58 +21,42 @@ struct TaskRows {
     private struct Group {
         let label: String
         let isNamed: Bool
-        var tasks: [TaskInfo]
+        let tasks: [TaskInfo]
 
-        /// The one that says most about now: the latest of those that are furthest.
-        var first: TaskInfo? { self.tasks.max { $0.state.name.rank < $1.state.name.rank } }
+        /// The one that says most about now: the oldest of those that are furthest.
+        var first: TaskInfo? { self.tasks.min { $0.state.name.rank < $1.state.name.rank } }
     }
 
     /// One figure for each state that there is: `2 running, 1 waiting`.
     var summary: String {
-        let names: [(TaskState.Name, String)] = [
-            (.running, "running"), (.waiting, "waiting"), (.suspended, "suspended"), (.completed, "over"),
-        ]
-        let counts = names.compactMap { name, text in
-            let count = self.tasks.counts[name] ?? 0
-            return count > 0 ? "\(count) \(text)" : nil
+        let counts = [TaskState.Name.running, .waiting, .suspended, .completed].compactMap { name in
+            self.tasks.counts[name].map { "\($0) \(name == .completed ? "over" : name.rawValue)" }
         }
         return counts.joined(separator: ", ")
     }
 
-    var html: String {
+    var html: HTML {
         let groups = self.groups
-        guard !groups.isEmpty else { return "<p class=\"empty\">No tasks yet.</p>" }
+        guard !groups.isEmpty else { return HTML("p", class: "empty", "No tasks yet.") }
         let shown = self.shown(of: groups)
         let rest = groups.count - shown.count + self.tasks.total - self.tasks.tasks.count
-        let more =
-            rest > 0 ? "<p class=\"empty\">And \(rest) more: <a href=\"/api/v1/tasks\">all as JSON</a>.</p>" : ""
-        let heads = ["Task", "State", "Last results", "Next run"].map { "<th scope=\"col\">\($0)</th>" }.joined()
-        return """
-            <table class="tasks"><thead><tr>\(heads)</tr></thead>\
-            <tbody>\(shown.map(self.row).joined())</tbody></table>\(more)
-            """
+        let all = HTML("a", with: ["href": "/api/v1/tasks"], "all as JSON")
+        let more = rest > 0 ? HTML("p", class: "empty", "And \(rest) more: \(all).") : nil
+        let heads = ["Task", "State", "Last results", "Next run"]
+        return "\(.table(class: "tasks", heads, rows: shown.map(self.row)))\(more)"
     }
 
     private var groups: [Group] {
-        var groups: [Group] = []
-        var places: [String: Int] = [:]
-        func add(_ label: String, isNamed: Bool, _ task: TaskInfo?) {
-            if let place = places[label] {
-                if let task { groups[place].tasks.append(task) }
-            } else {
-                places[label] = groups.count
-                groups.append(Group(label: label, isNamed: isNamed, tasks: task.map { [$0] } ?? []))
-            }
-        }
+        let labels = self.tasks.tasks.map { $0.label(self.redaction) }
+        let tasks = Dictionary(grouping: zip(labels, self.tasks.tasks), by: \.0).mapValues { $0.map(\.1) }
+        var known: Set<String> = []
         // What ended before a restart is known by its results alone.
-        for name in self.namesOfResults { add(name, isNamed: true, nil) }
-        for task in self.tasks.tasks { add(self.label(of: task), isNamed: task.displayName != nil, task) }
-        for name in self.nextRuns.keys.sorted() { add(name, isNamed: true, nil) }
-        return groups
-    }
-
-    private func label(of task: TaskInfo) -> String {
-        task.displayName ?? "\(task.method) \(self.redaction.text(of: task.url))"
+        return (self.namesOfResults + labels + self.nextRuns.keys.sorted()).compactMap { label in
+            guard known.insert(label).inserted else { return nil }
+            let own = tasks[label] ?? []
+            let isNamed = self.results[label]?.isNamed == true || own.first.map { $0.displayName != nil } ?? true
+            return Group(label: label, isNamed: isNamed, tasks: own)
+        }
     }
 
     // The one whose last result is the newest comes last.
@@ -101,65 +85,50 @@ struct TaskRows {
 
     // MARK: A row
 
-    private func row(_ group: Group) -> String {
+    private func row(_ group: Group) -> HTML {
         guard let task = group.first else {
-            return "<tr><td data-head=\"Task\"><b>\(HTML.escaped(group.label))</b></td><td data-head=\"State\">"
-                + "\(self.lastState(of: group).html)</td>\(self.history(of: group))</tr>"
+            // Without a task the last result is the state.
+            let state = self.results[group.label]?.entries.last.map { TaskState.completed($0.outcome).html }
+            return HTML("tr", self.cells(.name(group.label, nil), state ?? "not yet", of: group))
         }
-        let others = group.tasks.count > 1 ? " <span class=\"times\">×\(group.tasks.count)</span>" : ""
-        let url = "\(HTML.escaped(task.method)) \(HTML.escaped(self.redaction.text(of: task.url)))"
-        let name =
-            task.displayName.map { "<b>\(HTML.escaped($0))</b>\(others)<span class=\"url\">\(url)</span>" }
-            ?? "<span class=\"url\">\(url)\(others)</span>"
-        return """
-            <tr data-task="\(task.id)" class="\(task.state.name.rawValue)"><td data-head="Task">\(name)</td>\
-            <td data-head="State"><div>\(task.state.cell.html) \(task.progressHTML)</div>\(self.note(on: task))</td>\
-            \(self.history(of: group))</tr>
-            """
+        let others = HTML.times(group.tasks.count)
+        let url: HTML = "\(task.requestLine(self.redaction))"
+        let name: HTML? = task.displayName.map { "\(.name($0, nil))\(others)\(HTML("span", class: "url", url))" }
+        return HTML(
+            "tr", with: ["data-task": "\(task.id)", "class": task.state.name.rawValue],
+            self.cells(
+                name ?? HTML("span", class: "url", url, others),
+                "\(HTML("div", "\(task.state.html) \(task.progressHTML)"))\(self.note(on: task))", of: group))
     }
 
-    // Without a task the last result is the state.
-    private func lastState(of group: Group) -> Cell {
-        self.results[group.label]?.entries.last.map { TaskState.completed($0.outcome).cell } ?? .text("not yet")
-    }
-
-    private func history(of group: Group) -> String {
+    private func cells(_ name: HTML, _ state: HTML, of group: Group) -> HTML {
         let entries = self.results[group.label]?.entries ?? []
         let marks = entries.map { entry in
-            let title = HTML.escaped("\(entry.time.dateAndTime): \(entry.text)")
-            return "<i class=\"\(entry.outcome.tone.rawValue)\" title=\"\(title)\">\(entry.outcome.mark)</i>"
+            HTML(
+                "i", class: entry.outcome.tone.rawValue,
+                with: ["title": "\(entry.time.dateAndTime): \(entry.text)"], "\(entry.outcome.mark)")
         }
         let latest = entries.last.map { entry in
-            let party = entry.party.map { " " + Cell.party($0).html } ?? ""
-            return "<span class=\"note\">\(HTML.time(entry.time)) \(HTML.escaped(entry.text))\(party)</span>"
+            HTML("span", class: "note", .failure("\(.time(entry.time)) \(entry.text)", of: entry.party))
         }
-        let last = marks.isEmpty ? Cell.text(nil).html : "<span class=\"marks\">\(marks.joined())</span>\(latest ?? "")"
-        let next = self.nextRuns[group.label].map { HTML.time($0) }
-        return "<td data-head=\"Results\">\(last)</td><td data-head=\"Next run\">\(next ?? Cell.text(nil).html)</td>"
+        let results: HTML = marks.joined(in: "span", class: "marks").map { "\($0)\(latest)" } ?? .dash
+        let next = self.nextRuns[group.label].map { HTML.time($0) } ?? .dash
+        return [("Task", name), ("State", state), ("Results", results), ("Next run", next)].map {
+            HTML("td", with: ["data-head": $0], $1)
+        }.joined()
     }
 
     // Why a task waits, and how many attempts another one has needed.
-    private func note(on task: TaskInfo) -> String {
+    private func note(on task: TaskInfo) -> HTML? {
         let attempts = task.progress.attempt
         let note: String? =
             switch task.state {
-            case .waiting(let reason, let detail): HTML.escaped(detail ?? reason.description)
+            case .waiting(let reason, let detail): detail ?? reason.description
             case .completed where attempts > 1: "\(attempts) attempts"
             case .running where attempts > 1: "attempt \(attempts)"
             case .suspended, .running, .completed: nil
             }
-        return note.map { "<span class=\"note\">\($0)</span>" } ?? ""
-    }
-}
-
-extension TaskState.Name {
-    fileprivate var rank: Int {
-        switch self {
-        case .running: 3
-        case .waiting: 2
-        case .suspended: 1
-        case .completed: 0
-        }
+        return note.map { HTML("span", class: "note", "\($0)") }
     }
 }
 
@@ -174,32 +143,39 @@ extension TaskOutcome {
 }
 
 extension TaskState {
-    fileprivate var cell: Cell {
+    fileprivate var html: HTML {
         switch self {
-        case .suspended: .text("suspended")
+        case .suspended: "suspended"
         case .waiting: .wait("waiting")
-        case .running: .html("<span class=\"run\">running</span>")
+        case .running: HTML("span", class: "run", "running")
         case .completed(.success): .good("done")
         case .completed(.failure): .bad("failed")
-        case .completed(.cancelled): .text("cancelled")
+        case .completed(.cancelled): "cancelled"
         }
     }
 }
 
 extension TaskInfo {
+    /// The name or key, or else the request.
+    func label(_ redaction: URLRedaction) -> String { self.displayName ?? self.requestLine(redaction) }
+
+    fileprivate func requestLine(_ redaction: URLRedaction) -> String {
+        "\(self.method) \(redaction.text(of: self.url))"
+    }
+
     // While the request's body is sent, how far that is; afterwards the response's.
-    fileprivate var progressHTML: String {
+    fileprivate var progressHTML: HTML {
         let isOver = self.state.name == .completed
         let current = self.progress.current
         let text = isOver ? self.progress.endText(of: self.kind) : current.description
-        let bytes = text == ByteText(0).description ? "" : HTML.escaped(text)
-        guard let fraction = current.fraction, !isOver else { return "<span class=\"bytes\">\(bytes)</span>" }
+        let bytes = HTML("span", class: "bytes", text == ByteText(0).description ? nil : "\(text)")
+        guard let fraction = current.fraction, !isOver else { return bytes }
         let percent = Int((fraction * 100).rounded(.down))
-        return """
-            <span class="bytes">\(bytes)</span><span class="bar">\
-            <progress max="100" value="\(percent)" aria-label="progress"></progress>\
-            <span class="percent">\(percent) %</span></span>
-            """
+        let bar = HTML(
+            "span", class: "bar",
+            HTML("progress", with: ["max": "100", "value": "\(percent)", "aria-label": "progress"]),
+            HTML("span", class: "percent", "\(percent) %"))
+        return "\(bytes)\(bar)"
     }
 }
 

@@ -156,52 +156,45 @@ struct EventList {
     /// How many entries are shown.
     static let limit = 24
 
-    var html: String {
+    var html: HTML {
         let wanted = self.groups.filter { self.party == nil || $0.party == self.party }
-        guard !wanted.isEmpty else {
-            let text = self.party.map { "No events of \($0)." } ?? "Nothing has happened yet."
-            return self.filter + "<p class=\"empty\">\(HTML.escaped(text))</p>"
-        }
-        let entries = wanted.prefix(EventList.limit).map(self.entry)
-        return self.filter + "<ol class=\"events\">\(entries.joined())</ol>"
+        let none = self.party.map { "No events of \($0)." } ?? "Nothing has happened yet."
+        let entries = wanted.prefix(EventList.limit).map(self.entry).joined(in: "ol", class: "events")
+        return "\(self.filter)\(entries ?? HTML("p", class: "empty", "\(none)"))"
     }
 
-    private var filter: String {
+    private var filter: HTML? {
         let present = FaultParty.allCases.filter { party in
             party == self.party || self.groups.contains { $0.party == party }
         }
-        guard !present.isEmpty else { return "" }
-        let all = "<a href=\"/#news\"\(self.party == nil ? " aria-current=\"true\"" : "")>all</a>"
-        let links = present.map { party in
-            let current = party == self.party ? " aria-current=\"true\"" : ""
-            return "<a href=\"/?party=\(party.rawValue)#news\"\(current)>\(Cell.party(party).html)</a>"
-        }
-        return "<p class=\"filter\">\(all)\(links.joined())</p>"
+        guard !present.isEmpty else { return nil }
+        let links = present.map { self.link("/?party=\($0.rawValue)#news", .party($0), to: $0) }
+        return HTML("p", class: "filter", self.link("/#news", "all", to: nil), links.joined())
     }
 
-    private func entry(_ group: EventGroup) -> String {
+    private func link(_ url: String, _ text: HTML, to party: FaultParty?) -> HTML {
+        HTML("a", with: ["href": url, "aria-current": party == self.party ? "true" : nil], text)
+    }
+
+    private func entry(_ group: EventGroup) -> HTML {
         let line = group.cause
         let name = line.task.map { "\(self.taskNames[$0] ?? "task \($0.suffix(6))"): " } ?? ""
-        let times = group.count > 1 ? " <span class=\"times\">×\(group.count)</span>" : ""
-        let party = group.party.map { " " + Cell.party($0).html } ?? ""
-        let notes = self.notes(on: group)
-        let effects =
-            group.effects.isEmpty
-            ? "" : "<span class=\"note\">→ \(HTML.escaped(group.effects.joined(separator: "; ")))</span>"
-        return """
-            <li class="\(line.tone.rawValue)">\(HTML.time(group.begin))\
-            <span>\(HTML.escaped(name + line.text))\(times)\(party)\(notes)\(effects)</span></li>
-            """
+        let effects = group.effects.isEmpty ? nil : "→ \(group.effects.joined(separator: "; "))"
+        return HTML(
+            "li", class: line.tone.rawValue, .time(group.begin),
+            HTML(
+                "span", .failure("\(name)\(line.text)\(.times(group.count))", of: group.party), self.notes(on: group),
+                effects.map { HTML("span", class: "note", "\($0)") }))
     }
 
-    private func notes(on group: EventGroup) -> String {
-        var notes: [String] = []
+    private func notes(on group: EventGroup) -> HTML? {
+        var notes: [HTML] = []
         if let end = group.end {
-            notes.append("until \(HTML.time(end)) (\(end.since(group.begin).shortText))")
+            notes.append("until \(.time(end)) (\(end.since(group.begin).shortText))")
         } else if group.cause.rank < .requests, group.cause.tone == .bad {
-            notes.append("for \(HTML.ago(group.begin, at: self.now))")
+            notes.append("for \(.ago(group.begin, at: self.now))")
         }
-        if group.count > 1 { notes.append("first \(HTML.time(group.first))") }
-        return notes.isEmpty ? "" : "<span class=\"note\">\(notes.joined(separator: "; "))</span>"
+        if group.count > 1 { notes.append("first \(.time(group.first))") }
+        return notes.joined(separator: "; ", in: "span", class: "note")
     }
 }

@@ -11,7 +11,7 @@ struct TimelineSVG {
     var window: Duration {
         let earliest = [
             self.record.start, self.record.past.first?.time,
-            self.record.requests.closed.first.map { WallTime(microseconds: $0.number * 15_000_000) },
+            self.record.requests.closed.first?.start,
         ].compactMap(\.self).min()
         let life = self.now.since(earliest ?? self.now)
         let windows: [Duration] = [.seconds(300), .seconds(900), .seconds(3600)]
@@ -19,25 +19,22 @@ struct TimelineSVG {
     }
 
     private static let size = (width: 1200.0, bars: 72.0, band: 14.0)
-    private static let slicesPerColumn = [Duration.seconds(300): 1, .seconds(900): 1, .seconds(3600): 4]
 
     /// The failures by party in the whole window.
     var totals: [(party: FaultParty, count: Int)] {
-        let sums = self.columns.reduce(into: Array(repeating: 0, count: FaultParty.allCases.count)) { sums, column in
-            for (position, count) in column.enumerated() { sums[position] += count }
-        }
-        return zip(FaultParty.allCases, sums).filter { $0.1 > 0 }.map { (party: $0.0, count: $0.1) }
+        self.columns.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }.inOrder
     }
 
-    var html: String {
+    var html: HTML {
         let (width, height) = (Int(Self.size.width), Int(Self.size.bars + 6 + Self.size.band))
-        let summary = HTML.escaped(self.summary)
-        return """
-            <p class="sum">\(summary)</p><div class="chart"><p class="most">\(self.most)</p>\
-            <svg viewBox="0 0 \(width) \(height)" preserveAspectRatio="none" role="img" aria-label="\(summary)">\
-            \(self.grid)\(self.bars)\(self.band)</svg></div>\
-            <p class="axis">\(self.ticks)</p><ul class="legend">\(self.legend)</ul>
-            """
+        let summary = self.summary
+        let picture = HTML.picture(
+            "0 0 \(width) \(height)", fit: "none", label: summary, "\(self.grid)\(self.bars)\(self.band)")
+        return [
+            HTML("p", class: "sum", "\(summary)"),
+            HTML("div", class: "chart", HTML("p", class: "most", "\(self.most)"), picture),
+            HTML("p", class: "axis", self.ticks), HTML("ul", class: "legend", self.legend),
+        ].joined()
     }
 
     /// The timeline in words.
@@ -54,7 +51,7 @@ struct TimelineSVG {
             totals.count == 1
             ? ", " + (totals[0].count == 1 ? "" : "all ") + "\(totals[0].party)"
             : ": " + totals.map { "\($0.count) \($0.party)" }.joined(separator: ", ")
-        let count = self.totals.reduce(0) { $0 + $1.count }
+        let count = totals.reduce(0) { $0 + $1.count }
         let clauses = [
             lost > .zero ? "no path for \(lost.shortText)" : "a path all the time",
             poor > .zero ? "internet checks failed for \(poor.shortText)" : nil,
@@ -67,56 +64,53 @@ struct TimelineSVG {
 
     // MARK: Columns
 
-    private var columnWidth: Int { Self.slicesPerColumn[self.window] ?? 4 }
+    /// In slices.
+    private var columnWidth: Int { self.window > .seconds(900) ? 4 : 1 }
 
-    private var columns: [[Int]] {
+    private var columns: [[FaultParty: Int]] {
         let width = self.columnWidth
         let last = RequestSlice.number(of: self.now)
         let count = Int(self.window / RequestSlice.length) / width
-        var columns = Array(repeating: Array(repeating: 0, count: FaultParty.allCases.count), count: count)
+        var columns = Array(repeating: [FaultParty: Int](), count: count)
         for slice in self.record.requests.slices {
             let back = Int(last - slice.number)
             let column = count - 1 - back / width
             guard back >= 0, column >= 0 else { continue }
-            for failure in slice.failures {
-                guard let position = FaultParty.allCases.firstIndex(of: failure.party) else { continue }
-                columns[column][position] += failure.count
-            }
+            for failure in slice.failures { columns[column][failure.party, default: 0] += failure.count }
         }
         return columns
     }
 
-    private var highest: Int { self.columns.map { $0.reduce(0, +) }.max() ?? 0 }
+    private var highest: Int { self.columns.map { $0.values.reduce(0, +) }.max() ?? 0 }
 
     private var most: String {
         guard self.highest > 0 else { return "" }
         return "\(self.highest) failed in \((RequestSlice.length * self.columnWidth).shortText)"
     }
 
-    private var bars: String {
+    private var bars: HTML {
         let columns = self.columns
         let step = Self.size.width / Double(max(1, columns.count))
         // A single failure is visible without filling the height.
         let unit = Self.size.bars / Double(max(1, self.highest))
-        return columns.enumerated().map { number, column in
-            let shares = zip(FaultParty.allCases, column).filter { $0.1 > 0 }
-            guard !shares.isEmpty else { return "" }
+        return columns.enumerated().compactMap { number, column in
+            guard !column.isEmpty else { return nil }
             var top = Self.size.bars
-            let title = shares.map { "\($0.1) \($0.0)" }.joined(separator: ", ")
-            let parts = shares.map { party, count in
+            let title = column.inOrder.map { "\($0.count) \($0.party)" }.joined(separator: ", ")
+            let parts = column.inOrder.map { party, count in
                 let height = max(3, unit * Double(count))
                 top -= height
                 let box = self.box(Double(number) * step + 1, max(0, top), step - 2, height)
-                return "<rect class=\"party-\(party.rawValue)\" \(box)/>"
+                return HTML.rect("party-\(party.rawValue)", box)
             }
-            return "<g><title>\(HTML.escaped(title))</title>\(parts.joined())</g>"
+            return HTML("g", HTML("title", "\(title)"), parts.joined())
         }.joined()
     }
 
-    private var grid: String {
+    private var grid: HTML {
         let lines = [0.25, 0.5, 0.75].map { self.box($0 * Self.size.width, 0, 1, Self.size.bars) }
         let base = self.box(0, Self.size.bars - 0.5, Self.size.width, 1)
-        return (lines + [base]).map { "<rect class=\"grid\" \($0)/>" }.joined()
+        return (lines + [base]).map { .rect("grid", $0) }.joined()
     }
 
     // MARK: The level
@@ -134,12 +128,12 @@ struct TimelineSVG {
         }
     }
 
-    private var band: String {
+    private var band: HTML {
         self.segments.compactMap { segment in
             guard let level = segment.level else { return nil }
             let (x, end) = (self.place(of: segment.start), self.place(of: segment.end))
             let box = self.box(x, Self.size.bars + 6, max(1.5, end - x), Self.size.band)
-            return "<rect class=\"level-\(level.rawValue)\" \(box)><title>\(HTML.escaped(level.word))</title></rect>"
+            return .rect("level-\(level.rawValue)", box, title: level.word)
         }.joined()
     }
 
@@ -149,27 +143,32 @@ struct TimelineSVG {
 
     // MARK: Words
 
-    private var legend: String {
+    private var legend: HTML {
         let parties = self.totals.map { entry in
-            "<li>\(Cell.party(entry.party).html) <b>\(entry.count)</b></li>"
+            HTML("li", "\(.party(entry.party)) \(HTML("b", "\(entry.count)"))")
         }
         let present = Set(self.segments.compactMap(\.level))
         let levels = ReachabilityLevel.allCases.filter(present.contains).map { level in
-            "<li><i class=\"band level-\(level.rawValue)\"></i>\(HTML.escaped(level.word))</li>"
+            HTML("li", HTML("i", class: "band level-\(level.rawValue)"), "\(level.word)")
         }
-        let failures = parties.isEmpty ? ["<li class=\"empty\">no failed requests</li>"] : parties
+        let failures = parties.isEmpty ? [HTML("li", class: "empty", "no failed requests")] : parties
         return (failures + levels).joined()
     }
 
-    private var ticks: String {
+    private var ticks: HTML {
         stride(from: 4, through: 0, by: -1).map { part in
-            let time = self.now - self.window * part / 4
-            return HTML.time(time, isShort: self.window > .seconds(900))
+            .time(self.now - self.window * part / 4, isShort: self.window > .seconds(900))
         }.joined()
     }
 
-    private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> String {
-        let numbers = [x, y, width, height].map { String((max(0, $0) * 10).rounded() / 10) }
-        return "x=\"\(numbers[0])\" y=\"\(numbers[1])\" width=\"\(numbers[2])\" height=\"\(numbers[3])\""
+    private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> [Double] {
+        [x, y, width, height].map { (max(0, $0) * 10).rounded() / 10 }
+    }
+}
+
+extension [FaultParty: Int] {
+    /// The counts in the order of the parties.
+    var inOrder: [(party: FaultParty, count: Int)] {
+        FaultParty.allCases.compactMap { party in self[party].map { (party, $0) } }
     }
 }
