@@ -149,7 +149,8 @@ import TidegateTestKit
                 == "<p class=\"note\">The kernel dropped 9 messages, so that some ends are missing.</p>")
         let nothing = ConnectionRows(report: ConnectionsReport(mode: .event))
         #expect(
-            nothing.caveat == nil && nothing.summary.isEmpty && nothing.none.markup == "<p class=\"empty\">None.</p>")
+            nothing.caveat == nil && nothing.summary.isEmpty
+                && HTML.table([], nothing.cells, none: nothing.none).markup == "<p class=\"empty\">None.</p>")
         // Switched off it is no news; that it was refused is.
         view.connections = ConnectionsReport()
         #expect(!view.html.contains("Other apps"))

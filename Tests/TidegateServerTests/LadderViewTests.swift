@@ -13,8 +13,8 @@ import Testing
                     switch entry.reading.status {
                     case .ok: "+"
                     case .bad: "x"
-                    case .unchecked: "."
-                    case .absent: "-"
+                    case .unknown: "."
+                    case .notApplicable: "-"
                     }
                 return (entry.family.map { $0 == .ipv4 ? "4" : "6" } ?? "") + mark
             }.joined()
@@ -56,7 +56,7 @@ import Testing
     func absent() {
         let view = LadderView(status: PageState.pulledCable.status, diagnosis: PageState.pulledCable.diagnosis)
         let address = view.steps.first { $0.rung == .address }?.readings.last?.reading
-        #expect(address == .init(status: .absent, values: ["only link-local addresses"]))
+        #expect(address == .init(status: .notApplicable, values: ["only link-local addresses"]))
         var status = PageState.pulledCable.status
         status.families[0].verdict = Verdict(level: .none, reason: .noAddress)
         let nothing = LadderView(status: status, diagnosis: PageState.pulledCable.diagnosis)
@@ -80,7 +80,7 @@ import Testing
             families: [.init(family: .ipv4, verdict: Verdict(level: .unknown))], links: [], targets: [],
             health: .init())
         let marks = LadderView(status: starting, diagnosis: nil).steps.map { $0.readings[0].reading.status }
-        #expect(Set(marks) == [.unchecked])
+        #expect(Set(marks) == [.unknown])
         let down = LadderView(status: .unavailable(mode: .event), diagnosis: nil).steps[0].readings[0].reading
         #expect(down == .init(status: .bad, values: ["the kernel's network state cannot be read"]))
     }

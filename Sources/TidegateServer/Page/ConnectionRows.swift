@@ -43,7 +43,7 @@ struct ConnectionRows {
     }
 
     /// Instead of a table without rows.
-    var none: HTML { HTML("p", class: "empty", "None\(self.report.mode.hasLists ? "" : " are listed").") }
+    var none: HTML { "None\(self.report.mode.hasLists ? "" : " are listed")." }
 
     /// How many remotes there are beyond those shown; nil if there is none.
     var rest: HTML? {

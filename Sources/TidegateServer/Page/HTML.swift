@@ -9,6 +9,7 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
         _ name: String, class style: String? = nil, with attributes: KeyValuePairs<String, String?> = [:],
         _ parts: HTML?...
     ) {
+        let parts = parts.compactMap(\.self)
         self.markup = "<\(name)"
         for (key, value) in [("class", style)] + attributes.map({ ($0, $1) }) {
             guard let value else { continue }
@@ -18,7 +19,7 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
         if name == "rect", parts.isEmpty {
             self.markup += "/>"
         } else {
-            self.markup += parts.reduce(into: ">") { $0 += $1?.markup ?? "" } + "</\(name)>"
+            self.markup += parts.reduce(into: ">") { $0 += $1.markup } + "</\(name)>"
         }
     }
 
@@ -132,11 +133,10 @@ extension HTML {
 
     /// A rectangle by its place and size; its title is shown on pointing at it.
     static func rect(_ style: String, _ box: [some CustomStringConvertible], title: String? = nil) -> HTML {
-        let place: KeyValuePairs<String, String?> = [
-            "x": "\(box[0])", "y": "\(box[1])", "width": "\(box[2])", "height": "\(box[3])",
-        ]
-        guard let title else { return HTML("rect", class: style, with: place) }
-        return HTML("rect", class: style, with: place, HTML("title", "\(title)"))
+        HTML(
+            "rect", class: style,
+            with: ["x": "\(box[0])", "y": "\(box[1])", "width": "\(box[2])", "height": "\(box[3])"],
+            title.map { HTML("title", "\($0)") })
     }
 
     static func table(class style: String? = nil, _ heads: [String], rows: [HTML]) -> HTML {
@@ -145,12 +145,12 @@ extension HTML {
             "table", class: style, HTML("thead", HTML("tr", heads.joined())), HTML("tbody", rows.joined()))
     }
 
-    /// A table of cells, each of which knows the head of its column, for narrow screens.
-    static func table(_ heads: [String], _ rows: [[HTML]]) -> HTML {
+    /// A table of cells, each of which knows the head of its column, for narrow screens; `none` without any.
+    static func table(_ heads: [String], _ rows: [[HTML]], none: HTML = "None.") -> HTML {
         let rows = rows.map { row in
             HTML("tr", zip(heads, row).map { HTML("td", with: ["data-head": $0], HTML("div", $1)) }.joined())
         }
-        return rows.isEmpty ? HTML("p", class: "empty", "None.") : .table(heads, rows: rows)
+        return rows.isEmpty ? HTML("p", class: "empty", none) : .table(heads, rows: rows)
     }
 }
 

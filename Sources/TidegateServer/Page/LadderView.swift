@@ -2,14 +2,9 @@ internal import TidegateCore
 
 /// The ladder of this host: what was measured on each rung, both families together where they agree.
 struct LadderView {
-    /// How a rung stands.
-    enum Status: String {
-        case ok, bad, unchecked, absent
-    }
-
     /// What was found on a rung.
     struct Reading: Hashable {
-        var status: Status
+        var status: RungReport.Status
         /// What was measured, or why nothing was.
         var values: [String]
     }
@@ -34,10 +29,10 @@ struct LadderView {
             let readings = families.map { (family: $0.family, reading: self.reading(of: rung, over: $0)) }
             // A family that is not set up is told once, where it ends.
             if rung == .address || rung == .route, readings.contains(where: { $0.reading.status == .ok }) {
-                absent.formUnion(readings.filter { $0.reading.status == .absent }.map(\.family))
+                absent.formUnion(readings.filter { $0.reading.status == .notApplicable }.map(\.family))
             }
             let agree =
-                Set(readings.map(\.reading)).count == 1 || readings.allSatisfy { $0.reading.status == .unchecked }
+                Set(readings.map(\.reading)).count == 1 || readings.allSatisfy { $0.reading.status == .unknown }
             return Step(
                 rung: rung, readings: agree ? readings.prefix(1).map { (nil, $0.reading) } : readings.map { ($0, $1) })
         }
@@ -51,10 +46,10 @@ struct LadderView {
     }
 
     private func html(over family: AddressFamily?, _ reading: Reading) -> HTML {
-        let (mark, label) = reading.status.sign
+        let (style, mark, label) = reading.status.sign
         let family: HTML? = family.map { "\(HTML("b", class: "family", "\($0.name)")) " }
         return HTML(
-            "div", class: "reading \(reading.status.rawValue)",
+            "div", class: "reading \(style)",
             HTML("span", class: "mark", with: ["role": "img", "aria-label": label], "\(mark)"),
             HTML("p", family, reading.values.map { HTML("span", "\($0)") }.joined()))
     }
@@ -81,20 +76,20 @@ struct LadderView {
             return Reading(status: .ok, values: evidence + basis)
         case .bad:
             if report.reason?.isLackOfConfiguration ?? false, self.status.isSetUp(besides: family.family) {
-                return Reading(.absent, report.reason?.description ?? "not configured")
+                return Reading(.notApplicable, report.reason?.description ?? "not configured")
             }
             guard evidence.isEmpty else { return Reading(status: .bad, values: evidence) }
             return Reading(.bad, report.reason?.description(ofLink: report.link) ?? "fails")
-        case .unknown: return Reading(.unchecked, evidence.first ?? "not checked")
-        case .notApplicable: return Reading(status: .absent, values: Array(evidence.prefix(1)))
+        case .unknown: return Reading(.unknown, evidence.first ?? "not checked")
+        case .notApplicable: return Reading(status: .notApplicable, values: Array(evidence.prefix(1)))
         }
     }
 }
 
 extension LadderView.Reading {
-    fileprivate static let unchecked = Self(.unchecked, "not checked")
+    fileprivate static let unchecked = Self(.unknown, "not checked")
 
-    fileprivate init(_ status: LadderView.Status, _ value: String) { self.init(status: status, values: [value]) }
+    fileprivate init(_ status: RungReport.Status, _ value: String) { self.init(status: status, values: [value]) }
 }
 
 extension ReachabilityStatus {
@@ -114,13 +109,13 @@ extension UnreachableReason {
     }
 }
 
-extension LadderView.Status {
-    fileprivate var sign: (mark: String, label: String) {
+extension RungReport.Status {
+    fileprivate var sign: (style: String, mark: String, label: String) {
         switch self {
-        case .ok: ("✓", "works")
-        case .bad: ("✕", "fails")
-        case .unchecked: ("?", "not checked")
-        case .absent: ("–", "does not apply")
+        case .ok: ("ok", "✓", "works")
+        case .bad: ("bad", "✕", "fails")
+        case .unknown: ("unchecked", "?", "not checked")
+        case .notApplicable: ("absent", "–", "does not apply")
         }
     }
 }
@@ -141,14 +136,14 @@ struct KernelLadder {
         let verdict = self.family.verdict
         if verdict.level == .unknown {
             return rung == .monitor && verdict.reason == .monitorDown
-                ? .init(.bad, UnreachableReason.monitorDown.description) : .init(.unchecked, "not read yet")
+                ? .init(.bad, UnreachableReason.monitorDown.description) : .init(.unknown, "not read yet")
         }
         if verdict.reason?.rung == rung { return self.failure(verdict) }
         let path = verdict.path
         switch rung {
         case .monitor: return .init(.ok, "\(self.status.links.count) links, \(self.status.mode)")
         case .interface:
-            guard let link = self.link else { return .init(.unchecked, "no interface to look at") }
+            guard let link = self.link else { return .init(.unknown, "no interface to look at") }
             return link.isAdminUp
                 ? .init(.ok, "\(link.name), \(link.kind.word)")
                 : .init(.bad, UnreachableReason.adminDown.description(ofLink: link.name))
@@ -174,7 +169,7 @@ struct KernelLadder {
         guard let reason = verdict.reason else { return .unchecked }
         let link = VerdictDescriptions.culprit(reason, among: self.status.links)
         let isAbsent = reason.isLackOfConfiguration && self.status.isSetUp(besides: self.family.family)
-        return .init(isAbsent ? .absent : .bad, reason.description(ofLink: link?.name))
+        return .init(isAbsent ? .notApplicable : .bad, reason.description(ofLink: link?.name))
     }
 
     /// The link of the path, or else the one that the reason is about.

@@ -43,7 +43,8 @@ struct PageView {
             "tone": "\(state.tone.rawValue)", "headline": headline.html, "title": "\(state.sentence)",
             "facts": self.facts(beside: state), "icon": "\(state.tone.iconColour)",
             "ladder": ladder.html, "measured": ladder.note(at: self.now),
-            "links": self.linkTable, "targets": self.targetTable, "scheduledProbes": self.scheduledProbeTable,
+            "targets": .table(TargetRow.heads, self.targetRows.map(\.cells), none: "No targets are configured."),
+            "links": self.linkTable, "scheduledProbes": self.scheduledProbeTable,
             "tasks": tasks.html, "connections": connections,
             "connectionsLink": connections == nil ? nil : "\(connectionsLink) ",
             "summary": "\(tasks.summary)", "probes": self.probeSection, "timeline": timeline.html,
@@ -103,16 +104,11 @@ struct PageView {
         return diagnosis.since ?? diagnosis.time
     }
 
-    private var targetTable: HTML {
-        guard !self.status.targets.isEmpty else { return HTML("p", class: "empty", "No targets are configured.") }
-        return .table(TargetRow.heads, self.targetRows.map(\.cells))
-    }
-
     // Not there where nothing is observed and nobody wanted that.
     private var connectionSection: HTML? {
         guard let report = self.connections, report.mode != .off || report.reason != nil else { return nil }
         let rows = ConnectionRows(report: report)
-        let table = rows.cells.isEmpty ? rows.none : .table(ConnectionRows.heads, rows.cells)
+        let table = HTML.table(ConnectionRows.heads, rows.cells, none: rows.none)
         return self.section(
             "connections", "Other apps’ connections", rows.summary, "\(rows.caveat)\(table)\(rows.rest)")
     }

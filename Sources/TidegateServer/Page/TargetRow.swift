@@ -32,21 +32,18 @@ struct TargetRow {
             ?? self.report?.lastFailure?.text
     }
 
-    /// Whose failure that is.
+    /// Whose failure that is; this, and what to do, is about a target that is not reached.
     var party: FaultParty? {
-        guard self.isFailing else { return nil }
         if let diagnosed = self.diagnosed { return diagnosed.party }
         return self.verdict.verdict.level < .routed
             ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
     }
 
-    /// What to do; nil if it is reached, or if the cause is not known.
-    var advice: String? {
-        self.isFailing ? self.report?.lastFailure.flatMap { $0.advice.isEmpty ? nil : $0.advice } : nil
-    }
+    /// What to do; nil if the cause is not known.
+    var advice: String? { self.report?.lastFailure.flatMap { $0.advice.isEmpty ? nil : $0.advice } }
 
     /// When the first check began that has failed since it was reached last.
-    var since: WallTime? { self.isFailing ? self.report?.lastFailure?.since : nil }
+    var since: WallTime? { self.report?.lastFailure?.since }
 
     // What a check has found out about the very reason of the verdict: a resolver that is silent may not be at fault.
     private var diagnosed: TargetCheckReport.Failure? {
