@@ -55,7 +55,7 @@ public final class Monitor: Sendable {
     ///   reason `internal` if the system gives no thread for transfers.
     public convenience init(
         _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
-        journal: (any TaskJournal)? = nil,
+        journal: TaskJournal? = nil,
         time: any TimeSource = SystemClock()
     ) throws {
         try self.init(configuration, bus: bus, journal: journal, time: time, onThreadStart: {})
@@ -64,7 +64,7 @@ public final class Monitor: Sendable {
     /// A monitor whose threads run `onThreadStart` first, so that it can watch a test's namespace; transfers stay in this
     /// process's own.
     package init(
-        _ configuration: MonitorConfiguration, bus: EventBus? = nil, journal: (any TaskJournal)? = nil,
+        _ configuration: MonitorConfiguration, bus: EventBus? = nil, journal: TaskJournal? = nil,
         time: any TimeSource = SystemClock(), onThreadStart: @escaping @Sendable () -> Void
     ) throws {
         try configuration.validate()

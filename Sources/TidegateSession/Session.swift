@@ -29,7 +29,7 @@ public final class Session: Sendable {
     ///   reason `internal` if the system gives no thread.
     public convenience init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
-        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)? = nil,
+        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: TaskJournal? = nil,
         hooks: SessionHooks? = nil, observer: TaskObserver? = nil, tracer: (any TaskTracer)? = nil
     ) throws {
         try self.init(
@@ -40,22 +40,18 @@ public final class Session: Sendable {
     /// A session that attributes silence by the latest diagnosis of the host, too, and notes its sockets in `own`.
     package init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
-        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: (any TaskJournal)?,
+        time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: TaskJournal?,
         hooks: SessionHooks?, observer: TaskObserver?, tracer: (any TaskTracer)? = nil, own: OwnSockets? = nil,
         diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence?
     ) throws {
         try configuration.validate()
-        let storage = journal as? any JournalStorage
-        guard (storage == nil) == (journal == nil) else {
-            throw ConfigurationValueError(property: "journal", problem: "it is not a Journal of TidegateStore")
-        }
         self.configuration = configuration
         do {
             let dependencies = SessionDependencies(
                 configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
                 random: RandomSource(generator), disk: try DiskThread(),
                 mailbox: Mailbox(events: SessionEvents(time: time)),
-                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: storage, hooks: hooks,
+                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal?.storage, hooks: hooks,
                 observer: observer, tracer: tracer, diagnosis: diagnosis)
             self.dependencies = dependencies
             dependencies.mailbox.connect(

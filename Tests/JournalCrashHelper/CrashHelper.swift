@@ -29,7 +29,7 @@ struct CrashHelper {
         let session = try Session(
             configuration, bus: EventBus(time: SystemClock()), paths: ScriptedPathSource(),
             resolver: ScriptedResolver(),
-            time: SystemClock(), generator: SystemRandomNumberGenerator(), journal: journal)
+            time: SystemClock(), generator: SystemRandomNumberGenerator(), journal: journal.tasks)
         try await session.restore()
         if mode.hasPrefix("submit:") {
             let submitter = Submitter(

@@ -74,7 +74,7 @@ package struct Daemon: Sendable {
         configuration.observer = bodies.observer
         let monitor: Monitor
         do {
-            monitor = try Monitor(configuration, bus: bus, journal: journal, time: time)
+            monitor = try Monitor(configuration, bus: bus, journal: journal?.tasks, time: time)
             monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
             if let journal {
                 monitor.bus.publish(.daemon(.journal(.opened(unfinished: journal.unfinished))))

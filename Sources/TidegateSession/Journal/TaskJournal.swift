@@ -1,13 +1,18 @@
 package import TidegateCore
 
-/// Keeps tasks so that they survive their process: `Journal` of `TidegateStore`, and nothing else.
-public protocol TaskJournal: Sendable {}
+/// Keeps tasks so that they survive their process; `Journal` of `TidegateStore` has one.
+public struct TaskJournal: Sendable {
+    package let storage: any JournalStorage
+
+    /// The tasks that `storage` keeps.
+    package init(_ storage: any JournalStorage) { self.storage = storage }
+}
 
 /// Keeps what a session must not forget when its process dies or its machine loses power.
 ///
 /// Entries take effect in the order given. Every completion is called exactly once, on the journal's own thread, and
 /// must not block; nothing here waits for a disk.
-package protocol JournalStorage: TaskJournal {
+package protocol JournalStorage: Sendable {
     /// Names this boot of the machine: moments on the monotonic clock compare only within one.
     var boot: String { get }
     /// How often it is worth making a download's bytes durable and writing their number down.

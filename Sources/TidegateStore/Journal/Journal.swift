@@ -10,7 +10,7 @@ public import TidegateSession
 /// Give one to a session, or to a monitor, and hand tasks in with ``Session/submit(_:key:onDuplicate:isSuspended:options:)``:
 /// ```swift
 /// let journal = try Journal(directory: "/var/lib/example")
-/// let monitor = try Monitor(journal: journal)
+/// let monitor = try Monitor(journal: journal.tasks)
 /// try await monitor.session.restore()        // continues what an earlier process left
 /// let task = try await monitor.session.submit(request, key: "nightly-backup")
 /// …
@@ -75,6 +75,8 @@ public final class Journal: JournalStorage {
     package let boot: String
     /// How often the bytes of a download are made durable.
     package let checkpointInterval: Duration
+    /// Keeps the tasks of the session or the monitor that is made with it.
+    public var tasks: TaskJournal { TaskJournal(self) }
     /// How many unfinished tasks there were when the journal was opened.
     public let unfinished: Int
     /// Why tasks could not be read when the journal was opened, each with its id; their rows are kept in the table

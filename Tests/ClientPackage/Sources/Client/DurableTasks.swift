@@ -7,7 +7,7 @@ import TidegateStore
 /// Once `submit` returns, the task is kept even if the process is killed.
 func submitReport(from server: URL, in folder: String) async throws {
     let journal = try Journal(directory: "\(folder)/state")
-    let monitor = try Monitor(journal: journal)
+    let monitor = try Monitor(journal: journal.tasks)
     // Suspended, so that it is certain which of the two processes carries it out.
     let submission = try await monitor.session.submit(
         try reportRequest(from: server, in: folder), key: "report", isSuspended: true)
@@ -19,7 +19,7 @@ func submitReport(from server: URL, in folder: String) async throws {
 /// The next process: continues what the last one has left, and waits for it to end.
 func finishReport(from server: URL, in folder: String) async throws {
     let journal = try Journal(directory: "\(folder)/state")
-    let monitor = try Monitor(journal: journal)
+    let monitor = try Monitor(journal: journal.tasks)
     try await monitor.session.restore()
     // The same key finds the task that was accepted, so that an app may submit it at every start.
     let submission = try await monitor.session.submit(try reportRequest(from: server, in: folder), key: "report")
