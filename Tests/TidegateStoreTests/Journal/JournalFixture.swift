@@ -20,7 +20,7 @@ final class JournalFixture {
         configuration.retry = RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
         self.session = try Session(
             configuration, bus: bus, paths: self.paths, resolver: ScriptedResolver(), time: SystemClock(),
-            generator: SystemRandomNumberGenerator(), journal: self.journal)
+            generator: SystemRandomNumberGenerator(), journal: self.journal.tasks)
     }
 
     /// Ends the session and the journal as a shutdown does.
