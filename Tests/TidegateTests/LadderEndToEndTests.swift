@@ -17,7 +17,7 @@ struct LadderEndToEndTests {
 
     init() throws { self.hosts = try ThreeHosts() }
 
-    /// A web server that says 204 to everything, or, as a portal, sends everybody to its login.
+    /// A web server that answers 204 to everything, or, as a portal, redirects every client to its login.
     private func serve(_ namespace: NetworkNamespace, port: Int, _ answer: String) throws -> RunningCommand {
         let configuration = """
             daemon off; master_process off; pid /dev/null; error_log /dev/null; events {}
@@ -131,7 +131,7 @@ struct LadderEndToEndTests {
         #expect(try self.report(explanation, .tcp).evidence.last == "no ICMP error came with it")
     }
 
-    @Test("A dead host behind a gateway that leads to nobody else is the provider's")
+    @Test("A dead host behind a gateway that leads to no other host is the provider's")
     func deadHost() async throws {
         let explanation = try await self.explain("198.51.100.99:80", within: .seconds(60))
         #expect(explanation.conclusion == .broken && explanation.party == .upstream, "\(explanation)")
