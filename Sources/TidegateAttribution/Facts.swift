@@ -126,7 +126,7 @@ struct Facts: Sendable {
         return (error, paths.contains { error.isFrom($0?.gateway) } ? .gateway : .router)
     }
 
-    /// The ICMP error, if it says this and somebody on the way sent it.
+    /// The ICMP error, if it is of this kind and one of these senders on the way sent it.
     func refusal(_ kind: ICMPError.Kind, from senders: Sender...) -> ICMPError? {
         self.refusal.flatMap { $0.error.kind == kind && senders.contains($0.sender) ? $0.error : nil }
     }

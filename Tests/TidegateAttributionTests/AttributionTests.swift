@@ -63,7 +63,7 @@ import TidegateCore
         #expect(judged?.rung == .tcp)
     }
 
-    @Test("Nobody is to blame for a cancelled task")
+    @Test("A cancelled task is no party's failure")
     func cancelled() {
         #expect(
             DecisionTable.attribution(of: FailureEvidence(failure: .cancelled, before: Self.cut, after: Self.cut))

@@ -2,7 +2,7 @@ import Testing
 import TidegateAttribution
 @testable import TidegateCore
 
-/// What is said of a cause: whose, what is wrong, what to do.
+/// The text of a cause: the party, the problem, the advice.
 @Suite struct CauseTests {
     private static let gateway = IPAddress(ipv4: 0x0A4D_0001)
     private static let target = IPAddress(ipv4: 0xCB00_710A)

@@ -19,7 +19,7 @@ struct RemoteGroupBoundTests {
         RemoteGroup.finding(members, at: self.now)
     }
 
-    @Test("Nobody at all is fine")
+    @Test("No remotes at all are fine")
     func empty() { #expect(Self.finding([]) == .fine) }
 
     @Test("An answer counts for less than one and a half seconds", arguments: [(1.4, true), (1.5, false)])

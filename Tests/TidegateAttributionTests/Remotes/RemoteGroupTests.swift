@@ -46,7 +46,7 @@ struct RemoteGroupTests {
         #expect(finding == .some([one.address: .silentNetwork, two.address: .silentNetwork]))
     }
 
-    @Test("Two of a network of which another one answers are their own failure")
+    @Test("Two remotes of a network in which another one answers are their own failure")
     func sameNetwork() throws {
         let one = try Self.member("2001:db8:1::1", answered: 5, stalled: 5)
         let two = try Self.member("2001:db8:1::2", answered: 5, stalled: 5)
