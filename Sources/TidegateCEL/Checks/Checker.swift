@@ -205,7 +205,7 @@ struct TypeBindings {
     }
 }
 
-/// An expression whose names and functions are known, as it is evaluated.
+/// An expression whose names and functions are known, ready for evaluation.
 indirect enum CheckedExpression: Sendable {
     case literal(Value)
     /// The variable in this place of the evaluator's.

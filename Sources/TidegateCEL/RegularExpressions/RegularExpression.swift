@@ -17,7 +17,7 @@ package final class RegularExpression: Sendable, Hashable {
         self.code = Mutex(try CompiledExpression(pattern))
     }
 
-    /// The first match in `bytes`; nil if there is none.
+    /// The first match in `bytes`; nil without one.
     package func firstMatch(in bytes: [UInt8]) -> RegularExpressionMatch? {
         self.code.withLock { $0.firstMatch(in: bytes) }
     }

@@ -108,7 +108,7 @@ enum MapKey: Sendable, Hashable {
     }
 }
 
-/// The type of an expression, as far as it is known before there are values.
+/// The type of an expression, if it is known before there are values.
 indirect enum ValueType: Sendable, Hashable {
     /// Known only when the value is there.
     case dynamic
