@@ -110,7 +110,7 @@ extension ProgramExit {
         return first.lowercased() + rest
     }
 
-    /// The script with a loop that ends; any other text as it is.
+    /// The script with a loop that ends; any other text unchanged.
     ///
     /// fish's argparse refuses the name of an option with a full stop in it, such as `--control.socket`. The script
     /// ignores that error, and its loop never ends.

@@ -31,7 +31,7 @@ struct Terminal: Sendable {
         self.write(Array("\(TextStyle.escapingControls(line))\n".utf8))
     }
 
-    /// Writes text to standard output as it is; exits if that fails.
+    /// Writes text to standard output unchanged; exits if that fails.
     func print(_ text: String, terminator: String) {
         if let error = self.write(Array((text + terminator).utf8)) { error.exitProgram() }
     }
@@ -57,7 +57,7 @@ struct Terminal: Sendable {
         }
     }
 
-    /// Writes text to standard error as it is.
+    /// Writes text to standard error unchanged.
     func draw(_ text: String) { _ = TextFile.write(Array(text.utf8), to: STDERR_FILENO) }
 
     /// The environment.
@@ -81,7 +81,7 @@ struct OutputError: Sendable, Hashable {
     /// The error number of write(2).
     var code: Int32
 
-    /// True if nobody reads standard output any more.
+    /// True if the reader of standard output is gone.
     static var hasLostReader: Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&output, 1, 0) == 1 && output.revents & Int16(POLLERR) != 0

@@ -7,7 +7,7 @@ import TidegateTestKit
 
 @testable import TidegateCLI
 
-/// What `tidegate connections` prints, and of which remotes.
+/// What `tidegate connections` prints, and for which remotes.
 @Suite struct ConnectionTextTests {
     private static let wide = TextStyle(isColored: false, width: 160)
 
@@ -88,7 +88,7 @@ import TidegateTestKit
         #expect(ConnectionText.groups(ConnectionsReport(), head: "OWNER", .plain) { _ in [] } == ["No connections."])
     }
 
-    @Test("What is missing is said, and nothing where nothing is")
+    @Test("Missing values are reported, and complete ones add no note")
     func caveats() {
         #expect(ConnectionText.caveats(ConnectionsReport(mode: .event)).isEmpty)
         #expect(
@@ -132,7 +132,7 @@ import TidegateTestKit
         #expect(owners.text(of: .init(user: 0, controlGroup: second)) == "root@c.service")
     }
 
-    @Test("A user's name and a control group's directory are told; what has no name is told by its number")
+    @Test("Users and control groups are shown by name or directory; those without a name by number")
     func names() throws {
         var owners = ConnectionOwners(hierarchy: "/nowhere")
         #expect(owners.text(of: .init(user: 0)) == "root")

@@ -13,7 +13,7 @@ struct CookieFileTests {
         try await Program.run([BuiltProduct.path(of: "tidegate"), "fetch", "-q", "--discard"] + arguments)
     }
 
-    @Test("--cookie sends the cookies of a file and leaves it as it is; --cookie-jar goes before it, and is written")
+    @Test("--cookie sends the cookies of a file and does not change it; --cookie-jar goes before it, and is written")
     func files() async throws {
         let server = try LiveServer { _ in .respond(200, ["Set-Cookie: c=new"]) }
         defer { server.stop() }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TidegateTestKit
 
-/// `tidegate fetch` as it is run.
+/// `tidegate fetch` as a process.
 @Suite(.timeLimit(.minutes(5)))
 struct FetchProgramTests {
     private static let tidegate = BuiltProduct.path(of: "tidegate")
@@ -160,7 +160,7 @@ struct FetchProgramTests {
         #expect(server.requests.map(\.path) == ["/1"])
     }
 
-    @Test("A failure is told once, with its URL once, whatever is displayed", arguments: ["-q", "--progress=plain"])
+    @Test("A failure is printed once, with its URL once, on every display", arguments: ["-q", "--progress=plain"])
     func once(_ progress: String) async throws {
         let server = try LiveServer { _ in .respond(404, text: "") }
         defer { server.stop() }

@@ -70,7 +70,7 @@ import TidegateTestKit
             self.line(.attemptFailed(summary, .connectFailed, refused, isCharged: true))
                 == "big.iso: attempt 2 failed: 192.0.2.1 refused the connection")
         #expect(self.line(.attemptFailed(summary, .stalled, lost, isCharged: false)) == "big.iso: the path was lost")
-        // Not charged, as it is begun again, and yet nobody's path.
+        // Not charged, because the transfer begins again, and yet no failure of the path.
         #expect(
             self.line(.attemptFailed(summary, .rangeMismatch, wrong, isCharged: false))
                 == "big.iso: attempt 2 failed: the answer itself is wrong")
@@ -117,7 +117,7 @@ import TidegateTestKit
 
     private static let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)
 
-    @Test("A failed attempt is told with what follows it, and the last one only at the end")
+    @Test("A failed attempt is printed with the next step, and the last one only at the end")
     func once() {
         var display = TransferDisplay(label: "big.iso")
         let summary = AttemptSummary(number: 3, method: "GET", duration: .seconds(1), tryNumber: 2)
@@ -137,7 +137,7 @@ import TidegateTestKit
         #expect(line(.attemptStarted(number: 5)) == nil)
     }
 
-    @Test("A path that is lost under a transfer is told at once, and not again when it is given up")
+    @Test("A path that is lost during a transfer is reported immediately, and not again when the transfer gives up")
     func stall() {
         var display = TransferDisplay(label: "big.iso")
         var info = Samples.info(.running(attempt: 1), TransferProgress(receivedWire: 5, attempt: 1))

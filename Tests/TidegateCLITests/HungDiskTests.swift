@@ -35,7 +35,7 @@ struct HungDiskTests {
         #expect(end.status == 1, "\(end)")
         #expect(end.errors.contains("msg=\"shutdown grace period exceeded, exiting\""), "\(end.errors)")
         #expect(server.requests.isEmpty)
-        // Nobody was promised anything.
+        // The daemon has promised this client nothing.
         let refused = await submit.finish(within: .seconds(60))
         #expect(refused.status == 1 && refused.output.isEmpty, "\(refused)")
         #expect(refused.errors.hasSuffix("closed the connection before it responded\n"), "\(refused)")

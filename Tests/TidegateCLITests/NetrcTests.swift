@@ -85,7 +85,7 @@ struct NetrcTests {
         #expect(requests.map { $0.field("authorization") } == fetches.map(\.authorization))
     }
 
-    @Test("A file that every user may read is told, with its mode; one that is missing only if it was named")
+    @Test("A file that every user may read is reported with its mode; a missing one only if it was named")
     func permissions() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }

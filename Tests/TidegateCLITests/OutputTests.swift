@@ -45,7 +45,7 @@ struct OutputTests {
         #expect(output.errors == "ended 141\n", "\(output)")
     }
 
-    @Test("A daemon whose log nobody reads serves, and ends at SIGTERM")
+    @Test("A daemon whose log has no reader serves, and ends at SIGTERM")
     func unreadLog() async throws {
         let place = "/tmp/tidegate-unread-\(UUID().uuidString.prefix(8))"
         defer { try? FileManager.default.removeItem(atPath: place) }

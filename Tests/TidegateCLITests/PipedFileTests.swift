@@ -36,7 +36,7 @@ struct PipedFileTests {
         #expect(cacert.status == 2 && cacert.errors.contains("contains no PEM certificate"), "\(cacert)")
     }
 
-    @Test("A pipe that nobody writes to is given up")
+    @Test("A pipe without a writer is given up")
     func silent() {
         let path = self.pipe()
         #expect(throws: TextError("is a pipe that did not end within 100ms")) {

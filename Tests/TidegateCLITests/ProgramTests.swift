@@ -88,7 +88,7 @@ import TidegateTestKit
         #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
     }
 
-    @Test("With -q nothing is said of what went well, and why something failed still is")
+    @Test("With -q a success prints nothing, and a failure still prints its reason")
     func quiet() async throws {
         let server = try LiveServer { $0.path == "/x" ? .respond(text: "body\n") : .respond(404, text: "") }
         defer { server.stop() }

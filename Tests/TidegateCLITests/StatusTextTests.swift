@@ -9,7 +9,7 @@ import Tidegate
         StatusText.lines(status, style).joined(separator: "\n")
     }
 
-    @Test("A routed network is said in one line a family")
+    @Test("A routed network prints one line a family")
     func routed() throws {
         let none = Verdict(level: .none, reason: .noAddress)
         let target = try Samples.target("api.example.com:443")
@@ -53,7 +53,7 @@ import Tidegate
                 """)
     }
 
-    @Test("What is unknown is said to open gates")
+    @Test("The text says that an unknown verdict opens gates")
     func unknown() {
         #expect(
             self.text(.unavailable(mode: .once)) == """

@@ -202,7 +202,7 @@ struct TasksTests {
     }
 
     @Test(
-        "A user without a daemon is told about root's, and who may use its socket",
+        "A user without a daemon learns of root's, and who may use its socket",
         .enabled(if: NetworkNamespace.isAvailable, "needs root"))
     func rootsTasksDaemon() async throws {
         let tidegate = BuiltProduct.path(of: "tidegate")

@@ -6,8 +6,8 @@ internal import TidegateServer
 struct ConnectionSource: Sendable {
     /// True if they come from a daemon, which has observed for a while already.
     let isDaemon: Bool
-    /// Why a daemon that is there was not asked, as a sentence without a final full stop; nil if there is none, or if it
-    /// was asked.
+    /// Why a running daemon was not asked, as a sentence without a final full stop; nil without a daemon, or if it was
+    /// asked.
     let note: String?
     /// What is known now.
     let report: @Sendable () async throws(CommandError) -> ConnectionsReport

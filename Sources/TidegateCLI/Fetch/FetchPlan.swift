@@ -42,7 +42,7 @@ struct FetchPlan: Sendable {
     private let continues: Bool
     private let netrc: Netrc?
     private let form: MultipartForm?
-    /// The request before, of which the next one has everything but its URL and its destination.
+    /// The previous request, from which the next one takes everything but its URL and its destination.
     private var template: TaskRequest
 
     /// - Throws: A usage error.

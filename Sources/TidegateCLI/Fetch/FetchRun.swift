@@ -16,10 +16,10 @@ struct FetchRun: Sendable {
         let archive = try self.options.har.map { path throws(CommandError) in
             try ArchiveFile(path, showingSecrets: self.options.showSecrets)
         }
-        // A body that nobody named a place for is looked at before it is poured on a terminal.
+        // A body without a named output is checked before it is written to a terminal.
         let isGuarded = self.plan.output == .standardOutput(isNamed: false) && self.terminal.isOutputTerminal
         let body = isGuarded ? source.streamBody() : nil
-        // Taken before there is a session, which would publish them to nobody.
+        // Taken before the session exists, which would publish them before anything subscribes.
         let problems = self.plan.session.validators?.takeProblems() ?? []
         let monitor = try self.monitor()
         let (ends, continuation) = AsyncStream.makeStream(of: FetchFeed.Ended.self)
@@ -59,7 +59,7 @@ struct FetchRun: Sendable {
         if let error = await view.outputError { error.exitProgram() }
     }
 
-    // Why the file of cookies could not be written; nil if it was, or if there is none.
+    // Why the cookie file could not be written; nil if it was written, or if none was named.
     private func writeCookies() -> CommandError? {
         guard let file = self.options.http.cookieJar, let jar = self.plan.session.cookies else { return nil }
         do throws(TextError) {

@@ -43,7 +43,7 @@ struct FetchSource {
         }
     }
 
-    /// Has the body pass through a stream, so that it is looked at before it is printed; nil if there is none.
+    /// Sends the body through a stream, so that it is checked before it is printed; nil without an item.
     mutating func streamBody() -> BodyStream? {
         guard !self.items.isEmpty else { return nil }
         let body = BodyStream()

@@ -64,7 +64,7 @@ enum FetchText {
         return "failed\(attempts): \(evidence) (\(attribution.party))\(detail)"
     }
 
-    // The deadline is the user's own, and nobody's failure; who was silent until then is worth knowing.
+    // The user set the deadline, so no party is at fault; the output still names the party that was silent until then.
     private static func silence(_ result: TaskResult) -> String {
         guard result.status == nil, let attribution = result.attribution, attribution.party != .unknown,
             let evidence = self.evidence(attribution)

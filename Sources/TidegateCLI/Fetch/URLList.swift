@@ -28,7 +28,7 @@ final class URLList {
     init(_ file: String) throws(CommandError) {
         self.name = file == "-" ? "standard input" : file
         self.descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        // Standard input is shared with other processes, and stays as it is.
+        // Standard input is shared with other processes, and keeps its flags.
         self.reader = PipeReader(self.descriptor, blocks: file == "-")
         if self.descriptor < 0 { throw self.unreadable(errno) }
     }
@@ -148,7 +148,7 @@ enum FileNaming {
         TextError("no file name in URL \"\(url)\"; use -o")
     }
 
-    // RFC 3986 2.1; a segment that does not decode to UTF-8 is used as it is.
+    // RFC 3986 2.1; a segment that does not decode to UTF-8 is used unchanged.
     private static func decoded(_ text: Substring) -> String? {
         String(validating: PercentEncoding.decode(text), as: UTF8.self) ?? String(text)
     }

@@ -42,7 +42,7 @@ struct ExplainProgramTests {
         #expect(wait.status == 1 && wait.errors.hasPrefix("tidegate: dns: nosuch.test: "), "\(wait)")
     }
 
-    @Test("A resolver that nobody listens at ends with 1, and is the resolver's")
+    @Test("A resolver port without a listener ends with 1, and is the resolver's failure")
     func deadResolver() async throws {
         let office = try Office()
         let text = try await office.run("explain", "-4", "api.test", "--timeout", "10s")
@@ -70,7 +70,7 @@ struct ExplainProgramTests {
     }
 
     @Test(
-        "An expired certificate of a known authority is told with the day it ended",
+        "An expired certificate of a known authority is reported with its expiry date",
         .enabled(if: TestAuthority.isAvailable))
     func expired() async throws {
         let office = try Office()
@@ -96,7 +96,7 @@ struct ExplainProgramTests {
         #expect(output.output.contains("whose      the server\n"))
     }
 
-    @Test("An authority of one's own makes the tls rung good", .enabled(if: TestAuthority.isAvailable))
+    @Test("A private authority makes the tls rung good", .enabled(if: TestAuthority.isAvailable))
     func authority() async throws {
         let office = try Office()
         let authority = try await TestAuthority()

@@ -77,7 +77,7 @@ import TidegateCore
             ], "\(lines)")
     }
 
-    @Test("That there is no daemon is said with -v only")
+    @Test("Only -v reports that no daemon runs")
     func noDaemon() {
         let line = "daemon     not asked: no daemon is there"
         #expect(!self.lines(ExplanationSamples.reached, nil).contains(line))

@@ -23,7 +23,7 @@ struct WaitProgramTests {
         #expect(late.errors == "tidegate: gave up after 1 s: dns: nope.test: the name does not exist\n")
     }
 
-    @Test("A URL is met by its answer, with one's own authorities", .enabled(if: TestAuthority.isAvailable))
+    @Test("A URL is met by its answer, with private authorities", .enabled(if: TestAuthority.isAvailable))
     func url() async throws {
         let office = try Office()
         let authority = try await TestAuthority()
@@ -49,7 +49,7 @@ struct WaitProgramTests {
         #expect(none.status == 2 && none.errors.hasPrefix("tidegate: --cacert: /nowhere/ca.pem cannot be read"))
     }
 
-    @Test("On a terminal one line is refreshed, and gone at the end; with -q there is none")
+    @Test("On a terminal one line is refreshed, and gone at the end; -q prints no line")
     func terminal() async throws {
         let office = try Office()
         try office.router.ip("link set p0 down")
