@@ -17,7 +17,7 @@ struct GroupWatch {
     /// True if nothing hangs, as far as is known.
     var isIdle: Bool { self.unreported.isEmpty && self.reported.isEmpty && self.silent.isEmpty }
 
-    /// Whether connections to some remote began to hang of which no event has told yet.
+    /// Whether some remote has hanging connections that no event has reported yet.
     var hasUnreported: Bool { !self.unreported.isEmpty }
 
     /// Whether several remotes behind a next hop hang, and none answers.
@@ -82,7 +82,7 @@ struct GroupWatch {
         return assessment
     }
 
-    // Of a remote that the table has forgotten nobody would learn that its connections hang no more.
+    // For a remote that the table has forgotten, the end of a stall would never be detected.
     private mutating func forget(allBut remotes: RemoteTable) {
         guard !self.unreported.isEmpty || !self.reported.isEmpty else { return }
         self.unreported = self.unreported.filter { remotes.entries[$0.key] != nil }
@@ -119,14 +119,13 @@ struct GroupWatch {
 
 /// Which remotes behind each next hop answered last.
 ///
-/// Every connection that fails asks it, of which there are thousands at once: the table of remotes is gone through once for
-/// those of a moment.
+/// Thousands of connections may fail together, and each one asks: the table of remotes is read once per moment.
 struct RecentAnswers {
     private typealias Answer = (address: IPAddress, moment: MonotonicTime)
 
     private static let lifetime = Duration.milliseconds(10)
 
-    // The last two remotes of each next hop, so that there is another one for whoever asks.
+    // The last two remotes of each next hop, so that a caller that excludes one still gets the other.
     private var answers: [NextHop: [Answer]] = [:]
     private var read: MonotonicTime?
 

@@ -3,9 +3,9 @@ internal import TidegateCore
 /// Decides when live connections are worth being listed: the kernel walks its whole table for each list, however few
 /// connections there are.
 struct ListSchedule {
-    // A list that takes longer is not made only because somebody asks, nor every second.
+    // A list that takes longer is not made on demand, nor every second.
     private static let longestOnDemand = Duration.milliseconds(5)
-    // A list that is no older is good enough for whoever asks.
+    // A caller accepts a list that is no older than this.
     private static let shortestAge = Duration.milliseconds(500)
     // About a quarter of the time that a connection takes to show that it hangs.
     private static let suspectInterval = Duration.milliseconds(250)
@@ -21,7 +21,7 @@ struct ListSchedule {
     private var hasConnecting = true
     private var retransmitted: UInt64?
     private var isWatchingSuspects = false
-    /// The kinds of which a list has been made; the first one of a kind shows what was there before.
+    /// The kinds that have been listed; the first list of a kind shows what was there before.
     var listed: Set<ConnectionStatistics.Dump> = []
     /// Whether the kernel has sent segments again in the last second: then something may hang.
     private(set) var isSuspicious = false
@@ -66,7 +66,7 @@ struct ListSchedule {
         return now - last.end >= max(.seconds(1), expected * Self.share)
     }
 
-    /// Whether whoever asks should have a new list of the established connections.
+    /// Whether a caller should get a new list of the established connections.
     func isDue(at now: MonotonicTime) -> Bool {
         guard let last = self.last else { return true }
         return last.duration < Self.longestOnDemand && now - last.end >= Self.shortestAge

@@ -185,7 +185,7 @@ struct ObservationState {
         return effects
     }
 
-    /// A list was refused: it shows nothing, and nobody has gone.
+    /// A list was refused: it shows nothing, and no connection counts as ended.
     mutating func cancel(_ kind: ConnectionStatistics.Dump) {
         if kind == .established { self.table.cancelList() }
     }
@@ -323,7 +323,7 @@ struct ObservationState {
         if let decided { return self.record(decided, at: now) }
         if self.routes.needsLookUp(remote.address, at: now) { return [.lookUp(remote.address)] }
         guard !self.routes.isAsked(remote.address) else { return [] }
-        // Nobody will say more.
+        // No further evidence will come.
         let undecided = self.failures.routed(remote.address, .init(verdict: .unknown), at: now)
         return undecided.flatMap { self.record($0, at: now) }
     }

@@ -69,7 +69,7 @@ struct ConnectionTable {
         return last
     }
 
-    // Those that are being opened have lists of their own, of which there is one in so many of the others.
+    // Connections that are being opened are listed separately: one such list in this many of the others.
     private static let openingLists: UInt32 = 16
 
     /// Removes the connections that lists since this one would have shown: messages about their ends were lost.

@@ -12,7 +12,7 @@ struct RemoteTable {
         self.changeAll { $1.beginList(of: states) }
     }
 
-    /// A list has ended, and what it showed is known from now on; says of which remotes connections hang no more.
+    /// Ends a list, whose content is known from now on; returns the remotes whose connections no longer hang.
     mutating func endList(isEstablished: Bool, at now: MonotonicTime) -> [Remote: StallEnd] {
         var ends: [Remote: StallEnd] = [:]
         self.changeAll { remote, entry in
@@ -131,9 +131,10 @@ struct RemoteEntry {
         self.listing.owners[state] = owners + [owner]
     }
 
-    /// A list has ended; says what became of connections that hung before it, nil if they still do or nobody knows yet.
+    /// Ends a list; returns the result of connections that hung before it, nil if they still hang or the result is not
+    /// known yet.
     ///
-    /// Only after a list of the established ones is it known that there is none.
+    /// Only a list of the established connections proves that none hangs.
     mutating func endList(isEstablished: Bool, at now: MonotonicTime) -> StallEnd? {
         // Who had the last connections is worth knowing once they have ended.
         if self.shown.owners != self.listing.owners, !self.listing.owners.isEmpty { self.setOwners() }
@@ -189,7 +190,7 @@ struct StallTimes {
 
     /// A list of the established connections, or of others, has ended: it showed so many, which hang in the `shown` ways.
     ///
-    /// Says what became of those that hung before it; nil if they still do, or nobody knows yet.
+    /// Returns the result of those that hung before it; nil if they still hang, or the result is not known yet.
     mutating func endList(
         isEstablished: Bool, count: Int, _ shown: Set<ConnectionStall>, answered: MonotonicTime?, at now: MonotonicTime
     ) -> StallEnd? {
@@ -258,7 +259,7 @@ struct OutcomeWindow {
         self.count(outcome, party, in: interval, at: isLast ? undecided : undecided + 1)
     }
 
-    // Where there is none with room yet, a new one goes to the place given, which is one of the same interval.
+    // If no tally has room yet, the new one goes to the given place, which has the same interval.
     private mutating func count(
         _ outcome: ConnectionOutcome, _ party: FaultParty?, in interval: UInt32, at place: Int
     ) {

@@ -78,7 +78,7 @@ struct GroupWatchTests {
         #expect(!events.contains { if case .groupSilent = $0 { true } else { false } })
     }
 
-    @Test("A stall is told once, with its party, and only when its route is known")
+    @Test("A stall is reported once, with its party, and only when its route is known")
     func once() throws {
         let world = World()
         let (silent, answering) = (try Self.remote("192.0.2.1"), try Self.remote("203.0.113.1"))
@@ -98,7 +98,7 @@ struct GroupWatchTests {
         #expect(!world.groups.isIdle)
     }
 
-    @Test("A recovery is told of what was told, and of nothing else")
+    @Test("A recovery is reported only for a reported stall")
     func recovery() throws {
         let world = World()
         let silent = try Self.remote("192.0.2.1")
@@ -126,7 +126,7 @@ struct GroupWatchTests {
         #expect(world.groups.isIdle)
     }
 
-    @Test("One alone that hangs is nobody's known failure")
+    @Test("A single remote that hangs has no known party")
     func alone() throws {
         let world = World()
         let silent = try Self.remote("192.0.2.1")
@@ -136,7 +136,7 @@ struct GroupWatchTests {
         #expect(found.events == [Self.stall(silent, .unanswered, age: 3, .unknown)])
     }
 
-    @Test("A group that goes silent is told once, and again after it has answered")
+    @Test("A group that goes silent is reported once, and again after it has answered")
     func silence() throws {
         let world = World()
         let remotes = [try Self.remote("192.0.2.1"), try Self.remote("203.0.113.1")]

@@ -65,7 +65,7 @@ struct ConnectionOwnerTests {
         let remotes = try Self.remotes(try await Self.run(["--owner", "--json"], in: hosts))
         #expect(remotes.count == 1)
         #expect(remotes.first?.programs == [.init(pid: client.id, name: "some client")])
-        // Nobody asked.
+        // The request did not ask for them.
         #expect(try Self.remotes(try await Self.run(["--json"], in: hosts)).first?.programs == nil)
     }
 

@@ -36,7 +36,7 @@ struct ListScheduleTests {
         #expect(schedule.needsConnecting)
     }
 
-    @Test("Whoever asks gets a new list if the last one is half a second old, and took less than 5 ms")
+    @Test("A request gets a new list if the last one is half a second old, and took less than 5 ms")
     func onDemand() {
         var schedule = ListSchedule()
         #expect(schedule.isDue(at: Self.moment(0)))

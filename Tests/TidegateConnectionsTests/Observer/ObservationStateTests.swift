@@ -64,7 +64,7 @@ struct ObservationStateTests {
         #expect(state.recorder.statistics.connects.values.reduce(0, +) == 0)
     }
 
-    @Test("More connections than are tracked are shown all the same, and one of them that hangs is told once")
+    @Test("Connections beyond the tracked ones are shown as well, and one of them that hangs is reported once")
     func beyondLimit() throws {
         var configuration = ConnectionsConfiguration()
         configuration.maxTracked = 1
@@ -109,7 +109,7 @@ struct ObservationStateTests {
         #expect(state.recorder.statistics.failures == [.init(.refused, .theirs): 4])
     }
 
-    @Test("A failure whose route nobody looks up, because too many others are, is decided all the same")
+    @Test("A failure is decided even if its route is not looked up because too many others are")
     func manyRoutes() {
         var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
         for number in 0..<8_192 {
@@ -354,7 +354,7 @@ struct ObservationStateTests {
         loopback.remote.address = IPAddress(ipv4: 0x7F00_0001)
         let live = [Self.owned(30), Self.owned(31), configured, loopback, Self.owned(34)]
         for _ in 0..<2 { Self.list(live, in: &state) }
-        // Each once more, too short for a list, and connects that fail, of which one is this program's.
+        // Each once more, too short for a list, and failing connects; one of them is this program's.
         for report in live { Self.end(report, in: &state) }
         state.announced.insert(41, of: 0, at: Self.start.monotonic)
         for cookie in [41, 44] as [UInt64] { Self.end(Self.owned(cookie), in: &state) }

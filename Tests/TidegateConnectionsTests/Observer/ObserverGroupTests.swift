@@ -36,7 +36,7 @@ struct ObserverGroupTests {
         fixture.events.compactMap { if case .stalled(let stall) = $0 { stall } else { nil } }
     }
 
-    @Test("One of three remotes that goes silent is its own failure, and the kernel's next try is told")
+    @Test("One of three remotes that goes silent is its own failure, and the kernel's next try is reported")
     func oneOfThree() async throws {
         let (fixture, program) = try await self.loaded()
         defer { program.signal(SIGKILL) }

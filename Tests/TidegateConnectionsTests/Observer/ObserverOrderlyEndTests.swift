@@ -57,7 +57,7 @@ struct ObserverOrderlyEndTests {
         fixture.statistics.traffic[.outgoing]?.ends ?? [:]
     }
 
-    @Test("Whoever closes first, they are closed, and every byte is counted once")
+    @Test("Connections are closed and every byte is counted once, whether client or server closes first")
     func whole() async throws {
         let (fixture, server) = try await self.fixture()
         defer { server.signal(SIGKILL) }

@@ -6,7 +6,7 @@ import TidegateLoop
 import TidegateNetwork
 import TidegateTestKit
 
-/// What is said where the kernel or a sandbox refuses something.
+/// The messages if the kernel or a sandbox refuses something.
 struct ObserverRefusalTests {
     private static func observer(
         refusing refused: [NetlinkOptions.SocketKind: NetlinkError]

@@ -78,7 +78,7 @@ struct ObserverSandboxTests {
         #expect(metrics.filter { $0.key.hasPrefix("tidegate_observed_") }.allSatisfy { $0.value == 0 })
     }
 
-    @Test("A kernel that cannot list sockets is said to lack that, until it can")
+    @Test("A kernel that cannot list sockets is reported as such, until it can")
     func missing() async throws {
         let namespace = try NetworkNamespace("o")
         let isThere = Latch()

@@ -114,7 +114,7 @@ struct ObserverScenarioTests {
         #expect(stalls.count == 1 && fixture.events.filter { $0 == .recovered(remote) }.count == 1, "\(fixture.events)")
     }
 
-    @Test("Connects that lost a race are abandoned, and nobody's failure")
+    @Test("Connects that lost a race are abandoned, and no party's failure")
     func abandoned() async throws {
         let fixture = try await ObserverFixture()
         try ThreeHosts.filter(
@@ -149,7 +149,7 @@ struct ObserverScenarioTests {
         #expect(isCounted, "\(fixture.statistics.connects)")
     }
 
-    @Test("A reset is told when the program closes its socket, which is when the kernel tells it")
+    @Test("A reset is reported when the program closes its socket, which is when the kernel reports it")
     func reset() async throws {
         let fixture = try await ObserverFixture()
         try await fixture.run(

@@ -14,7 +14,7 @@ struct ObserverUnreachableTests {
         return (fixture, router)
     }
 
-    @Test("A connect that a router refuses late is told from those that programs gave up in the same second")
+    @Test("A connect that a router refuses late is distinguished from those that programs gave up in the same second")
     func late() async throws {
         let (fixture, router) = try await self.fixture()
         defer { router.signal(SIGKILL) }

@@ -8,7 +8,7 @@ import TidegateTestKit
 @Suite(
     .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct ObserverUnreadTests {
-    // Sends as many bytes as it is sent, and resets the connection once it has been sent an R.
+    // Sends as many bytes as it receives, and resets the connection once it has received an R.
     private static let sender = """
         import socket, struct
         listener = socket.create_server(("::", 9100), family=socket.AF_INET6, dualstack_ipv6=True)

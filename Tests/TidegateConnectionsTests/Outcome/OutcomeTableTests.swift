@@ -35,7 +35,7 @@ struct OutcomeTableTests {
         return report
     }
 
-    /// An established connection of which so many bytes were sent, and all acknowledged, with so many of SYN and FIN.
+    /// An established connection that has sent 100 bytes, all acknowledged, together with this many of SYN and FIN.
     private static func established(
         controls: UInt64, _ change: (inout SocketReport, inout TCPInfo) -> Void = { _, _ in }
     ) -> SocketReport {
@@ -225,7 +225,7 @@ struct OutcomeTableTests {
     ]
 
     @Test(
-        "Which side opened a connection is said by its sequence numbers, and else by who listens",
+        "Sequence numbers tell which side opened a connection, and otherwise the listening port does",
         arguments: directionRows)
     func direction(_ row: Row) { Self.check(row) }
 

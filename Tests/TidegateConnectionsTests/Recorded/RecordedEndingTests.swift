@@ -202,7 +202,7 @@ struct RecordedEndingTests {
         #expect(Set(rows).count == rows.count)
     }
 
-    @Test("Of UDP nothing but its addresses is said")
+    @Test("UDP connections show nothing but their addresses")
     func udp() throws {
         let connected = try RecordedEndings.report("UDP connected")
         #expect(connected.protocolNumber == 17)

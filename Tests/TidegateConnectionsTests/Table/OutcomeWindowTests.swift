@@ -35,7 +35,7 @@ struct OutcomeWindowTests {
         #expect(self.window.history(at: Self.moment(400)).isEmpty, "of neither kind")
     }
 
-    @Test("A failure belongs to its own moment, however late it is decided whose it was")
+    @Test("A failure belongs to its own moment, however late its party is decided")
     mutating func parties() {
         for _ in 0..<3 { self.window.add(.refused, at: Self.moment(5)) }
         self.window.add(.lost, at: Self.moment(12))
@@ -77,7 +77,7 @@ struct OutcomeWindowTests {
         #expect(self.window.tallies.count == 4)
     }
 
-    @Test("A remote that fails in every way for everybody's reasons takes a kilobyte at most; the oldest goes first")
+    @Test("A remote that fails in every way for every party takes a kilobyte at most; the oldest goes first")
     mutating func bounded() {
         #expect(MemoryLayout<OutcomeWindow.Tally>.stride == 8)
         for interval in 0..<30 {

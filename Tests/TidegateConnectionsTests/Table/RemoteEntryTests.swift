@@ -88,7 +88,7 @@ struct RemoteEntryTests {
         #expect(entry.silentSince == Self.start + .seconds(198))
     }
 
-    @Test("Owners are those of the connections that lists show now, and of the last ones once there is none")
+    @Test("Owners are those of the connections that lists show now, or of the last ones after the last connection")
     func owners() {
         var entry = RemoteEntry(at: Self.start)
         func list(_ states: Set<ConnectionStatistics.State>, _ users: [UInt32]) {
