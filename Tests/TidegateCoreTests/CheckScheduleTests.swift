@@ -105,7 +105,7 @@ struct CheckScheduleTests {
         #expect(schedule.tick(at: self.at(3000)) == [.run(0)])
     }
 
-    @Test("Turns that were missed while nobody looked are one turn")
+    @Test("Several turns that were missed while nothing polled are one turn")
     func missed() {
         let schedule = self.schedule(0..<1, every: .seconds(1))
         #expect(schedule.tick(at: self.at(0)) == [.run(0)])

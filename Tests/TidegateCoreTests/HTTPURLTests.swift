@@ -62,7 +62,7 @@ import TidegateCore
     }
 
     @Test(
-        "A URL near another one is parsed as it is alone",
+        "A URL resolved against another one is parsed like the URL alone",
         arguments: [
             "http://a.example:81/", "http://a.example:81/x?y#z", "http://a.example:81?y", "http://a.example:81",
             "http://a.example:811/x", "http://a.example/x", "http://a.example:81#x", "https://a.example:81/x",

@@ -18,7 +18,7 @@ import TidegateCore
     }
 
     @Test(
-        "What is wrong is said without user and password",
+        "Errors show neither user nor password",
         arguments: [
             "http://alice:s3cret/x@proxy:3128", "http://alice:s3cret@proxy:3128/path", "ftp://alice:s3cret@proxy:21",
             "http://alice:s3cret@proxy", "http://alice:s3cret@:3128", "http://alice:s3 cret@proxy:3128",

@@ -2,7 +2,7 @@ internal import CIdn2
 
 /// Host names with letters beyond ASCII.
 enum InternationalName {
-    /// The form that the DNS has for such a name, each label of which begins with `xn--` (RFC 5890, UTS #46).
+    /// The DNS form of such a name: each label begins with `xn--` (RFC 5890, UTS #46).
     ///
     /// Letters are lowered and composed first, and full stops of other scripts separate labels: what comes out has to be
     /// checked as any other name.

@@ -34,13 +34,13 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
         self.typedHost = host.utf8.allSatisfy { $0 < 0x80 } ? nil : Target.withoutFinalDot(host)
     }
 
-    /// The host as it is shown: as it was typed, if it has letters beyond ASCII.
+    /// The host for display: as it was typed, if it has letters beyond ASCII.
     package var shownHost: String { self.typedHost ?? self.host }
 
-    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, as it is shown.
+    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, for display.
     public var description: String { self.text(of: self.shownHost) }
 
-    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, as it is sent.
+    /// `HOST`, `HOST:PORT` or `[IPV6]:PORT`, for the wire.
     package var encoded: String { self.text(of: self.host) }
 
     private func text(of host: String) -> String {

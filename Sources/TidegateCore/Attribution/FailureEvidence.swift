@@ -81,7 +81,7 @@ package struct FailureEvidence: Sendable, Hashable {
     /// True if the host's path changed less than a settle time ago.
     package var isSettling = false
 
-    /// Evidence of which only the failure, and what the kernel would do with a packet, are known.
+    /// Evidence that has only the failure and what the kernel would do with a packet.
     package init(
         failure: TaskFailure, stage: Stage? = nil, peer: IPAddress? = nil, before: Verdict, after: Verdict
     ) {
@@ -146,7 +146,7 @@ package enum InternetFailure: Sendable, Hashable {
 package enum RemotesEvidence: Sendable, Hashable {
     /// Several hang, and none answers.
     case silent
-    /// Others answer, but none of the same network, of which several hang.
+    /// Others answer, but no remote of the same network does, and several of them hang.
     case silentNetwork
     /// Others answer.
     case answering

@@ -21,7 +21,7 @@ package struct SilenceEvidence: Sendable, Hashable {
         /// It was found on its link since the silence began, and answers nothing itself.
         case confirmed(IPAddress)
 
-        /// Its address; nil if there is none.
+        /// Its address; nil if it has none.
         package var address: IPAddress? {
             switch self {
             case .none, .unknown: nil

@@ -1,4 +1,4 @@
-/// Somebody other than the silent party who was asked, or whose traffic was seen, at about the same time.
+/// A party other than the silent one that was asked, or whose traffic was seen, at about the same time.
 package struct Witness: Sendable, Hashable {
     /// How it is known.
     package enum Kind: String, Sendable, Hashable, CaseIterable {

@@ -45,8 +45,8 @@ public final class EventBus: Sendable {
 
     /// Delivers several payloads together, as one thread would one after the other, at one moment.
     ///
-    /// The clocks are read once and the bus is locked once: for events that come in bursts. Each event is delivered by
-    /// itself, because an array of them would be copied for every sink, and that costs more than a sink's lock.
+    /// The clocks are read once and the bus is locked once: for events that come in bursts. Each event is delivered
+    /// separately: an array of them would be copied for every sink, which costs more than a sink's lock.
     ///
     /// - Parameter takeFirst: Gives the next of the `count` payloads.
     package func publish(_ count: Int, _ takeFirst: () -> Event.Payload?) {
@@ -180,7 +180,7 @@ final class Subscribers: Sendable {
     }
 }
 
-/// The sinks of a bus, of which there are few.
+/// The few sinks of a bus.
 ///
 /// A linked list and not an array: a sink held by an immutable object is called in place, while an element of an array
 /// is copied first, and that counts references for every sink and every event.

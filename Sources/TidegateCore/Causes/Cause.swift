@@ -236,7 +236,7 @@ package enum UnknownCause: Sendable, Hashable {
     case hostOrPath
     /// Internet checks of one server fail, which says nothing of the others.
     case oneCheck
-    /// Nobody answers, and nobody else was asked.
+    /// The target does not answer, and no other party was asked.
     case silence
     /// The time ran out before anything failed.
     case notEnoughTime

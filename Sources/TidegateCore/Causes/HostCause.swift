@@ -62,7 +62,7 @@ package enum HostCause: Sendable, Hashable {
 }
 
 extension HostCause.KernelRefusal {
-    /// A refusal of which nothing else is known.
+    /// A refusal without further details.
     package init(reason: UnreachableReason, family: AddressFamily) {
         self.reason = reason
         self.family = family

@@ -18,7 +18,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         var beat: MonotonicTime
         // Nil while the check is paused.
         var due: MonotonicTime?
-        // When its run began; nil while there is none.
+        // When its run began; nil while no run is active.
         var startedAt: MonotonicTime?
         var settlesAt: MonotonicTime?
     }

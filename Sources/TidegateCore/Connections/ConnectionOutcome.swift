@@ -24,7 +24,7 @@ public enum ConnectionOutcome: String, Sendable, MetricLabel, CustomStringConver
     case abandoned
     /// Both sides closed in order.
     case closed
-    /// The peer reset it, or somebody in its name.
+    /// The peer reset it, or another party did in the peer's name.
     case reset
     /// The peer went silent.
     case lost
@@ -39,7 +39,7 @@ public enum ConnectionOutcome: String, Sendable, MetricLabel, CustomStringConver
         }
     }
 
-    /// True if somebody's failure may be behind it.
+    /// True if a party's failure may be the cause.
     public var isFailure: Bool {
         switch self {
         case .refused, .unreachable, .noAnswer, .notSent, .reset, .lost: true

@@ -80,7 +80,7 @@ package struct ConnectionStatistics: Sendable, Hashable {
         package init() {}
     }
 
-    /// A failure, by what became of the connection and whose it was.
+    /// A failure, by outcome and responsible party.
     package struct Failure: Sendable, Hashable {
         package var outcome: ConnectionOutcome
         package var party: FaultParty

@@ -3,7 +3,7 @@ package struct ConnectionsDocument: Sendable, Hashable, Decodable {
     /// What is known.
     package var report: ConnectionsReport
 
-    /// The processes that have connections to each remote; nil if nobody asked for them.
+    /// The processes that have connections to each remote; nil if the request did not ask for them.
     package var programs: [Remote: [SocketProgram]]?
 
     /// The document of a report.

@@ -51,7 +51,7 @@ public struct RemoteReport: Sendable, Hashable {
         public var age: Duration
         /// Connections that were established or closed in order.
         public var succeeded = 0
-        /// Failures, by whose they were; those of which that is not decided yet are ``FaultParty/unknown``.
+        /// Failures by responsible party; ``FaultParty/unknown`` includes those not yet attributed.
         public var failures: [FaultParty: Int] = [:]
 
         /// An interval in which nothing has happened.

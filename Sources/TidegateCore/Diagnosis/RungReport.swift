@@ -74,7 +74,7 @@ package struct RungValues: Sendable, Hashable {
     /// The routers that answered a hop walk, by the hop limit that reached them.
     package var hops: [Hop] = []
 
-    /// Values of which there are none yet.
+    /// No values yet.
     package init() {}
 
     /// A router that answered a packet whose hop limit ended there.

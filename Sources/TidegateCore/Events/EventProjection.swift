@@ -94,7 +94,7 @@ package struct EventProjection: Sendable {
     }
 }
 
-/// What a field can hold as it is.
+/// A value that a field can hold directly.
 protocol EventFact {
     static func value(_ fact: Self?) -> EventProjection.Value
 }

@@ -2,7 +2,8 @@
 public enum SessionEvent: Sendable {
     /// A new network epoch began: no pooled connection or cached name survives it.
     case poolReplaced(number: Int)
-    /// An origin, `SCHEME://HOST:PORT`, failed too often: nobody asks it for so long, and then one task first.
+    /// An origin, `SCHEME://HOST:PORT`, failed too often: no task contacts it during the pause, and then one task
+    /// goes first.
     indirect case circuitOpened(origin: String, pause: Duration)
     /// The origin of an open circuit answers again.
     case circuitClosed(origin: String)

@@ -4,7 +4,7 @@ package enum CertificateError: Sendable, Hashable {
     case expired
     /// Its validity has not begun, or this host's clock is slow.
     case notYetValid
-    /// It is signed by itself, and is not trusted here.
+    /// It is self-signed, and is not trusted here.
     case selfSigned
     /// Its issuer is not trusted here, or an intermediate certificate is missing.
     case unknownIssuer
@@ -52,7 +52,7 @@ package enum CertificateError: Sendable, Hashable {
         }
     }
 
-    // `Feb  1 00:00:00 2024 GMT` as `1 Feb 2024`; any other text as it is.
+    // `Feb  1 00:00:00 2024 GMT` as `1 Feb 2024`; any other text unchanged.
     private static func day(_ text: String) -> String {
         let parts = text.split(separator: " ")
         return parts.count == 5 ? "\(parts[1]) \(parts[0]) \(parts[3])" : text

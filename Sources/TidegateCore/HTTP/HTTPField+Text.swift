@@ -39,7 +39,7 @@ extension HTTPField {
 }
 
 extension [HTTPField] {
-    /// The value of the first field with this name; nil if there is none.
+    /// The value of the first field with this name; nil without one.
     package func first(named name: HTTPField.Name) -> String? { self.first { $0.name == name }?.value }
 }
 

@@ -18,7 +18,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
     package let path: String
     /// The query without its question mark; nil without.
     package let query: String?
-    /// The URL as it is requested: without user information and fragment.
+    /// The URL for the request: without user information and fragment.
     package let text: String
     /// The URL as logs and events show it: without user information, query and fragment.
     package let textWithoutQuery: String
@@ -101,7 +101,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
 
     /// The URL that a `Location` field means, seen from this one (RFC 3986 5.2).
     ///
-    /// A space, which servers leave as it is, stands for `%20`.
+    /// A space, which servers leave unescaped, stands for `%20`.
     package func resolving(_ location: String) throws(HTTPURLError) -> HTTPURL {
         let location = location.split(separator: " ", omittingEmptySubsequences: false).joined(separator: "%20")
         let firstPart = location.prefix { !"/?#".contains($0) }
@@ -179,8 +179,8 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) { hasher.combine(self.text) }
 
-    /// The URL as it is shown, with its query, without the zone of an address, which means something to this host alone
-    /// (RFC 9844).
+    /// The URL for display, with its query, without the zone of an address, which only this host can interpret (RFC
+    /// 9844).
     package var description: String {
         guard let address = self.target.address, address.zone != 0 else {
             return self.textWithoutQuery + (self.query.map { "?\($0)" } ?? "")

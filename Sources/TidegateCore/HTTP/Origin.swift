@@ -27,7 +27,7 @@ package final class Origin: Sendable, Hashable, CustomStringConvertible {
         self.withoutDefaultPort(self.target.encoded, self.target.host)
     }
 
-    /// The same as it is shown.
+    /// The same for display.
     package var shownAuthority: String { self.withoutDefaultPort(self.target.description, self.target.shownHost) }
 
     private func withoutDefaultPort(_ target: String, _ host: String) -> String {

@@ -51,7 +51,7 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
     /// Texts in an array.
     package static func texts(_ texts: some Sequence<String>) -> JSONValue { .array(texts.map { .string($0) }) }
 
-    /// The value of an object's first member with this name; nil if there is none, or the value is no object.
+    /// The value of an object's first member with this name; nil without one, or if the value is not an object.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
@@ -67,7 +67,7 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// An object with one more member at its end; any other value stays as it is.
+    /// An object with one more member at its end; any other value unchanged.
     package func adding(_ member: Member) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members + [member])
@@ -134,7 +134,7 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            // Also what JSON would allow: a terminal or a log shows the text as it is.
+            // Also what JSON would allow: a terminal or a log shows the text unescaped.
             case _ where scalar.controlsTerminal:
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

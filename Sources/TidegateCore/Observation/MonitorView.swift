@@ -18,7 +18,7 @@ package protocol MonitorView: Sendable {
     func waitForFirstStatus(within limit: Duration) async
     /// The latest measurement of this host's ladder; nil before the first.
     var diagnosis: HostDiagnosis? { get }
-    /// Somebody looks at the status page: the ladder is measured again if that was not done lately.
+    /// A user opened the status page: the ladder is measured again if the last measurement is not recent.
     ///
     /// Returns at once; the page that is being made shows what is known already.
     func pageViewed()

@@ -1,4 +1,4 @@
-/// A gauge with its series, as a probe returns it: made anew for every probe, and kept by nobody.
+/// A gauge with its series, as a probe returns it: made anew for every probe, and never kept.
 package struct GaugeFamily: Sendable, Hashable {
     /// One series: its label values, in the order of the family's labels, and its number.
     package struct Sample: Sendable, Hashable {
@@ -31,6 +31,6 @@ package struct GaugeFamily: Sendable, Hashable {
         }
     }
 
-    /// The value of the series with these label values; nil if there is none.
+    /// The value of the series with these label values; nil without one.
     package func value(labels: [String] = []) -> Double? { self.samples.first { $0.labels == labels }?.value }
 }

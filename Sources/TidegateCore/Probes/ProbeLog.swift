@@ -1,6 +1,6 @@
-/// What happens during a probe, line by line, for whoever asks why it failed.
+/// What happens during a probe, line by line, to find out why it failed.
 ///
-/// It becomes text only when somebody reads it: most logs are dropped unread.
+/// It becomes text only when it is read: most logs are dropped unread.
 package struct ProbeLog: Sendable, Hashable {
     /// How important a line is.
     package enum Level: String, Sendable { case info, error }

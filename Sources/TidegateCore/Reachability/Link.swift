@@ -36,7 +36,7 @@ public struct Link: Sendable, Hashable {
     package var master: UInt32?
     /// The addresses on the link, in the kernel's order.
     public var addresses: [IPPrefix] = []
-    /// The families of which the link has an address that counts: neither link-local nor still being checked.
+    /// The families for which the link has an address that counts: neither link-local nor still being checked.
     package var usableFamilies: Set<AddressFamily> = []
     /// How often the carrier was lost since the link exists, by the kernel's own counter; nil if it has none.
     package var carrierLosses: UInt32?

@@ -1,6 +1,6 @@
 /// Tells sessions whether there is a path to a target; reachability implements it.
 public protocol PathSource: Sendable {
-    /// The verdict for a target as far as it is known now, without waiting.
+    /// The currently known verdict for a target, without waiting.
     ///
     /// A target that is not watched may be `unknown` until its name is resolved.
     func current(_ target: Target) -> TargetVerdict

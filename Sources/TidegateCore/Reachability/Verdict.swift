@@ -4,7 +4,7 @@ public struct Verdict: Sendable, Hashable {
     public var level: ReachabilityLevel
     /// The first rung that fails; nil at `routed` and `online`.
     public var reason: UnreachableReason?
-    /// The path the packet would take; nil if there is none.
+    /// The path the packet would take; nil without one.
     public var path: NetworkPath?
     /// What else is worth knowing.
     public var notes: [PathWarning]
@@ -136,7 +136,7 @@ public struct TargetVerdict: Sendable, Hashable {
 package struct AddressRoute: Sendable, Hashable {
     /// What it would do.
     package var verdict: Verdict
-    /// The link that it would take, or would take if it could be used; nil if there is none.
+    /// The link that it would take, or would take if it could be used; nil without one.
     package var link: String?
 
     /// A route from its parts.

@@ -1,6 +1,6 @@
 /// A property of a configuration has a value outside its range.
 public struct ConfigurationValueError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The property, as it is reached from the configuration: `retry.attempts`.
+    /// The property's path from the configuration: `retry.attempts`.
     public let property: String
     /// What is wrong with the value, and what its range is.
     public let problem: String

@@ -19,7 +19,7 @@ package struct ExtendedSocketError: Sendable, Hashable {
         case icmp6 = 3
     }
 
-    /// The first such message among control messages as recvmsg(2) leaves them; nil if there is none.
+    /// The first such message among control messages from recvmsg(2); nil without one.
     ///
     /// Whatever the bytes are, nothing beyond them is read.
     package init?(control bytes: [UInt8]) {

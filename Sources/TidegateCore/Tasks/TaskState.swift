@@ -95,7 +95,7 @@ public struct TaskInfo: Sendable {
     /// One entry of `GET /api/v1/tasks`.
     package var json: JSONValue { TaskDocument(self).json }
 
-    /// What its user calls it; nil if nobody gave it a name or a key.
+    /// What its user calls it; nil if it has neither a name nor a key.
     package var displayName: String? { self.name ?? self.key }
 }
 

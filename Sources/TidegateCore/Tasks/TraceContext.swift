@@ -7,7 +7,7 @@ public struct TraceContext: Sendable, Hashable {
     public let parent: SpanID
     /// Whether the caller keeps this trace.
     public var isSampled: Bool
-    /// The field `tracestate`, which is passed on as it is; nil for none.
+    /// The field `tracestate`, which is passed on unchanged; nil without one.
     public var state: String?
 
     /// The context that a field `traceparent` gives; nil if the text is none.

@@ -63,7 +63,7 @@ import TidegateTestKit
         if id == "b7-6" { #expect(await self.sequences(follower).numbers == [7, 8, 9, 10]) }
     }
 
-    @Test("The beginning can be resumed from as long as it is there")
+    @Test("The beginning can be resumed from while the history has it")
     func beginning() async {
         let (bus, history) = self.history(5)
         #expect(history.follow().lastID == "b7-0")

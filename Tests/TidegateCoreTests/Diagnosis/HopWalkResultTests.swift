@@ -32,7 +32,7 @@ internal import TidegateCore
         #expect(reached.arrival?.how == .refused)
     }
 
-    @Test("Silence is told from packets that could not be sent")
+    @Test("Silence differs from packets that could not be sent")
     func failure() throws {
         let silent = try Self.result([.silent, .silent])
         #expect(silent.failure == nil && silent.lastAnswer == nil)
