@@ -93,7 +93,7 @@ import TidegateTestKit
         #expect(running.most == 1 && running.total == 20)
     }
 
-    @Test("A reload that nobody waits for any more is still carried out")
+    @Test("A reload is still carried out after its client is gone")
     func abandoned() async throws {
         defer { try? FileManager.default.removeItem(atPath: self.file) }
         let reloader = try self.reloader { [applied = self.applied] in if !Task.isCancelled { applied.add($0) } }

@@ -81,7 +81,7 @@ import Tidegate
         #expect(monitor.reachability.uid == (text.isEmpty ? nil : 1000))
     }
 
-    @Test("Checks that are named and not enabled are kept for later, and ask nobody")
+    @Test("Checks that are named and not enabled are kept for later, and send no requests")
     func checksInReserve() throws {
         let text =
             "reachability: {internet_check: {enabled: false, urls: [http://a.example/generate_204], interval: 5m}}"

@@ -49,7 +49,7 @@ import TidegateTestKit
         #expect(line.contains("\\u009b") && line.contains("\\u202e"), "\(line)")
     }
 
-    @Test("A log that nobody reads stops nobody: lines are dropped, and counted once")
+    @Test("A log without a reader blocks no writer: lines are dropped, and counted once")
     func unreadLog() async throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)

@@ -20,7 +20,7 @@ import TidegateCore
         #expect(endpoint.eventHistory == 4096 && endpoint.redaction == URLRedaction())
     }
 
-    @Test("What is said of events reaches the session, where they are published, and the endpoint, where they are kept")
+    @Test("The settings of events reach the session, which publishes them, and the endpoint, which keeps them")
     func events() throws {
         let configuration = try Configuration.parse(
             "events: {history: 100, redact: {query: false, userinfo: true}}", file: "t.yml")

@@ -69,7 +69,7 @@ import TidegateCore
         ("{connection: true}", "connection: unknown key (did you mean \"connections\"?)"),
     ]
 
-    @Test("A mistake is told with its line and key", arguments: Self.mistakes)
+    @Test("A mistake is reported with its line and key", arguments: Self.mistakes)
     func mistakeMessages(_ section: String, _ message: String) throws {
         let error = try #require(throws: ConfigurationError.self) {
             try Configuration.parse("observation: \(section)", file: "t.yml")

@@ -35,7 +35,7 @@ struct ShutdownWatchdogTests {
         #expect(texts.count == 1 && texts[0].contains("shutdown grace period exceeded, exiting"), "\(texts)")
     }
 
-    @Test("Where everything has ended nothing is left and nothing is said")
+    @Test("Once everything has ended, nothing is left and nothing is logged")
     func inTime() async {
         let lines = Lines()
         let watchdog = ShutdownWatchdog(logger: lines.logger, gracePeriod: .seconds(3600)) { lines.leave() }

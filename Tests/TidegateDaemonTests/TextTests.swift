@@ -4,7 +4,7 @@ import TidegateCore
 
 @Suite struct TextTests {
     @Test(
-        "A duration is read as it is written",
+        "A duration is parsed from its written form",
         arguments: [
             ("500ms", .milliseconds(500)), ("10s", .seconds(10)), ("2m", .seconds(120)), ("1h", .seconds(3600)),
             ("7d", .seconds(604_800)), ("1.5s", .milliseconds(1500)), ("1m30s", .seconds(90)), ("0", .zero),

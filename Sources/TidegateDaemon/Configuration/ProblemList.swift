@@ -113,7 +113,7 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
         package var file: String
         /// The line, from 1; nil for the whole file.
         package var line: Int?
-        /// The key with its sections, such as `transfers.retry.base`; nil if there is none.
+        /// The key with its sections, such as `transfers.retry.base`; nil if the problem concerns no key.
         package var key: String?
         /// What is wrong, without a full stop.
         package var message: String

@@ -3,7 +3,7 @@ internal import CYaml
 /// How many nodes a YAML text has with its aliases written out.
 ///
 /// Counted from the parser's events, before any node is made: Yams compares the keys of a mapping with each other, and
-/// would go through an alias among them as often as it is written out.
+/// would expand an alias among them at each use.
 struct YAMLExpansion {
     private let limit: Int
     private var anchors: [String: Int] = [:]

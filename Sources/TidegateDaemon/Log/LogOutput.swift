@@ -3,7 +3,7 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateLoop
 
-/// Writes lines to a descriptor on a thread of its own, so that a log that nobody reads stops nothing else.
+/// Writes lines to a descriptor on a thread of its own, so that a log without a reader blocks nothing else.
 ///
 /// Lines for which there is no room are dropped; a line with their number follows, at most once a second and once at the end.
 final class LogOutput: Sendable {
@@ -64,7 +64,7 @@ final class LogOutput: Sendable {
     /// Waits at most `limit` until everything is written; then nothing more is.
     func finish(within limit: Duration) {
         let deadline = self.time.monotonic() + limit
-        // An empty line at the end, so that what was dropped in the last second is told, too.
+        // An empty line at the end reports what was dropped in the last second.
         self.state.withLock { state in
             state.isFinishing = true
             state.waitingBytes += LogOutput.size(of: "")

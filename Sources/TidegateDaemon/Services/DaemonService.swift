@@ -148,7 +148,7 @@ final class ShutdownWatchdog: Sendable {
         self.terminate = terminate
     }
 
-    /// A watchdog that ends the process, once its last lines are written or nobody reads them.
+    /// A watchdog that ends the process, once its last lines are written or their reader is gone.
     ///
     /// It does not call exit(3), which would wait for a hanging thread again.
     convenience init(logger: Logger, output: LogOutput) {

@@ -95,7 +95,7 @@ final class RemoteWriteSecrets: Sendable {
     /// How long the files have to answer.
     private static let limit = Duration.seconds(1)
 
-    /// Secrets that `read` gives; `report` is told once that a file does not answer.
+    /// Secrets that `read` gives; calls `report` once if a file does not answer.
     init(
         _ read: @escaping @Sendable () -> Result<Secrets, TaskError>, report: @escaping @Sendable (String) -> Void
     ) {

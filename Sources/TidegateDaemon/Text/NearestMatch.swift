@@ -1,6 +1,6 @@
 /// Suggestions for misspelled names.
 package enum NearestMatch {
-    /// The candidate at most two edits away from `text`; nil if there is none, or if the edits are half its length.
+    /// The candidate at most two edits away from `text`; nil without one, or if the edits are half its length.
     package static func find(_ text: String, among candidates: [String]) -> String? {
         let ranked = candidates.map { (name: $0, edits: self.edits(from: Array(text), to: Array($0))) }
         guard let best = ranked.min(by: { $0.edits < $1.edits }), best.edits <= 2, best.edits * 2 < best.name.count

@@ -5,7 +5,7 @@ package import TidegateCore
 package enum TextFile {
     /// The text of a file of at most `limit` bytes; the error does not name the file.
     ///
-    /// A pipe is refused, because nobody may be at its other end.
+    /// A pipe is refused, because it may have no writer.
     package static func read(_ path: String, atMost limit: Int) throws(TextError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }

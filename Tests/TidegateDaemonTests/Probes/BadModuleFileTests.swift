@@ -7,7 +7,7 @@ import TidegateCore
 @Suite struct BadModuleFileTests {
     private static let badRegexp = "\":[\" is no regular expression: missing ]: ["
 
-    // The module of a file, and what is said of it behind its name and the line.
+    // The module of a file, and the message after its name and the line.
     private static let files: [(file: String, module: String, message: String)] = [
         (
             "blackbox-bad", "{prober: http, http: {invalid_extra_field: a}}",

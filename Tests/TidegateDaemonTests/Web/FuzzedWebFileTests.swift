@@ -6,7 +6,7 @@ import TidegateTestKit
 @testable import TidegateDaemon
 @testable import TidegateServer
 
-/// Files that somebody's editor, disk or ill will has spoiled.
+/// Files that an editor, a disk or an attacker has damaged.
 @Suite(.enabled(if: TestAuthority.isAvailable, "openssl is not installed")) struct FuzzedWebFileTests {
     /// The same numbers at every run (xorshift64).
     private struct RandomSource: RandomNumberGenerator {

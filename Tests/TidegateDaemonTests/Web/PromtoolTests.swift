@@ -62,7 +62,7 @@ struct PromtoolTests {
 
     // What promtool takes and Tidegate does not, and why.
     static let stricter = [
-        // TLS would stay off although somebody wants it of a certain version.
+        // TLS would stay off although the file asks for a certain version.
         "tls_server_config: {min_version: TLS12}",
         // No handshake could ever succeed.
         tls("min_version: TLS13, max_version: TLS12"),
@@ -72,7 +72,7 @@ struct PromtoolTests {
         "basic_auth_users: {ann: \(hash.replacing("$2y$", with: "$2x$"))}", "basic_auth_users: {ann: \(hash)x}",
         // Every password would take minutes.
         "basic_auth_users: {ann: \(hash.replacing("$10$", with: "$19$"))}",
-        // Nobody can send such a name.
+        // A client cannot send such a name.
         "basic_auth_users: {\"a:b\": \(hash)}",
         // YAML 1.1 knows more arguments for true than people who read them.
         "http_server_config: {http2: yes}",

@@ -73,7 +73,7 @@ import TidegateTestKit
         #expect(source.currentPolicy().users["bob"]?.cost == 11 && reports.take() == ["taken"])
     }
 
-    @Test("A file that is empty for a moment opens the door to nobody")
+    @Test("A file that is empty for a moment lets no client in")
     func emptied() async throws {
         let folder = try await WebFolder()
         try folder.write(Self.tls + Self.ann)

@@ -213,7 +213,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("A key with a passphrase is refused, and nobody is asked for it")
+    @Test("A key with a passphrase is refused without a prompt")
     func passphrase() async throws {
         let folder = try await WebFolder()
         try await Program.expect([

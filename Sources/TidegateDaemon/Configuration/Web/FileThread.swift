@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 
-/// Reads files on a thread of its own, so that a file system that does not answer holds nobody else up.
+/// Reads files on a thread of its own, so that a file system that does not answer blocks no other thread.
 ///
 /// For one caller at a time.
 final class FileThread<Value: Sendable>: Sendable {
