@@ -30,7 +30,7 @@ import TidegateHTTP
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test("Q4: empty parameters leave the URL as it is")
+    @Test("Q4: empty parameters leave the URL unchanged")
     func empty() throws {
         #expect(try Self.request("GET", [String: String]()).url == Self.url)
         #expect(try Self.request("GET", nil).url == Self.url)

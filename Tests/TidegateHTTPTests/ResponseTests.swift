@@ -254,7 +254,7 @@ import Testing
         #expect(throws: ResponseSerializationError.self) { try compound.value(of: Self.response("{}", status: 500)) }
     }
 
-    @Test("The body as it is, also an empty one")
+    @Test("The body unchanged, even if it is empty")
     func data() throws {
         #expect(try DataResponseSerializer().value(of: Self.response("", type: nil)) == Data())
         #expect(try DataResponseSerializer().value(of: Self.response("x", type: "a/b")) == Data("x".utf8))

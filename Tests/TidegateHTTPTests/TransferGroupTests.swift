@@ -82,7 +82,7 @@ struct TransferGroupTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("Lengths that nobody can send are no trap")
+    @Test("Lengths too large for any server are handled")
     func absurdLengths() async throws {
         let server = try LiveServer { _ in
             LiveServerAnswer([

@@ -32,7 +32,7 @@ public final class HTTPClient: Sendable {
         self.base = try baseURL.map { text throws(TaskError) in try HTTPClient.base(text) }
     }
 
-    /// The base URL with the slash at the end of its path, without user and password; nil if there is none.
+    /// The base URL with the slash at the end of its path, without user and password; nil without one.
     public var baseURL: String? { self.base?.text }
 
     // MARK: - Authorization

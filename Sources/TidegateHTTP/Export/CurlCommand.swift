@@ -21,7 +21,7 @@ public struct CurlCommand: Sendable, Hashable {
     /// The command of a request.
     ///
     /// Without `showingSecrets` credentials, cookies, fields whose names say that they hold secrets, and the values of
-    /// the query are `REDACTED`; the body is left as it is.
+    /// the query are `REDACTED`; the body is unchanged.
     public init(_ request: TaskRequest, showingSecrets: Bool = false) {
         self.arguments = ["curl"]
         self.notes = []
@@ -52,7 +52,7 @@ public struct CurlCommand: Sendable, Hashable {
         self.arguments += ["--globoff", redaction.url(request.address.text)]
     }
 
-    /// The command of a request of which only this is known.
+    /// The command of a request if only these values are known.
     package init(method: String, url: String, notes: [String]) {
         self.arguments = ["curl"]
         self.notes = notes

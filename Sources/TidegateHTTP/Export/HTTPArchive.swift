@@ -58,7 +58,7 @@ extension TransferTask {
         self.archive(showingSecrets: showingSecrets, creator: creator, keptBody: nil)
     }
 
-    /// As the other one, with what somebody else keeps of the response's body.
+    /// Like the other one, with the bytes of the response's body that the caller kept.
     package func archive(
         showingSecrets: Bool, creator: (name: String, version: String), keptBody: [UInt8]?
     ) -> HTTPArchive {

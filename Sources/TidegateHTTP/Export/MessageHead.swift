@@ -17,7 +17,7 @@ struct MessageHead: Sendable {
         self.size = lines.reduce(2) { $0 + $1.utf8.count + 2 }
     }
 
-    /// The value of the first field with this name, in small letters; nil if there is none.
+    /// The value of the first field with this name, which is in lower case; nil without one.
     func first(_ name: String) -> String? { self.fields.first { $0.name.lowercased() == name }?.value }
 
     /// The protocol's version as it was written: `HTTP/1.1`, or empty.

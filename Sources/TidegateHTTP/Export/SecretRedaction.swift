@@ -15,7 +15,7 @@ struct SecretRedaction: Sendable {
     // Their values are URLs.
     private static let urlNames: Set = ["location", "content-location", "referer", "refresh", "link"]
 
-    /// False leaves everything as it is.
+    /// False leaves everything unchanged.
     let isOn: Bool
 
     /// A field's value.

@@ -106,7 +106,7 @@ public struct MultipartForm: Sendable {
         self.parts.allSatisfy { if case .stream = $0.content { false } else { true } }
     }
 
-    /// The body as it is sent, boundaries and heads of parts as data, with data side by side joined.
+    /// The body for sending: boundaries and heads of parts as data, with adjacent data joined.
     package var contents: [MultipartContent] {
         var contents: [MultipartContent] = []
         var data: [UInt8] = []

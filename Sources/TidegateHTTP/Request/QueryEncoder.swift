@@ -157,7 +157,7 @@ enum QueryNode {
 struct QueryPair {
     enum Value {
         case none
-        /// A string, a number or a truth value as it is written.
+        /// A string, a number or a truth value, as text.
         case text(String)
         case data(Data)
     }

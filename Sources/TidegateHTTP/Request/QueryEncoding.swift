@@ -185,7 +185,7 @@ public struct QueryEncoding: Sendable {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// Whether a byte is written as it is: a letter, a digit or one of `-._~?/`.
+    /// Whether a byte is written unescaped: a letter, a digit or one of `-._~?/`.
     private static func isWritten(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -20,7 +20,7 @@ public struct FormRequestSerializer: RequestSerializer {
 
     /// Adds the query to the URL's own, before its fragment, or makes it the body.
     ///
-    /// Without parameters the URL stays as it is, and a body is empty.
+    /// Without parameters the URL is unchanged, and a body is empty.
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
@@ -71,7 +71,7 @@ public struct JSONRequestSerializer: RequestSerializer {
         self.encoder.outputFormatting = .withoutEscapingSlashes
     }
 
-    /// Makes the JSON of the parameters the body; without parameters there is none.
+    /// Makes the JSON of the parameters the body; without parameters the request has no body.
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
@@ -112,7 +112,7 @@ public struct PropertyListRequestSerializer: RequestSerializer {
     /// A serializer with the defaults.
     public init() {}
 
-    /// Makes the property list of the parameters the body; without parameters there is none.
+    /// Makes the property list of the parameters the body; without parameters the request has no body.
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {

@@ -84,7 +84,7 @@ extension TaskRequest {
 }
 
 extension [HTTPField] {
-    /// Without the form's own boundary nobody can read it.
+    /// A server cannot read the form without the form's own boundary.
     fileprivate mutating func describe(_ form: MultipartForm) {
         self.removeAll { $0.name == .contentType }
         self.append(HTTPField(name: .contentType, value: form.contentType))

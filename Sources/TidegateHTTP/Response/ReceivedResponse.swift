@@ -20,14 +20,14 @@ public struct ReceivedResponse: Sendable {
         self.body = body
     }
 
-    /// The media type without its parameters, in lower case; nil if there is none.
+    /// The media type without its parameters, in lower case; nil without one.
     public var mediaType: String? {
         self.contentType.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }.map {
             Substring($0).trimmingSpaces.lowercased()
         }
     }
 
-    /// The parameter `charset` of the content type; nil if there is none.
+    /// The parameter `charset` of the content type; nil without one.
     public var charset: String? {
         for parameter in self.contentType?.split(separator: ";").dropFirst() ?? [] {
             let parts = parameter.split(separator: "=", maxSplits: 1)
@@ -110,7 +110,7 @@ public struct ResponseSerializationError: Error, Sendable, CustomStringConvertib
     public enum Reason: Sendable, Hashable {
         /// The status is not acceptable.
         case status(Int)
-        /// The media type is not acceptable, or there is none; those that are, sorted.
+        /// The media type is missing or not acceptable; the acceptable ones are sorted.
         case contentType(String?, acceptable: [String])
         /// A rule of the caller's own.
         case custom(String)

@@ -21,7 +21,7 @@ extension ResponseSerializer {
     }
 }
 
-/// The body as it is, also an empty one.
+/// The body unchanged, even if it is empty.
 public struct DataResponseSerializer: ResponseSerializer {
     /// What a response has to fulfil: a status from 200 to 299.
     public var rules = [ResponseRule.success]
@@ -123,7 +123,7 @@ public struct CompoundResponseSerializer: ResponseSerializer {
     /// A serializer of others.
     public init(_ serializers: [any ResponseSerializer]) { self.serializers = serializers }
 
-    /// The first value; `Data` if there is none.
+    /// The first value; `Data` if the list is empty.
     public func decode(_ response: ReceivedResponse) -> any Sendable {
         for serializer in self.serializers {
             if let value = try? serializer.value(of: response) { return value }

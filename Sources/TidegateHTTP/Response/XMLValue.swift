@@ -8,7 +8,7 @@ public struct XMLValue: Sendable, Hashable {
         case text(String)
     }
 
-    /// The name as it is written, with its prefix.
+    /// The name with its prefix, exactly as in the document.
     public var name: String
     /// The attributes' values by name.
     public var attributes: [String: String] = [:]
@@ -46,7 +46,7 @@ public struct XMLValue: Sendable, Hashable {
         }.joined()
     }
 
-    /// The first element directly in this one that has this name; nil if there is none.
+    /// The first child element that has this name; nil without one.
     public subscript(name: String) -> XMLValue? { self.children.first { $0.name == name } }
 }
 

@@ -117,7 +117,7 @@ public final class ActivityIndicator: Sendable {
             let isShown = [.active, .delayingEnd].contains(storage.machine.state)
             if isShown != storage.isShown {
                 storage.isShown = isShown
-                // Keeps the value, and calls nobody.
+                // Keeps the value, and calls no handler.
                 for reader in storage.readers { reader.yield(isShown) }
             }
             storage.timer?.cancel()

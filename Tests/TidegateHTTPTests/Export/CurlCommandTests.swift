@@ -62,7 +62,7 @@ struct CurlCommandTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("curl sends the form that the task sent; a part that is gone is said before the line")
+    @Test("curl sends the form that the task sent; a note before the line reports a missing part")
     func form() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
@@ -97,7 +97,7 @@ struct CurlCommandTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A file is sent from where it is; what cannot be in the line is said before it")
+    @Test("A file is sent from its own path; a note before the line reports what the line cannot hold")
     func otherBodies() throws {
         func line(_ body: RequestBody) throws -> String {
             CurlCommand(try TaskRequest(url: "http://h/", method: "PUT", body: body)).line

@@ -114,7 +114,7 @@ struct HTTPArchiveTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("Bodies are in an archive as text or Base64, and a body that is not kept is said to be missing")
+    @Test("Bodies are in an archive as text or Base64, and a body that is not kept is marked as missing")
     func bodies() async throws {
         let server = try LiveServer { request in .respond(200, body: [0xFF, UInt8(request.body.count & 0xFF)]) }
         defer { server.stop() }
