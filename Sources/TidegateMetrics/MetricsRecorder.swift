@@ -21,8 +21,8 @@ package final class MetricsRecorder: EventSink {
     /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
     /// verdict.
     ///
-    /// `hostLabel` says whether attempts are labelled with their host; checks are recorded of the targets that have a
-    /// name; with `settlesParties` a failure in silence is counted up to 30 s later, once it is settled whose it was.
+    /// `hostLabel` decides whether attempts are labelled with their host; checks are recorded for the targets that have
+    /// a name; with `settlesParties` a silent failure is counted up to 30 s later, once its party is settled.
     package init(
         build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off,
         targetNames: [Target: String] = [:], settlesParties: Bool = false

@@ -66,7 +66,7 @@ import Testing
         #expect(self.count(recorder, .unknown, at: 42) == 2)
     }
 
-    @Test("What was answered counts at once, and everything does where nobody revises")
+    @Test("An answered failure counts immediately, and so does every failure if parties are never revised")
     func certain() throws {
         let answered = Attribution(cause: .server(.refused), rung: .tcp, evidence: ["refused"])
         let recorder = self.recorder(settles: true)

@@ -62,7 +62,7 @@ package final class MetricsAdapter: MetricsFactory {
             ?? NOOPMetricsHandler.instance
     }
 
-    // Series stay for ever: one that is removed and comes back would look like a restart.
+    // Series stay indefinitely: one that is removed and comes back would look like a restart.
 
     /// Keeps the series.
     package func destroyCounter(_ handler: any CounterHandler) {}

@@ -13,7 +13,7 @@ struct TaskRecorder: Sendable {
     private let failures = TableFamily<Label2<TaskFailure, FaultParty>, Counter>(
         Catalogue.taskFailures, from: TaskRecorder.likelyFailures)
     private let durations = TableFamily<Label2<TaskKind, TaskOutcome>, Histogram>(Catalogue.taskDuration)
-    // Nil if nobody revises parties.
+    // Nil if parties are never revised.
     private let unsettled: UnsettledFailures?
 
     /// A recorder; with `settlesParties` a failure in silence is counted once its party is settled.
@@ -102,7 +102,7 @@ final class UnsettledFailures: Sendable {
         }
     }
 
-    /// Takes out the entry of a task; nil if there is none.
+    /// Takes out the entry of a task; nil without one.
     func take(_ task: TaskID) -> Entry? {
         self.entries.withLock { entries in
             entries.firstIndex { $0.task == task }.map { entries.remove(at: $0) }

@@ -61,7 +61,7 @@ import Testing
         #expect(!Self.series(of: fixture).keys.contains { $0.hasPrefix("tidegate_probe_failure_info") })
     }
 
-    @Test("A removed probe's series go, and nobody else's")
+    @Test("A removed probe's series go, and no others")
     func removed() {
         let fixture = Fixture()
         for probe in ["api", "www"] {
