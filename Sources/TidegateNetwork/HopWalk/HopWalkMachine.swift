@@ -76,7 +76,7 @@ struct HopWalkMachine {
         return result
     }
 
-    // The number of hops as far as it is known: where the destination is, or where both transports end.
+    // The number of hops, if known: where the destination is, or where both transports end.
     private var length: Int? {
         if let arrival = self.arrival { return arrival }
         guard let tcp = self.ends[.tcp], let udp = self.ends[.udp] else { return nil }

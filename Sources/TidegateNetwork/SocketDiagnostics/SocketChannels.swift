@@ -151,7 +151,7 @@ package final class SocketEndingChannel {
     /// - Throws: If the socket does not work any more.
     package func receive(_ body: (SocketMessage) -> Void) throws(NetlinkError) -> Bool {
         switch self.socket.receive({ bytes in SocketMessageDecoder.decode(bytes) { body($1) } }) {
-        // A message of somebody else, or none at all.
+        // A message from another sender, or none at all.
         case .datagram, .foreign, .overrun: break
         case .truncated: body(.malformed)
         case .nothing: return false

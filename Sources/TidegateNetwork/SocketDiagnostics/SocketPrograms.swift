@@ -6,7 +6,7 @@ package enum SocketPrograms {
     /// The processes behind the inodes of sockets, as far as this process may look at their descriptors
     /// (proc_pid_fd(5)): those of its own user, and with CAP_SYS_PTRACE all.
     ///
-    /// Reads every descriptor of every process; for somebody who waits, not for a daemon's loop.
+    /// Reads every descriptor of every process; for a waiting user, not for a daemon's loop.
     package static func byInode() -> [UInt32: [SocketProgram]] {
         var programs: [UInt32: [SocketProgram]] = [:]
         for pid in SystemFiles.names(in: "/proc").compactMap(Int32.init).sorted() {

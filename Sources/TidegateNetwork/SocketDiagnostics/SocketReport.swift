@@ -50,7 +50,7 @@ package struct SocketReport: Sendable, Hashable {
     package var sendQueue: UInt32 = 0
     /// The uid of the program that created the socket; nil if the socket has ended, is not accepted yet, or is closed.
     package var user: UInt32?
-    /// The socket's inode; 0 for one that nobody has accepted, or that ended.
+    /// The socket's inode; 0 for one that was never accepted, or that ended.
     package var inode: UInt32 = 0
     /// The number of the control group in which it was created (cgroups(7)); nil if the kernel does not say.
     package var controlGroup: UInt64?
@@ -64,13 +64,13 @@ package struct SocketReport: Sendable, Hashable {
 package struct TCPInfo: Sendable, Hashable {
     /// Timeouts of the segment that waits now.
     package var retransmits: UInt8 = 0
-    /// Probes of a keepalive or of a window that nobody answered.
+    /// Unanswered keepalive or window probes.
     package var probes: UInt8 = 0
     /// The timeout after which is retransmitted, in microseconds.
     package var retransmissionTimeout: UInt32 = 0
     /// The largest segment that is sent, in bytes.
     package var sentSegmentSize: UInt32 = 0
-    /// Packets that were sent and are not acknowledged; of a listener, connections that nobody accepted.
+    /// Packets that were sent and are not acknowledged; for a listener, connections that wait to be accepted.
     package var unacknowledged: UInt32 = 0
     /// Milliseconds since data was sent.
     package var lastDataSent: UInt32 = 0

@@ -11,7 +11,7 @@ package final class DatagramClient: Sendable {
     package enum Result: Sendable, Hashable {
         /// An answer.
         case answered([UInt8])
-        /// Somebody on the way, or this host's own stack, refused it; with the error number (errno(3)), and where from.
+        /// A router on the way, or this host's own stack, refused it; with the error number (errno(3)), and where from.
         case refused(ICMPError, code: Int32, local: IPAddress?)
         /// No answer came in time.
         case silent

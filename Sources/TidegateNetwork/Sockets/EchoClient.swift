@@ -29,7 +29,7 @@ package final class EchoClient: Sendable {
     package enum Result: Sendable, Hashable {
         /// The reply, and how many routers it could still have passed.
         case answered(hopLimit: Int?, after: Duration)
-        /// Somebody on the way, or this host, refused it.
+        /// A router on the way, or this host, refused it.
         case refused(ICMPError)
         /// The packet is longer than a link takes: a router's, or this host's own if `router` is nil.
         case tooLong(mtu: Int?, router: IPAddress?)

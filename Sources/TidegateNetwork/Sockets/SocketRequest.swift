@@ -92,13 +92,13 @@ extension AddressFamily {
 
 /// The interfaces of this host by their names.
 package enum NetworkInterface {
-    /// The index of an interface (if_nametoindex(3)); nil if there is none of that name.
+    /// The index of an interface (if_nametoindex(3)); nil if no interface has that name.
     package static func index(of name: String) -> UInt32? {
         let index = if_nametoindex(name)
         return index == 0 ? nil : index
     }
 
-    /// Why no packet leaves by an interface; nil if packets do, or if there is none of that name.
+    /// Why no packet leaves by an interface; nil if packets do, or if no interface has that name.
     package static func fault(of name: String) -> UnreachableReason? {
         let descriptor = SocketAddress.socket(.ipv4, SOCK_DGRAM)
         guard descriptor >= 0 else { return nil }

@@ -12,8 +12,8 @@ package final class TCPConnector: Sendable {
     package enum Failure: Error, Hashable {
         /// This host has no interface of that name.
         case noInterface(String)
-        /// It was refused (errno(3)): `isImmediate` if this host did that in the very call, so that nobody else has said
-        /// anything; `error` is the ICMP error that came from somebody to the address `local`.
+        /// It was refused (errno(3)): `isImmediate` if this host refused it within the call, before any other party
+        /// could answer; `error` is the ICMP error that arrived at the address `local`.
         case failed(code: Int32, isImmediate: Bool, error: ICMPError? = nil, local: IPAddress? = nil)
         /// No answer came in time.
         case timedOut

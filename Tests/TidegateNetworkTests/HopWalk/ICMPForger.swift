@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateTestKit
 
-/// Sends ICMP "time to live exceeded" from a namespace to 10.0.0.2, about packets that nobody has sent.
+/// Sends ICMP "time to live exceeded" from a namespace to 10.0.0.2, about packets that were never sent.
 final class ICMPForger: Sendable {
     /// The packet that is quoted.
     struct Packet {

@@ -177,7 +177,7 @@ struct NeighbourTests {
 }
 
 extension NetlinkClient {
-    /// The kernel's entry for an address on a link; nil if there is none.
+    /// The kernel's entry for an address on a link; nil without one.
     fileprivate func neighbour(of address: IPAddress, on link: UInt32) -> KernelNeighbour? {
         self.withQuery { query throws(NetlinkError) in try query.knownNeighbour(NeighbourKey(address, on: link)) }
             ?? nil

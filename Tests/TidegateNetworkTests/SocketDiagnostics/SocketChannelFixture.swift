@@ -19,7 +19,7 @@ enum SocketChannelFixture {
         return try value.get()
     }
 
-    /// A pair of which the far end never answers a connect, so that one to 10.0.0.1 stays open for minutes.
+    /// A pair whose far end never answers a connect, so that one to 10.0.0.1 stays open for minutes.
     static func silentPair() throws -> VethPairFixture {
         let veth = try VethPairFixture()
         try ThreeHosts.filter(

@@ -107,7 +107,7 @@ struct SocketChannelTests {
         let veth = try SocketChannelFixture.silentPair()
         let sign = "/tmp/\(veth.here.name)-go"
         defer { unlink(sign) }
-        // A program of root, which closes its socket once it is told to.
+        // A program of root, which closes its socket on command.
         let program = try veth.here.start([
             "python3", "-c",
             SocketChannelFixture.prelude + """

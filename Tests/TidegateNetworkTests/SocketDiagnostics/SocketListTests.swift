@@ -8,7 +8,7 @@ internal import TidegateTestKit
 
 @testable internal import TidegateNetwork
 
-/// Lists of live sockets, and messages that somebody else sends.
+/// Lists of live sockets, and messages from another sender.
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct SocketListTests {
     /// Runs a script that ends with `ready()` in a namespace, and `body` on a thread there once it is ready.

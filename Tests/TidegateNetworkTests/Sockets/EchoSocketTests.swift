@@ -7,7 +7,7 @@ import TidegateTestKit
 
 @testable import TidegateNetwork
 
-/// Raw sockets are told of errors about everybody's packets to their address (raw(7)).
+/// Raw sockets receive errors about the packets of every socket to their address (raw(7)).
 @Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(2)))
 struct EchoSocketTests {
     private static let far = "203.0.113.9"

@@ -41,7 +41,8 @@ final class ListeningSocket: Sendable {
         return Connection(descriptor: descriptor)
     }
 
-    /// Connects until there is no more room; the connections that nobody has accepted, which last as long as the array.
+    /// Connects until there is no more room; returns the connections that wait to be accepted, which last as long as
+    /// the array.
     func filled() throws -> [Connection] {
         var fillers: [Connection] = []
         while try self.queue().waiting <= self.queue().room {

@@ -22,7 +22,7 @@ package struct RouteExplanation: Sendable, Hashable {
     /// True if the kernel skips routes by the outgoing link while that has no carrier.
     package var ignoresLinkdown: Bool?
 
-    /// The path that a packet would take; nil if there is none.
+    /// The path that a packet would take; nil without one.
     package var chosen: KernelRoute? {
         guard case .route = self.lookup.matched, case .route(let route) = self.lookup.chosen else { return nil }
         return route

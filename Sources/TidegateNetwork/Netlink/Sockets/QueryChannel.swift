@@ -197,7 +197,7 @@ final class QueryChannel {
         }
     }
 
-    /// The neighbour table's entry for an address; nil if there is none.
+    /// The neighbour table's entry for an address; nil without one.
     func neighbour(_ key: NeighbourKey) throws(QueryFailure) -> KernelNeighbour? {
         try self.exchange({ $0.neighbour(key.address, on: key.link, sequence: $1) }, NeighbourDecoder.decode).last
     }

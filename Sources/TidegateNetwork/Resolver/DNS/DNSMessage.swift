@@ -11,7 +11,7 @@ package struct DNSQuery: Sendable, Hashable {
     /// The whole packet.
     package let bytes: [UInt8]
 
-    /// A question, of any type or in the Internet's class if there is none of that name.
+    /// A question; an unknown `type` asks for any type, an unknown `class` for the Internet's.
     ///
     /// Nil if the name cannot be in one (RFC 1035 2.3.4).
     package init?(_ name: String, type: String, class: String = "IN", isRecursive: Bool = true, id: UInt16) {
@@ -65,7 +65,7 @@ package struct DNSQuery: Sendable, Hashable {
 
     private static let classes: [String: UInt32] = ["IN": 1, "CS": 2, "CH": 3, "HS": 4, "NONE": 254, "ANY": 255]
 
-    // Nil if there is none of that name.
+    // Nil if no type has that name.
     private static func typeNumber(of name: String) -> UInt16? {
         guard !name.utf8.contains(0), name == name.uppercased() else { return nil }
         let number = ldns_get_rr_type_by_name(name).rawValue
@@ -250,7 +250,7 @@ enum DNSMessageParser {
             case 3: DNSOutcome.nameNotFound
             default: failure
             }
-        // An answer truncated before the first address does not mean that there is none.
+        // An answer truncated before the first address does not mean that the name has none.
         return message.isTruncated ? .truncated(outcome == .noData ? nil : outcome) : .whole(outcome)
     }
 

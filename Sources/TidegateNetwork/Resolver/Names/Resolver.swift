@@ -149,7 +149,7 @@ final class LookupQueue: Sendable {
             return .wait
         }
         let worker = self.freeWorker(&state)
-        // Without a free thread the name waits for a busy one; without any thread it would wait for ever.
+        // Without a free thread the name waits for a busy one; without any thread it would wait forever.
         guard !state.threads.isEmpty else { return .fail }
         state.pending[name, default: Pending()].generation = nil
         state.pending[name]?.waiting.append(completion)
