@@ -60,7 +60,7 @@ struct ICMPProbeTests {
     }
 
     @Test(
-        "An address that nobody on the link has is the target's failure, before the time is up",
+        "An address that no host on the link has is the target's failure, before the time is up",
         arguments: [false, true])
     func absent(isPlain: Bool) async throws {
         let hosts = try ThreeHosts()
@@ -125,7 +125,7 @@ struct ICMPProbeTests {
         #expect(divided.value("probe_success") == 1, "\(divided.failure as Any)")
     }
 
-    @Test("Another user needs net.ipv4.ping_group_range, and is told so")
+    @Test("Another user needs net.ipv4.ping_group_range, and the message says so")
     func stranger() async throws {
         let hosts = try ThreeHosts()
         let here = hosts.here
@@ -149,7 +149,7 @@ struct ICMPProbeTests {
     func source() async throws {
         let hosts = try ThreeHosts()
         try hosts.here.ip("addr add 10.0.0.3/24 dev v0")
-        // Whoever is not 10.0.0.3 gets no answer.
+        // Every host but 10.0.0.3 gets no answer.
         try ThreeHosts.filter(
             hosts.gateway, "table ip t { chain c { type filter hook input priority 0; ip saddr != 10.0.0.3 drop; }; }")
         let named = try await Self.probe("10.0.0.1", in: hosts) { $0.source.address = IPAddress("10.0.0.3") }

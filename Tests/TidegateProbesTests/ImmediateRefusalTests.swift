@@ -11,7 +11,7 @@ struct ImmediateRefusalTests {
     private static let group = "224.0.0.1"
 
     @Test(
-        "Nobody else is blamed for a route that this host does not have",
+        "A route that this host does not have is blamed on no other party",
         arguments: [
             (ProbeModule.Prober.http, "http://224.0.0.1/"), (.tcp, "224.0.0.1:80"), (.dns, "224.0.0.1"),
             (.grpc, "224.0.0.1:80"), (.websocket, "ws://224.0.0.1/"),

@@ -15,7 +15,7 @@ struct InlineCertificateTests {
     /// A plain server of a prober's protocol.
     private struct Server {
         let port: UInt16
-        /// Lives as long as it is asked.
+        /// Must outlive the requests.
         let owner: AnyObject
         var protocols: [String] = []
         /// How often it was asked.
@@ -68,7 +68,7 @@ struct InlineCertificateTests {
     }
 
     @Test(
-        "Certificates in the module are trusted and shown, and so is one of which a part is in a file",
+        "Certificates in the module are trusted and shown, and so is one that is partly in a file",
         arguments: probers)
     func use(_ prober: ProbeModule.Prober) async throws {
         let authority = try await TestAuthority()

@@ -44,7 +44,7 @@ struct ModuleCredentialTests {
     }
 
     @Test(
-        "A module without credentials is everybody's",
+        "A module without credentials is open to every client",
         arguments: [
             module(.http) {
                 $0.http.headers = [HTTPField(name: .accept, value: "*/*")]
@@ -54,7 +54,7 @@ struct ModuleCredentialTests {
         ])
     func free(_ module: ProbeModule) { #expect(!module.hasCredentials) }
 
-    @Test("Credentials go to the hosts of probe_credentials whoever asks, and nowhere else")
+    @Test("Credentials go to the hosts of probe_credentials for every client, and nowhere else")
     func hosts() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }

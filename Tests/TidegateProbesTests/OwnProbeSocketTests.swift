@@ -5,10 +5,10 @@ import TidegateCore
 @testable import TidegateProbes
 import TidegateTestKit
 
-/// Which connections of other programs there are is told without those of probes.
+/// The list of other programs' connections leaves out those of probes.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnProbeSocketTests {
-    /// The socket of this process that is connected to a port; nil if there is none.
+    /// The socket of this process that is connected to a port; nil without one.
     private static func client(of port: UInt16) -> Int32? {
         (0..<Int32(4096)).first { descriptor in
             var address = sockaddr_in6()

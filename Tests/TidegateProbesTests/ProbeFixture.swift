@@ -70,7 +70,7 @@ final class RecordedDoubts: Sendable {
 }
 
 extension ProbeReport {
-    /// The value of a series; nil if there is none.
+    /// The value of a series; nil without one.
     func value(_ name: String, _ labels: String...) -> Double? {
         self.families.first { $0.name == name }?.value(labels: labels)
     }

@@ -111,7 +111,7 @@ struct ProbePathTests {
         #expect(report.isGated == !isProxyRouted)
     }
 
-    @Test("Names that nobody resolves are explained by this host's resolvers and what is before them")
+    @Test("Unresolved names are explained by this host's resolvers and what is before them")
     func unresolved() async throws {
         let outage = Cause.router(.silent(IPAddress(ipv4: 0x0A00_0001), link: "eth0", lastConfirmed: nil))
         for cause in [outage, nil] {

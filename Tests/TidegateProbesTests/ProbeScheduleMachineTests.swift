@@ -120,7 +120,7 @@ struct ProbeScheduleMachineTests {
         #expect(fixture.now - doubtful <= .seconds(3))
     }
 
-    @Test("After a run that found no path, the first failing one is inconclusive though nobody saw the path come back")
+    @Test("After a run that found no path, the first failing one is inconclusive even if the path's return went unseen")
     func recovery() {
         var fixture = Fixture()
         _ = fixture.run()

@@ -20,7 +20,7 @@ struct ProbeTimeoutTests {
         #expect(try ProbeTimeout.limit(module: .seconds(3), scrape: "0.2", offset: .milliseconds(500)) == .seconds(3))
     }
 
-    @Test("A scrape that has for ever leaves a day")
+    @Test("A scrape without a timeout leaves a day")
     func longScrape() throws {
         #expect(try ProbeTimeout.limit(module: nil, scrape: "1e300", offset: .zero) == .seconds(86_400))
     }

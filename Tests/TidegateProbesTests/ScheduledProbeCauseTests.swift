@@ -41,7 +41,7 @@ struct ScheduledProbeCauseTests {
         }
     }
 
-    @Test("If nobody can tell, it stays unknown, after one question")
+    @Test("Without an explanation it stays unknown, after one question")
     func unknown() async throws {
         let server = try Self.server()
         defer { server.stop() }
@@ -72,7 +72,7 @@ struct ScheduledProbeCauseTests {
         #expect(try await Self.run(cut, server.url("/ok")).isGated && cut.doubts.all.isEmpty)
     }
 
-    @Test("A probe that somebody waits for asks as often, and says that it is no scheduled one")
+    @Test("A probe with a waiting client asks as often, and says that it is not scheduled")
     func question() async throws {
         let server = try Self.server()
         defer { server.stop() }

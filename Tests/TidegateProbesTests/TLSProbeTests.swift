@@ -48,7 +48,7 @@ struct TLSProbeTests {
         #expect(wrongName.failure?.reason == "tls_failed")
     }
 
-    @Test("What is wrong with a certificate is said in the same words by http and by tcp")
+    @Test("http and tcp report a bad certificate in the same words")
     func certificateTexts() async throws {
         let authority = try await TestAuthority()
         for (identity, isKnown, text) in [
@@ -101,7 +101,7 @@ struct TLSProbeTests {
         #expect(mismatched.failure?.party == .mine, "\(mismatched.failure as Any)")
     }
 
-    @Test("A server that refuses a certificate after the handshake, as TLS 1.3 allows, is told as such")
+    @Test("A server that refuses a certificate after the handshake, as TLS 1.3 allows, is reported as such")
     func refusedCertificate() async throws {
         let authority = try await TestAuthority()
         let server = try await TestTLSServer(

@@ -10,12 +10,12 @@ package enum ProbeSubject: Sendable, Hashable {
     case internet
 }
 
-/// A failure of which nothing that was seen says whose it is.
+/// A failure that none of the observations attributes to a party.
 package struct ProbeDoubt: Sendable, Hashable {
     package var subject: ProbeSubject
     /// The address that was connected to; nil if there was none.
     package var address: IPAddress?
-    /// True for a run for whose answer nobody waits.
+    /// True for a scheduled run, whose answer no client waits for.
     package var isScheduled: Bool
 }
 
@@ -32,7 +32,7 @@ package struct ProbeEnvironment: Sendable {
     let datagrams = DatagramClient()
     /// Opens the connections of TCP that no request of HTTP needs.
     let connector: TCPConnector
-    /// Where probes note the sockets that they open; nil if nobody asks for them.
+    /// Where probes note the sockets that they open; nil if nothing reads them.
     let own: OwnSockets?
     let time: any TimeSource
     /// Calls once after a delay.

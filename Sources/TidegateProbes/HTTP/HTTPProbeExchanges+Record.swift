@@ -46,7 +46,7 @@ extension HTTPProbeExchanges {
             for phase in PhaseDurations.Phase.allCases {
                 let duration: Duration?
                 switch phase {
-                // That of the first is recorded as soon as it is known.
+                // That of the first is recorded once it is known.
                 case .resolve: duration = position == 0 ? nil : exchange.destination.lookupTime
                 case .transfer where !isLast || self.endsWithRedirect: duration = nil
                 case .connect, .tls, .processing, .transfer: duration = exchange.outcome.phases[phase]

@@ -117,7 +117,7 @@ struct HTTPProbeExchanges {
 
     // MARK: - One request
 
-    // Nil if there is none, which `findings` say.
+    // Nil without a destination, for a reason that `findings` hold.
     private func destination(
         of hop: Hop, _ known: ProbeAddress?, _ findings: inout ProbeFindings
     ) async throws(ProbeProblem) -> Destination {

@@ -47,7 +47,7 @@ extension DNSProbeOptions {
     /// True if a question can be about this name.
     package static func isName(_ text: String) -> Bool { DNSQuery(text, type: "ANY", id: 0) != nil }
 
-    /// The number of a response code such as `NXDOMAIN`; nil if there is none of that name.
+    /// The number of a response code such as `NXDOMAIN`; nil if no code has that name.
     package static func code(of name: String) -> Int? { DNSReply.codeNames.first { $0.value == name }?.key }
 }
 

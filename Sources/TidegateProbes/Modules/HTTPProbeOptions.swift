@@ -59,7 +59,7 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     /// True if bodies have to be JSON.
     var examinesJSON: Bool { self.failsIfJSONMatches != nil || self.failsIfJSONDoesNotMatch != nil }
 
-    /// The value of the header field Host; nil if there is none.
+    /// The value of the header field Host; nil without one.
     var hostHeader: String? { self.headers.last { $0.name.canonicalName == "host" }?.value }
 }
 

@@ -126,7 +126,7 @@ package final class ProbeRunner: ProbeService {
             families: findings.families.sorted { $0.name < $1.name }, log: findings.log, configuration: module.text)
     }
 
-    // Whose failure it was, if what was seen does not say: by the path as it is now, and by the rungs below.
+    // The responsible party, if the observations do not say: by the path now, and by the rungs below.
     private func explain(
         _ findings: inout ProbeFindings, of target: String, by probe: any TargetProbe, isScheduled: Bool
     ) async {
@@ -140,7 +140,7 @@ package final class ProbeRunner: ProbeService {
                     reason, "the path to \(address) was lost: \(reason.description(ofLink: route.link))")
             }
         }
-        // For a scheduled run nobody waits: then a path that was good a moment ago is looked at again, too.
+        // No client waits for a scheduled run, so it also checks again a path that was good a moment ago.
         guard failure.party == .unknown || findings.isUnresolved || isScheduled && failure.party == .path,
             let subject = findings.isUnresolved
                 ? .internet

@@ -5,7 +5,7 @@ package import TidegateCore
 ///
 /// A value without a clock or a network: every transition takes the moment.
 package struct ProbeScheduleMachine: Sendable {
-    /// A probe as it is configured now; a changed one is another.
+    /// A probe in its current configuration; a changed probe gets a new ID.
     package typealias ID = UInt64
 
     /// What follows from a transition.
@@ -97,7 +97,7 @@ package struct ProbeScheduleMachine: Sendable {
         _ id: ID, _ report: ProbeReport?, at now: MonotonicTime, _ wall: WallTime
     ) -> [Effect] {
         guard let entry = self.entries[id] else { return [] }
-        // The path that was not there is back, since a moment that nobody has seen.
+        // The missing path came back at some unobserved moment.
         if entry.wasGated, report?.isGated == false { self.schedule.settle(id, at: now) }
         let counts = self.schedule.finished(id, isInDoubt: report?.failure?.isInDoubt ?? false, at: now)
         guard let report else { return [] }

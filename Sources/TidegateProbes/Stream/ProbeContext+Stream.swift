@@ -45,7 +45,7 @@ extension ProbeContext {
 }
 
 extension Attribution {
-    /// True if it is about how far packets come, of which it says more than the socket or libcurl.
+    /// True if it is about how far packets come; then it says more than the socket or libcurl.
     var isAboutConnection: Bool {
         switch self.rung {
         case .monitor, .interface, .carrier, .address, .route, .gateway, .internet, .tcp: true

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// What a peer sent and nobody has read yet; never more than a line and one read of the socket.
+/// Unread bytes from a peer; never more than a line and one read of the socket.
 final class StreamReader: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer

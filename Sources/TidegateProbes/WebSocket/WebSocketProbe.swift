@@ -3,7 +3,7 @@ internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// A probe over WebSocket (RFC 6455): a connection, its upgrade, and what is said on it.
+/// A probe over WebSocket (RFC 6455): a connection, its upgrade, and the exchange on it.
 struct WebSocketProbe: TargetProbe {
     let options: WebSocketProbeOptions
     let context: ProbeContext

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// What a server sent over WebSocket and nobody has read yet; answers pings.
+/// Unread messages from a server over WebSocket; answers pings.
 ///
 /// Nothing is read while a message waits, or while the server takes no pongs.
 final class WebSocketReader: ChannelDuplexHandler {

@@ -72,7 +72,7 @@ struct GRPCProbeFailureTests {
         #expect(report.duration < .seconds(60), "\(name)")
     }
 
-    @Test("What does not speak HTTP/2 is told so, silence is waited out, and a closed port is refused at once")
+    @Test("A server without HTTP/2 is reported as such, silence is waited out, and a closed port fails immediately")
     func others() async throws {
         let page = try await ScriptedServer([.send("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"), .hang])
         let old = try await GRPCProbeFixture.probe("127.0.0.1:\(page.port)")

@@ -26,12 +26,12 @@ enum GRPCProbeFixture {
 }
 
 extension ProbeReport {
-    /// The states of a service of which the probe says 1.
+    /// The service's states for which the probe reports 1.
     var servingStatuses: [String] {
         self.families.first { $0.name == "probe_grpc_healthcheck_response" }?.samples
             .filter { $0.value == 1 }.map { $0.labels[0] } ?? []
     }
 
-    /// The code of the call's status; nil if there is none.
+    /// The code of the call's status; nil without one.
     var grpcStatus: Double? { self.value("probe_grpc_status_code") }
 }

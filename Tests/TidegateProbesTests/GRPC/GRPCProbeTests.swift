@@ -75,7 +75,7 @@ struct GRPCProbeTests {
             #expect(report.failure?.reason == "invalid_target" && report.failure?.party == .mine, "\(target)")
             #expect(report.grpcStatus == 0 && report.phases(of: "grpc") == ["resolve"])
         }
-        // Nothing listens at the ports of HTTP, which is told with the one that was asked.
+        // Nothing listens at the ports of HTTP, which the report names like the requested one.
         for (usesTLS, name) in [(false, "80"), (true, "443")] {
             let report = try await GRPCProbeFixture.probe("127.0.0.77") { $0.usesTLS = usesTLS }
             #expect(report.failure?.reason == "connect_failed" && report.grpcStatus == 14, "\(name)")

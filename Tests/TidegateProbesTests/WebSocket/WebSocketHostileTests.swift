@@ -57,7 +57,7 @@ struct WebSocketHostileTests {
         #expect(report.failure?.reason == "status" && report.failure?.party == .mine, "\(report.failure as Any)")
     }
 
-    @Test("What nobody asked for or offered is not taken")
+    @Test("An extension or protocol that the probe did not offer is refused")
     func extras() async throws {
         for (field, text) in [
             ("Sec-WebSocket-Extensions", "the server uses an extension that nobody asked for"),
@@ -142,7 +142,7 @@ struct WebSocketHostileTests {
         #expect(report.value("probe_success") == 1, "\(report.failure as Any)")
     }
 
-    @Test("Messages that nobody reads, pings and empty frames without end, take no longer than the probe")
+    @Test("Unread messages, pings and empty frames without end take no longer than the probe")
     func floods() async throws {
         for frame in [
             WebSocketServer.frame(9, "ping"), WebSocketServer.frame(0, isLast: false), WebSocketServer.frame(10),
@@ -162,7 +162,7 @@ struct WebSocketHostileTests {
         #expect(await eventually { chatty.endings == 1 })
     }
 
-    @Test("A server that ends it before it said what is expected is told with its code and reason")
+    @Test("A server that ends it before it sent the expected text is reported with its code and reason")
     func closes() async throws {
         for (bytes, text) in [
             (WebSocketServer.close(1008, "go away"), "the server ended it with code 1008: go away"),

@@ -38,7 +38,7 @@ struct WebSocketPathTests {
         #expect(metadata.failure?.reason == "target_denied")
     }
 
-    @Test("A server that refuses the connection, and one that nobody can explain, are told apart")
+    @Test("A refused connection and an unexplained failure have different causes")
     func parties() async throws {
         let port = try FreePort.find()
         let refused = try await WebSocketProbing.probe("ws://127.0.0.1:\(port)/")
