@@ -310,7 +310,7 @@ struct ExplainComposerTests {
         #expect(explanation.addresses.isEmpty)
     }
 
-    @Test("Where nothing works, a family over which nobody was asked fails for the same cause")
+    @Test("Where nothing works, a family without an asked party fails for the same cause")
     func sharedEvidence() throws {
         var name = NameFindings(name: "a.root-servers.net")
         name.servers = [

@@ -42,7 +42,7 @@ import TidegateCore
         #expect(memory.answeredAgo(place, at: self.at(21)) == .seconds(21))
     }
 
-    @Test("It is forgotten once something beyond answers, or once nobody answers for its link-layer address")
+    @Test("It is forgotten once something beyond answers, or once its link-layer address is no longer found")
     func forgotten() throws {
         let place = try #require(Self.place)
         for (findings, witnesses) in [
@@ -56,7 +56,7 @@ import TidegateCore
         }
     }
 
-    @Test("A diagnosis that asked nobody beyond it neither adds to the memory nor takes from it")
+    @Test("A diagnosis that asked no party beyond it neither adds to the memory nor takes from it")
     func unasked() throws {
         let place = try #require(Self.place)
         let memory = GatewayMemory()

@@ -89,7 +89,7 @@ struct InternetMachineTests {
         #expect(machine.handle(.finished(.ipv4, round: 4, .none), at: self.at(303)) == [.level(.ipv4, .none)])
     }
 
-    @Test("One failure at the start leaves the level as it is, two do not; what follows counts at once")
+    @Test("One failure at the start leaves the level unchanged, two do not; later ones count immediately")
     func entering() {
         var machine = self.checking()
         #expect(machine.handle(.finished(.ipv4, round: 2, .limited), at: self.at(0)).isEmpty)

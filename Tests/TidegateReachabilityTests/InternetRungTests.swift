@@ -51,7 +51,7 @@ struct InternetRungTests {
         #expect(ConnectivityEvaluator.observation(try Self.url(text, body: body), answer).finding == finding)
     }
 
-    @Test("A check URL that answers with a page is no portal, and what it has to answer is said")
+    @Test("A check URL that answers with a page is no portal, and the report names the expected answer")
     func page() throws {
         let page = ConnectivityEvaluator.observation(try Self.url("http://a.test/"), Self.answer(200, body: "<html>"))
         let report = InternetRung.report([page])

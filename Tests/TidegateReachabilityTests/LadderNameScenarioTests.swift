@@ -50,7 +50,7 @@ struct LadderNameScenarioTests {
         #expect(explanation.firstFailure?.rung == .route)
     }
 
-    @Test("A resolver that answers after 1.5 s is slow, not dead: by itself, and for a target")
+    @Test("A resolver that answers after 1.5 s is slow, not dead, both alone and for a target")
     func slow() async throws {
         let hosts = try VethPairFixture()
         let server = try ScriptedNameServer(

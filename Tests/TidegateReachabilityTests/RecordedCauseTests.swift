@@ -107,7 +107,7 @@ struct RecordedCauseTests {
         RungReport(rung: rung, status: .bad, reason: reason, evidence: [])
     }
 
-    @Test("What the kernel says needs nobody else")
+    @Test("The kernel's report needs no other witness")
     func kernel() throws {
         var answers: Answers = []
         for reason in UnreachableReason.allCases {

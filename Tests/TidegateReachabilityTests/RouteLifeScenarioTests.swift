@@ -7,7 +7,7 @@ internal import TidegateTestKit
 @Suite(.serialized, .enabled(if: VethPairFixture.isPossible, VethPairFixture.need), .timeLimit(.minutes(5)))
 struct RouteLifeScenarioTests {
     @Test(
-        "A nexthop that is replaced or deleted changes the path by itself, with and without route messages",
+        "A nexthop that is replaced or deleted changes the path on its own, with and without route messages",
         arguments: [0, 1])
     func nexthopNews(compatibility: Int) async throws {
         let hosts = try VethPairFixture()

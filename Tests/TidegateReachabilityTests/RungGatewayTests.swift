@@ -95,7 +95,7 @@ struct RungGatewayTests {
         #expect(reachable.status == .ok && reachable.evidence.last == "1 remote behind it answers other programs")
     }
 
-    @Test("A gateway that nobody answers for is absent once the kernel has asked twice, and not before")
+    @Test("A gateway whose link-layer address stays unknown is absent once the kernel has asked twice, and not before")
     func unanswered() {
         var findings = Self.findings(.incomplete, .silent)
         findings.probedAgo = .milliseconds(1_400)

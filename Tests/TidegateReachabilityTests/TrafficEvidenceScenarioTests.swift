@@ -42,7 +42,7 @@ struct TrafficEvidenceScenarioTests {
         #expect(explanation.party == .path, "\(explanation)")
     }
 
-    @Test("A target whose host answers other programs fails by itself, and its connections are described")
+    @Test("A target whose host answers other programs fails alone, and its connections are described")
     func sameHost() async throws {
         let report = try Self.report([("198.51.100.2", .milliseconds(1), 0)])
         let ladder = LadderFixture(try Self.quiet(), web: Self.silence, connections: report)

@@ -5,7 +5,7 @@ internal import TidegateReachability
 /// Which rung a condition fails on, if it does not hold.
 struct WaitConditionTests {
     @Test(
-        "Every condition reads as it is written",
+        "Every condition is parsed from its written form",
         arguments: [
             "carrier", "carrier:eth0", "address", "address:eth0", "address:v4", "address:eth0:v6", "route", "route:v4",
             "gateway", "dns", "dns:db.example", "internet", "http://10.0.0.1/",

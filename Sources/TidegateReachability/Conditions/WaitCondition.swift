@@ -30,7 +30,7 @@ public enum WaitCondition: Sendable, Hashable {
     public struct RequestURL: Sendable, Hashable {
         let location: HTTPURL
 
-        /// The URL as it is requested.
+        /// The URL of the request.
         public var text: String { self.location.description }
     }
 

@@ -97,7 +97,7 @@ public struct InternetCheckURL: Sendable, Hashable {
     /// How the answer's body begins; nil if it is empty.
     public let expectedBody: String?
 
-    /// The URL as it is requested.
+    /// The URL of the request.
     public var text: String { self.location.description }
 
     /// Parses an absolute http or https URL.

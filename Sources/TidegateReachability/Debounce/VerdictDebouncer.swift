@@ -60,7 +60,7 @@ struct VerdictDebouncer {
             && self.published.verdict == published
     }
 
-    /// The verdict that gates go by, or will once it is stable; nil if there is none yet.
+    /// The verdict that gates go by, or will once it is stable; nil before the first one.
     var latest: Verdict? { self.gating.pending?.verdict ?? self.gating.verdict }
 
     mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {

@@ -159,11 +159,12 @@ struct CauseFinder {
 
     // MARK: Witnesses
 
-    /// Everybody else who was asked over this path.
+    /// All other parties that were asked over this path.
     var witnesses: [Witness] {
         guard let path = self.path else { return [] }
         let gateway = path.provenGateway
-        // A walk to a resolver on the link asks nobody beyond it, and one that this host could not send asks nobody at all.
+        // A walk to a resolver on the link asks no party beyond it, and one that this host could not send asks no party
+        // at all.
         let isBesideGateway = path.subject == .resolver(path.subject.address) && gateway == nil
         let walks = [isBesideGateway ? nil : path.walk, path.sentinelWalk].compactMap(\.self)
         var witnesses = walks.filter { $0.failure == nil }.map {

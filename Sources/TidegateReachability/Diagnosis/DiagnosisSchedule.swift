@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// When this host is diagnosed: after a change that lasts, while something is bad, and when somebody looks.
+/// When this host is diagnosed: after a change that lasts, while something is bad, and when a user opens the page.
 struct DiagnosisSchedule: Sendable, Hashable {
     /// What happens to a schedule.
     enum Input: Sendable, Hashable {

@@ -12,7 +12,7 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     package var isInternet = false
     /// The proxy that requests go through; the ladder is that of its host then.
     var proxy: Proxy?
-    /// A proxy that the environment names and that is not used; nil if there is none.
+    /// A proxy that the environment names and that is not used; nil without one.
     package var unusedProxy: String?
     /// What its addresses have just answered, which counts where they are silent now.
     var answered: [IPAddress: HTTPCheck.Result] = [:]

@@ -305,7 +305,7 @@ struct HostFindings: Sendable {
             self.evidence[family] = SilenceEvidence(
                 silent: .target, gateway: path.gatewayEvidence, witnesses: witnesses)
         }
-        // Where nothing works at all, a family over which nobody could be asked fails like the other one.
+        // If nothing works at all, a family without a party to ask fails like the other one.
         guard self.explanation.conclusion == .broken,
             let known = self.evidence.values.first(where: { !$0.witnesses.isEmpty }),
             !known.witnesses.contains(where: \.isBeyondGateway)

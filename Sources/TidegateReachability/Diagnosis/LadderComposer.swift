@@ -52,7 +52,7 @@ struct LadderComposer {
             }
             return Explanation.Ladder(family: self.family, rungs: proven)
         }
-        // Without a walk nobody beyond the gateway was asked.
+        // Without a walk no party beyond the gateway was asked.
         guard path.walk != nil else { return Explanation.Ladder(family: self.family, rungs: rungs) }
         let cause = finder.silence(.target)
         return self.ladder(rungs, cause, DecisionTable.rung(of: cause, shownBy: .internet))

@@ -176,7 +176,7 @@ struct PathFindings: Sendable {
         return self.gateway.probedAgo != nil && !self.gateway.hasAnswered
     }
 
-    /// True if who was asked on the way tells why the target is silent, so that nobody need wait for it.
+    /// True if the answers on the way explain the target's silence, so that no caller needs to wait for it.
     var isSilenceExplained: Bool {
         if self.losesLargePackets || self.neighbourRefusal != nil || self.gateway.answer == .unresolved { return true }
         guard let walk = self.walk else { return false }

@@ -20,7 +20,7 @@ extension PathDiagnosis {
         }
     }
 
-    /// What the resolvers and the system answer about a name; whoever stays silent is walked to meanwhile.
+    /// The answers of the resolvers and the system about a name; walks to the silent resolvers at the same time.
     func names(_ target: Target, _ families: [AddressFamily]) async -> NameFindings {
         let (name, settings) = (target.host, self.diagnostics.dependencies.settings())
         var findings = NameFindings(name: target.shownHost, namesNoServer: settings.namesNoServer)
@@ -51,7 +51,7 @@ extension PathDiagnosis {
         return findings
     }
 
-    /// What the resolvers answer about a name that exists; whoever stays silent is walked to meanwhile.
+    /// The resolvers' answers about a name that exists; walks to the silent ones at the same time.
     func resolvers(_ families: [AddressFamily]) async -> NameFindings {
         let settings = self.diagnostics.dependencies.settings()
         let findings = NameFindings(name: PathDiagnosis.controlName, namesNoServer: settings.namesNoServer)

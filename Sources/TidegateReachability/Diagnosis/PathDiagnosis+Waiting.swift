@@ -13,7 +13,7 @@ extension PathDiagnosis {
         case timeIsUp
     }
 
-    /// Asks the target, and its gateway meanwhile; whoever lies between is asked once the target has been silent.
+    /// Asks the target and its gateway in parallel; asks the hops between them once the target has been silent.
     ///
     /// A target that answers makes the rest moot. One that does not gets its time, unless the others have told why.
     func asked(

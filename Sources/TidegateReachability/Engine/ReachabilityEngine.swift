@@ -318,7 +318,7 @@ final class ReachabilityEngine: LoopHandler {
         if self.internet?.run(at: self.kernel.now) ?? false { self.evaluate(receivedAt: nil) }
     }
 
-    // After every entry into the engine; a timer whose deadline has not moved stays as it is.
+    // After every entry into the engine; a timer whose deadline has not moved is unchanged.
     private func armTimers() {
         self.timers.arm(.debounce, at: [self.publisher.deadline, self.targets.table.deadline].compactMap(\.self).min())
         self.timers.arm(.hostnames, at: self.targets.table.hostnames.deadline)

@@ -176,7 +176,7 @@ extension NetworkSnapshot {
     // Bounds cycles: links are not stacked higher on purpose.
     private static let depthLimit = 8
 
-    /// Whether traffic over a link costs money; `configured` are the links of which the configuration says so.
+    /// Whether traffic over a link costs money; `configured` are the links that the configuration names as metered.
     func metered(_ link: Link, configured: Set<UInt32>, depth: Int = 0) -> Metered {
         if configured.contains(link.index) { return .yes }
         if self.costs(link) { return .guessYes }

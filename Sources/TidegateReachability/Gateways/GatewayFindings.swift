@@ -97,7 +97,7 @@ struct GatewayFindings: Sendable {
 /// Which gateways have answered during an outage beyond them.
 ///
 /// Routers limit how often they answer for themselves (RFC 1812, 4.3.2.8; `icmp_ratelimit` of ip-sysctl): one that
-/// answered a diagnosis and is silent to the next one has not died in between, as long as it is found on its link.
+/// answered a diagnosis and is silent to the next one has not died in between, if it is still found on its link.
 final class GatewayMemory: Sendable {
     private let answers = Mutex<[NeighbourKey: MonotonicTime]>([:])
 
@@ -108,7 +108,7 @@ final class GatewayMemory: Sendable {
 
     /// Records what a diagnosis that ends now found about a gateway and about what lies beyond it.
     ///
-    /// One that asked nobody beyond it changes nothing.
+    /// A diagnosis that asked no party beyond the gateway changes nothing.
     func record(_ gateway: NeighbourKey, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
         let hasAnswered = findings.hasAnswered || witnesses.contains { $0.reach == .gateway }
         self.answers.withLock { answers in

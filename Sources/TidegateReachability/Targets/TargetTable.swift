@@ -192,7 +192,7 @@ struct TargetTable {
     /// How many lookups the last ``questions()`` had.
     var questionCount: Int { self.cachedQuestions?.count ?? 0 }
 
-    /// The lookups for every target, in the order of the entries, each of which knows its range.
+    /// The lookups for every target, in the order of the entries; each entry knows its range.
     mutating func questions() -> [RouteQuestion] {
         if let questions = self.cachedQuestions { return questions }
         var questions: [RouteQuestion] = []

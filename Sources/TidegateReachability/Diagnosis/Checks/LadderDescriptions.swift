@@ -43,7 +43,7 @@ enum LadderDescriptions {
         return refusal.sentence(about: nil, role: role)
     }
 
-    /// What is said of a rung that was not checked, until it is known why.
+    /// The evidence of an unchecked rung, until the reason is known.
     static let unchecked = "not checked"
 }
 
@@ -53,7 +53,7 @@ extension RungReport {
         RungReport(rung: rung, status: .notApplicable, evidence: [text])
     }
 
-    /// A rung of which nothing is known, such as one that was not checked because a lower one fails.
+    /// A rung without results, such as one that was not checked because a lower one fails.
     static func unknown(_ rung: Rung, _ evidence: [String] = [LadderDescriptions.unchecked]) -> RungReport {
         RungReport(rung: rung, status: .unknown, evidence: evidence)
     }

@@ -155,7 +155,7 @@ private struct HTTPCheckReport {
 enum InternetRung {
     private static let notConfigured = "no internet check is configured"
     private static let notRequested = "no check URL could be requested"
-    /// What is said if there is nothing to check by.
+    /// The evidence if no check is possible.
     static let gaps = [notConfigured, notRequested]
 
     /// The rung by what the check URLs answered; no observations if none are configured.
