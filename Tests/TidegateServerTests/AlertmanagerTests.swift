@@ -5,7 +5,7 @@ import TidegateTestKit
 
 @testable import TidegateServer
 
-/// A pulled cable wakes somebody up, and says so when it is back.
+/// A pulled cable alerts the on-call engineer, and resolves the alert when it is back.
 @Suite(.serialized) struct AlertmanagerTests {
     private static let isInstalled = ["prometheus", "prometheus-alertmanager"].allSatisfy {
         FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)")

@@ -78,7 +78,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("Without its server the page says so, reconnects by itself, and shows what happened meanwhile")
+    @Test("Without its server the page says so, reconnects on its own, and shows what happened meanwhile")
     func reconnect() async throws {
         try await self.withBrowser { browser in
             let address = ListenAddress(host: "127.0.0.1", port: try FreePort.find())

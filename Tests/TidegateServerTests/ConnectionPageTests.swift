@@ -38,7 +38,7 @@ import TidegateTestKit
         #expect(rows[3]["Connections"] == "0" && rows[3]["Answered"] == HTML.text(nil).markup)
     }
 
-    @Test("Failures come first, by party, with those of which nobody knows yet; what went well is one line")
+    @Test("Failures come first, by party, with those not yet attributed; successes are one line")
     func outcomes() {
         var report = ConnectionSamples.report
         #expect(
@@ -133,7 +133,7 @@ import TidegateTestKit
         #expect(view.html.contains("10.1.0.45:80") && !view.html.contains("10.1.0.46:80"))
     }
 
-    @Test("What cannot be observed is said in a sentence")
+    @Test("What cannot be observed is reported in a sentence")
     func caveats() {
         var view = PageState.healthy.view
         var report = ConnectionsReport(mode: .counters, reason: "lists of sockets are refused: EACCES")

@@ -20,7 +20,7 @@ final class FakeView: MonitorView {
         var statistics = EveryEvent.statistics
         var isReady = true
         var stalledThreads: Set<MonitorThread> = []
-        /// The status after the first verdict, if there is none yet.
+        /// The status after the first verdict, if that verdict is missing.
         var firstStatus: ReachabilityStatus?
         var diagnosis: HostDiagnosis?
         /// What observes the connections of other programs.

@@ -59,7 +59,7 @@ import TidegateCore
         #expect(sentence.count <= 90)
     }
 
-    @Test("While a silence is checked, the line says since when, and nobody is blamed")
+    @Test("While a silence is checked, the line says since when, and blames no party")
     func checking() {
         var diagnosis = HostDiagnosis(explanation: PageState.sound, time: PageState.ago(60))
         (diagnosis.state, diagnosis.since) = (.checking, PageState.ago(3))

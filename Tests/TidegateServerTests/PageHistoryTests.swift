@@ -62,7 +62,7 @@ import TidegateTestKit
         #expect(groups.contains { $0.cause.text == "stopping" })
     }
 
-    /// An attempt that nobody answered, which a diagnosis may explain later, and the end of its task.
+    /// An unanswered attempt, which a diagnosis may explain later, and the end of its task.
     private func endInSilence(_ bus: EventBus, _ id: TaskID, name: String? = nil, key: String? = nil) {
         let attribution = Attribution(cause: .unknown(.silence), evidence: ["no answer"], silence: .target)
         let result = TaskResult(

@@ -79,7 +79,7 @@ import TidegateTestKit
         #expect(html.contains("<link id=\"icon\" rel=\"icon\" href=\"data:"))
     }
 
-    @Test("Only a GET of the page is somebody who looks at it")
+    @Test("Only a GET of the page counts as a view")
     func viewed() async throws {
         for path in ["/api/v1/status", "/api/v1/tasks", "/metrics", "/-/ready"] {
             _ = try await self.fixture.respond("GET", path)
@@ -167,7 +167,7 @@ import TidegateTestKit
         #expect(PageState.healthy.view.html.contains("<span class=\"good\">reached</span>"))
     }
 
-    @Test("Since when is said once")
+    @Test("The start time is shown once")
     func since() {
         #expect(PageState.pulledCable.view.html.components(separatedBy: "21:54:27 UTC</time> (").count == 2)
         #expect(PageState.deadProvider.view.html.contains("routed</span> since <time datetime=\"2026-11-21T20:24:35"))

@@ -72,7 +72,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("A name that the endpoint does not have is refused, whoever asks")
+    @Test("A name that the endpoint does not have is refused for every client")
     func host() async throws {
         try await self.fixture().serving { port in
             try await self.expect(421, port, "-H", "Host: evil.example")

@@ -62,7 +62,7 @@ import TidegateTestKit
         #expect(row["Probe"]?.contains("key=1") == false && row["Probe"]?.contains("u:p") == false)
     }
 
-    @Test("While this host has no path it is not known, and what was known last is told")
+    @Test("Without a path on this host the state is not known, and the last known result is shown")
     func inconclusive() {
         let row = Self.row(Self.report([.success, .inconclusive]))
         #expect(row["State"]?.hasPrefix("not known: uplink has no carrier") == true)

@@ -18,7 +18,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var deadline: Scheduled<Void>?
 
-    /// How many requests may wait for their response: nobody pipelines more.
+    /// How many requests may wait for their response: no known client pipelines more.
     static let maxWaiting = 32
 
     // True between requests: the next byte begins one.
@@ -84,7 +84,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard let number else { return }
         self.table.change(number) { places, number in
             if self.isIdle { return places.complete(number) }
-            // A client that sends more before it reads, or a body that nobody waits for.
+            // A client that sends more before it reads, or a body that no handler waits for.
             self.waiting == 1 ? places.answer(number) : places.stall(number)
         }
     }

@@ -27,7 +27,7 @@ struct ConnectionPlaces: Sendable {
 
     private static let maxProven = 64
 
-    /// At most `limit` places, of which eight are for peers whose last request completed; one peer has a quarter.
+    /// At most `limit` places: eight are for peers whose last request completed, and one peer has at most a quarter.
     init(limit: Int) { self.limit = limit }
 
     private var reserved: Int { min(8, self.limit / 4) }

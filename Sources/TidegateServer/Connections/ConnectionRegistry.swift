@@ -18,7 +18,7 @@ final class ConnectionRegistry: Sendable {
         self.state = Mutex(State(places: ConnectionPlaces(limit: limit())))
     }
 
-    /// Takes a place, which the end of the channel frees; nil if there is none.
+    /// Takes a place, which the end of the channel frees; nil if all are taken.
     ///
     /// `close` makes room for another connection.
     func admit(_ channel: any Channel, close: @escaping @Sendable () -> Void) -> UInt64? {

@@ -40,7 +40,7 @@ struct ControlSocketPath: Sendable {
         var inode: UInt64
     }
 
-    /// The identity of the socket at the path; nil if there is none.
+    /// The identity of the socket at the path; nil without one.
     var identity: Identity? {
         guard let status = FileStatus(path: self.path, followsLinks: false), status.isSocket else { return nil }
         return Identity(device: status.device, inode: status.inode)
@@ -76,7 +76,7 @@ struct ControlSocketPath: Sendable {
             }
         }
         // Any other error (a full queue, a missing permission) may hide a listener: only a refused connection proves
-        // that there is none.
+        // that no process listens.
         return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
@@ -93,7 +93,7 @@ struct FileStatus: Sendable {
     let device: UInt64
     let inode: UInt64
 
-    /// The file at a path; nil with `errno` if there is none, or if it cannot be looked up.
+    /// The file at a path; nil with `errno` if it does not exist, or if it cannot be looked up.
     init?(path: String, followsLinks: Bool) {
         var isSocket: CInt = 0
         var (group, device, inode): (UInt32, UInt64, UInt64) = (0, 0, 0)

@@ -90,7 +90,7 @@ package struct ControlClient: Sendable {
         return try await self.call(.POST, "/api/v1/tasks", body: [UInt8](body)).decoded()
     }
 
-    /// Suspends, resumes or cancels a task; returns once that is durable, with the task as it is then.
+    /// Suspends, resumes or cancels a task; returns once that is durable, with the task's state at that time.
     package func command(
         _ command: ControlCommand, _ id: String
     ) async throws(ControlClientError) -> ControlReply<TaskDocument> {
@@ -277,7 +277,7 @@ package struct ControlClientError: Error, Sendable, Hashable, CustomStringConver
     package enum Reason: Sendable, Hashable {
         /// No daemon listens on the socket, or it is too busy.
         case noDaemon
-        /// Somebody may listen there, but this user may not connect, or does not trust the user who does.
+        /// A process may listen there, but this user may not connect, or does not trust the user who listens.
         case notAllowed
         /// The daemon refused, with this status.
         case refused(status: Int)

@@ -27,13 +27,13 @@ struct QueryParameters: Sendable {
 }
 
 extension HTTPFields {
-    /// A field by its name as a text; nil if there is none, or if the text is not a name.
+    /// A field by its name as a text; nil without one, or if the text is not a name.
     subscript(named name: String) -> String? {
         get { HTTPField.Name(name).flatMap { self[$0] } }
         set { if let name = HTTPField.Name(name) { self[name] = newValue } }
     }
 
-    /// Every value of a field as one list (RFC 9110 5.3); nil if there is none.
+    /// Every value of a field as one list (RFC 9110 5.3); nil without a value.
     func list(_ name: HTTPField.Name) -> String? {
         let values = self[values: name]
         return values.isEmpty ? nil : values.joined(separator: ",")
@@ -63,7 +63,7 @@ struct TaskPage: Sendable, Hashable {
         self.after = after ?? nil
     }
 
-    /// What is said of a malformed parameter.
+    /// The response to a malformed parameter.
     static let problem = Response.problem(
         .badRequest, "limit is a number from 1 to \(TaskPage.maxCount), after is the id of a task", format: .json)
 

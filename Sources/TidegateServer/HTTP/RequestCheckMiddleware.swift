@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import TidegateCore
 
-/// Refuses requests for other hosts, and those with a body that nobody reads.
+/// Refuses requests for other hosts, and those with a body that no route reads.
 struct RequestCheckMiddleware: RouterMiddleware {
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         if let problem = self.problem(request.head, context.source.hosts) { return problem }

@@ -19,7 +19,7 @@ struct RequestPlaces: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a place; false if there is none for the holder.
+    /// Takes a place; false if none is free for the holder.
     mutating func take(_ holder: Holder) -> Bool {
         guard self.count < self.limit, self.count < self.limit - self.limit / 4 || self.counts[holder] == nil
         else { return false }

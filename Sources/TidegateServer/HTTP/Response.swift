@@ -60,7 +60,7 @@ extension ResponseWriter {
     /// Writes a response to a request with this method.
     ///
     /// - Parameter timeout: How long a body of known length may take; then the connection is closed, because a client
-    ///   that stops reading would keep its buffers and its connection for ever. A stream sets its own limits.
+    ///   that stops reading would keep its buffers and its connection indefinitely. A stream sets its own limits.
     consuming func write(
         _ response: Response, to method: HTTPRequest.Method, on channel: any Channel, timeout: Duration
     ) async throws {

@@ -27,7 +27,7 @@ struct LadderView {
         return LadderView.rungs.map { rung in
             let families = self.status.families.filter { !absent.contains($0.family) }
             let readings = families.map { (family: $0.family, reading: self.reading(of: rung, over: $0)) }
-            // A family that is not set up is told once, where it ends.
+            // A family that is not set up is reported once, where it ends.
             if rung == .address || rung == .route, readings.contains(where: { $0.reading.status == .ok }) {
                 absent.formUnion(readings.filter { $0.reading.status == .notApplicable }.map(\.family))
             }

@@ -68,7 +68,7 @@ struct TaskRows {
     }
 
     private func shown(of groups: [Group]) -> [Group] {
-        // What somebody gave a name or a schedule is looked for; the rest may be thousands.
+        // Users look for tasks with a name or a schedule; the rest may be thousands.
         let named = groups.filter(\.isNamed)
         let others = groups.filter { !$0.isNamed }
         return Array((self.ordered(named) + self.ordered(others).prefix(TaskRows.unnamedLimit)).prefix(TaskRows.limit))
@@ -185,7 +185,7 @@ extension TransferProgress {
         let here = self.offset + self.receivedWire
         let isUpload = self.sent > 0 && (kind == .upload || here == 0)
         let (bytes, expected) = isUpload ? (self.sent, self.expectedSent) : (here, self.expected)
-        // The length is said only of a body that did not come whole.
+        // The length is shown only for an incomplete body.
         let length = expected.flatMap { $0 > bytes ? " of \(ByteText($0))" : nil } ?? ""
         return "\(ByteText(bytes))\(length)\(isUpload ? " sent" : "")"
     }

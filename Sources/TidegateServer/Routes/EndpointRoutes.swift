@@ -21,7 +21,7 @@ struct EndpointRoutes: Sendable {
         let probes: (any ProbeService)?
         /// What scheduled probes have found.
         var scheduledProbes: @Sendable () async -> [ScheduledProbeReport] = { [] }
-        /// Reads the configuration file again; nil if there is none.
+        /// Reads the configuration file again; nil without a file.
         var reload: ConfigurationReload?
     }
 

@@ -32,7 +32,7 @@ struct StatusRoutes: Sendable {
 
     func page(to request: Request) async -> Response {
         let view = self.dependencies.view
-        // With HEAD nobody looks at it.
+        // A HEAD request shows no page to a user.
         if request.method == .get { view.pageViewed() }
         let nextRuns = await self.dependencies.nextRuns()
         let scheduledProbes = await self.dependencies.scheduledProbes()

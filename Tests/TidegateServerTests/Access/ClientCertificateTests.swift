@@ -44,7 +44,7 @@ struct ClientCertificateTests {
     func ways() async throws {
         let parties = try await Parties()
         let source = try ScriptedAccessPolicy(try parties.policy(.none))
-        // Without a certificate, with one of the authority, with somebody else's, with an old one.
+        // Without a certificate, with one of the authority, with one of another authority, with an old one.
         let expected: [TLSServerConfiguration.ClientCertificate: [Bool]] = [
             .none: [true, true, true, true], .requested: [true, true, true, true],
             .required: [false, true, true, true], .verifiedIfGiven: [true, true, false, false],
@@ -111,7 +111,7 @@ struct ClientCertificateTests {
             let first = try await Program.run(["sh", "-c", "\(ask) | \(connect) \(known)"])
             #expect(first.output.contains("Tidegate is healthy."), "\(first)")
             let again = try await Program.run(["sh", "-c", "\(ask) | \(connect) -sess_in \(session)"])
-            // Whether it is taken up or refused is the library's: nobody else gets in with it after a change.
+            // Whether it is resumed or refused is up to the library: no other client gets in with it after a change.
             try source.use(try parties.policy(.requiredAndVerified, names: ["other.example"]))
             let later = try await Program.run(["sh", "-c", "\(ask) | \(connect) -sess_in \(session)"])
             #expect(!later.output.contains("Tidegate is healthy."), "\(again) \(later)")

@@ -56,7 +56,7 @@ import TidegateCore
         #expect(fifth?.closing != nil)
     }
 
-    @Test("A connection that has just been opened stays while older ones of its peer send what nobody reads")
+    @Test("A connection that has just been opened stays while older ones of its peer send unread data")
     func stalled() throws {
         var places = ConnectionPlaces(limit: 16)
         let older = try (0..<3).map { _ in try self.take(&places, self.attacker) }

@@ -12,7 +12,7 @@ import TidegateTestKit
         return fixture
     }
 
-    // Responses that nobody reads take no places but answers, whose number is limited for all peers together.
+    // Unread responses take no places but answers, whose number is limited for all peers together.
     private static let tricks = HostileClient.tricks.filter { $0.description != "responses that nobody reads" }
 
     private func scrapes(_ port: Int) async throws {
@@ -104,7 +104,7 @@ import TidegateTestKit
         }
     }
 
-    @Test("Pipelined requests that nobody reads end their connection, and hardly any is carried out")
+    @Test("Pipelined requests without a reader end their connection, and hardly any is carried out")
     func pipelined() async throws {
         let fixture = Fixture()
         fixture.view.change { state in state.tasks = (0..<1000).map { _ in TaskInfo.example() } }

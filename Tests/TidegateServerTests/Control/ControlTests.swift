@@ -136,7 +136,7 @@ struct ControlTests {
         return try await RoutedResponse(try await responder.respond(to: request, context: context))
     }
 
-    @Test("What is observed of the connections of other programs is told to who may use the socket")
+    @Test("The users of the socket can read what is observed of other programs' connections")
     func connections() async throws {
         let path = "/tmp/tidegate-control-\(UUID().uuidString.prefix(8))/control.sock"
         let server = ControlServer(

@@ -76,7 +76,7 @@ import TidegateTestKit
         _ compare: (Fixture, Prometheus) async throws -> Void
     ) async throws {
         let fixture = Fixture()
-        // Somebody listens who never reads, so that there is a queue to look at.
+        // This subscriber never reads, so that there is a queue to check.
         let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)
         defer { listener.cancel() }
         for _ in 0..<3 {

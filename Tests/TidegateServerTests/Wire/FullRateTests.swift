@@ -6,7 +6,7 @@ import TidegateTestKit
 
 @testable import TidegateServer
 
-/// Over the real wire: a session as fast as it goes, scrapers meanwhile, and listeners of which one is too slow.
+/// Over the real wire: a session at full speed with concurrent scrapers, and with listeners, one too slow.
 @Suite(.serialized, .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(10)))
 struct FullRateTests {
     private static let tasks = 4000

@@ -56,7 +56,7 @@ final class Load: Sendable {
         case 2: try TaskRequest(url: self.server.url("/gone?token=1"))
         case 3: try TaskRequest(url: self.server.url("/broken"))
         case 4, 5: try TaskRequest(url: self.server.url("/put"), method: "PUT", body: .data([1, 2, 3, 4]))
-        // Nobody listens there.
+        // No server listens there.
         case 6: try TaskRequest(url: "http://127.0.0.1:1/")
         default: try TaskRequest(url: self.server.url("/here"))
         }

@@ -39,7 +39,7 @@ package struct TLSServerConfiguration: Sendable, Hashable {
     package var clientAuthorities: String?
     /// Whether clients need a certificate.
     package var clientCertificate = ClientCertificate.none
-    /// The subject alternative names of which a client's certificate needs one; nil accepts any.
+    /// The accepted subject alternative names: a client's certificate needs one of them; nil accepts any.
     package var allowedClientNames: Set<String>?
     /// The oldest version offered.
     package var minimumVersion = Version.tls12

@@ -127,7 +127,7 @@ struct RequestSlice: Codable, Sendable {
     /// The slice of a moment.
     static func number(of time: WallTime) -> Int64 { time.microseconds / 15_000_000 }
 
-    /// Counts one of the failures for another party, which turned out to be the one; false if there is none.
+    /// Moves one of the failures to another party, which proved responsible; false without such a failure.
     mutating func revise(_ failure: Failure, to party: FaultParty) -> Bool {
         guard let known = self.place(of: failure) ?? self.place(of: .init(others: failure.party, at: failure.first))
         else { return false }
