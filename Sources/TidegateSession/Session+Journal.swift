@@ -52,9 +52,10 @@ extension Session {
 
     /// Continues every task that an earlier process left; gives how many there are.
     ///
-    /// Once, when all of them have ended (at once, if there is none), `session.restoredTasksEnded` is published.
+    /// Publishes `session.restoredTasksEnded` once, when all of them have ended (immediately, if the journal holds no
+    /// task).
     ///
-    /// - Throws: ``TaskError`` if the journal cannot be read, or if there is none.
+    /// - Throws: ``TaskError`` if the journal cannot be read, or if the session has no journal.
     @discardableResult
     public func restore() async throws(TaskError) -> Int {
         let tasks = try await self.find(.unfinished)

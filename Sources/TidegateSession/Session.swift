@@ -241,7 +241,7 @@ public final class Session: Sendable {
     ///
     /// Removes the cookies of ``SessionConfiguration/cookies`` and the responses of ``SessionConfiguration/validators``,
     /// also for other sessions that share them, closes idle connections, and forgets cached addresses. Tasks go on: an
-    /// attempt under way keeps its connection, which nobody uses after it, and the credentials that a hook gave it;
+    /// attempt under way keeps its connection, which no later attempt uses, and the credentials that a hook gave it;
     /// nothing that follows uses either. TLS sessions are never kept: each connection has a handshake of its own.
     ///
     /// Retry budgets and circuits stay. The event `session.reset` follows; the call returns when the files are gone.
@@ -287,7 +287,7 @@ public final class Session: Sendable {
     }
 }
 
-/// A callback of which only the first call counts.
+/// A callback that runs on the first call only.
 private final class OneShotCallback: Sendable {
     private let callback: Mutex<(@Sendable (Bool) -> Void)?>
 

@@ -49,7 +49,7 @@ struct AttributionScenarioTests {
         #expect(blame.evidence.first?.contains("administratively prohibited") == true)
     }
 
-    @Test("Silence is nobody's while no other host on the path has answered", arguments: AddressFamily.allCases)
+    @Test("Silence has no known party while no other host on the path has answered", arguments: AddressFamily.allCases)
     func blackhole(_ family: AddressFamily) async throws {
         let lost = family == .ipv4 ? "203.0.113.1" : "2001:db8:f::1"
         try self.fixture.loseDocumentationNetworks()

@@ -76,7 +76,7 @@ struct CanaryTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A server's wish to be left alone is shared by all tasks of its origin, and by nobody else")
+    @Test("A server's Retry-After holds all tasks of its origin, and no others")
     func sharedRetryAfter() async throws {
         let busy = try LiveServer { $0.number == 1 ? .respond(503, ["Retry-After: 60"]) : .respond(text: "ok") }
         defer { busy.stop() }

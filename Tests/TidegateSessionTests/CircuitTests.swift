@@ -56,7 +56,7 @@ struct CircuitTests {
         #expect(pauses.last == .seconds(360))
     }
 
-    @Test("Whoever goes first and leaves without a result hands its turn on")
+    @Test("A probing task that leaves without a result hands its turn on")
     func handOver() {
         var circuit = Circuit()
         for task in 1...5 { _ = circuit.failed(UInt64(task), .init(), at: Self.at(0), spread: 0) }

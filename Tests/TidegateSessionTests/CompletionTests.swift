@@ -6,7 +6,7 @@ import TidegateSessionTestKit
 
 @Suite(.timeLimit(.minutes(5)))
 struct CompletionTests {
-    @Test("The completion handler is called once, with the body at hand and before the end is told")
+    @Test("The completion handler is called once, with the body at hand and before the end is reported")
     func once() async throws {
         let server = try LiveServer { _ in .respond(200, text: "all of it") }
         defer { server.stop() }

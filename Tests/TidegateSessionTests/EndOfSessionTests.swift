@@ -20,7 +20,7 @@ struct EndOfSessionTests {
         }
         waiting.resume()
         #expect(await fixture.wait { server.requests.count == 1 })
-        // Nothing hangs like a disk does, except whoever does so on purpose.
+        // No real code hangs like a disk does, so this handler hangs on purpose.
         let hanging = fixture.session.makeTask(try TaskRequest(url: server.url("/hang"))) { _, _ in latch.wait() }
         hanging.resume()
         #expect(await fixture.wait { fixture.eventNames(of: hanging).contains("attemptSucceeded") })

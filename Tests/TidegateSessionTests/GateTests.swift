@@ -150,7 +150,7 @@ struct GateTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A name is asked for once for all who need it; one that does not exist is told so")
+    @Test("A name is asked for once for all tasks that need it; for one that does not exist, the task reports that")
     func names() async throws {
         let server = try Self.server()
         defer { server.stop() }

@@ -4,7 +4,7 @@ import TidegateSessionTestKit
 
 @testable import TidegateSession
 
-/// Every trick of a hostile server ends as it has to, and leaves nothing to the next request.
+/// Every trick of a hostile server ends with the expected result, and leaves nothing to the next request.
 @Suite(.timeLimit(.minutes(10)))
 struct HostileServerTests {
     @Test("A body is every byte of it or a failure that says whose it is", arguments: HostileServer.tricks, [0, 1, 2])

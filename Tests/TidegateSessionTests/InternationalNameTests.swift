@@ -44,7 +44,7 @@ struct InternationalNameTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A name that does not exist is told as it was typed")
+    @Test("A name that does not exist is reported as it was typed")
     func missing() async throws {
         let fixture = try SessionFixture(.with { $0.retry = RetryPolicy(attempts: 1) }, resolver: ScriptedResolver())
         let result = await fixture.run(try TaskRequest(url: "http://Bücher.example/")).result()

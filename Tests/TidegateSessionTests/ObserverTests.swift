@@ -21,7 +21,7 @@ struct ObserverTests {
             completion: { _, result in notes.add("\(name) \(result.outcome.rawValue)") })
     }
 
-    @Test("The session's listener and the task's own both hear, in order, and nobody replaces anybody")
+    @Test("The session's listener and the task's own are both called in order, and neither replaces the other")
     func closures() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
@@ -74,7 +74,7 @@ struct ObserverTests {
             guard case .task(let change) = event.payload else { continue }
             names.append(change.kind.eventName)
         }
-        // The loop above has ended by itself, and one that begins later does so, too.
+        // The loop above has ended on its own, and so does one that begins later.
         for await event in task.events() { Issue.record("\(event.payload) after the end") }
         // The session tells the task's own readers before the bus.
         #expect(await fixture.wait { fixture.eventNames(of: task).last == "completed(success)" })
@@ -85,7 +85,7 @@ struct ObserverTests {
     enum Deed: CaseIterable { case cancel, suspend, cancelTwice }
 
     @Test(
-        "Suspending and cancelling work from inside every closure, and the end is told once", arguments: Deed.allCases)
+        "Suspending and cancelling work inside every closure, and the end is reported once", arguments: Deed.allCases)
     func insideClosures(_ deed: Deed) async throws {
         let server = try LiveServer { .pattern(200_000, for: $0, slice: 20_000, pauseMilliseconds: 20) }
         defer { server.stop() }
@@ -138,7 +138,7 @@ struct ObserverTests {
         func note(_ outcome: TaskOutcome) { self.outcomes.append(outcome) }
     }
 
-    @Test("A handler elsewhere has returned before the end is told and before the result is there")
+    @Test("A handler elsewhere has returned before the end is reported and before the result is there")
     func elsewhere() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }

@@ -129,7 +129,7 @@ struct RequestTests {
         #expect(throws: ConfigurationValueError.self) { try SessionFixture(.with { $0.maxConnections = 0 }) }
     }
 
-    @Test("A task whose own policy is outside its range fails as soon as it is resumed")
+    @Test("A task whose own policy is outside its range fails on resume")
     func requestPolicies() async throws {
         let fixture = try SessionFixture()
         var request = try TaskRequest(url: "http://127.0.0.1:9/")

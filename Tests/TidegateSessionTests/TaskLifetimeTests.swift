@@ -204,7 +204,7 @@ struct TaskLifetimeTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A session that is let go of cancels its tasks: nobody waits for ever")
+    @Test("A session that is released cancels its tasks: no caller waits forever")
     func released() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }
@@ -227,7 +227,7 @@ struct TaskLifetimeTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("The end of a session starts nobody who was still waiting")
+    @Test("The end of a session starts none of the waiting tasks")
     func quietEnd() async throws {
         let server = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { server.stop() }

@@ -71,7 +71,7 @@ struct TraceTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A session that starts traces gives each task one of its own; by default there is none")
+    @Test("A session that starts traces gives each task one of its own; by default a task has none")
     func started() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
@@ -92,7 +92,7 @@ struct TraceTests {
     }
 
     @Test(
-        "A field traceparent of the request's own is sent as it is, and its trace is the task's",
+        "A field traceparent of the request's own is sent unchanged, and its trace is the task's",
         arguments: [true, false])
     func ownField(startsTraces: Bool) async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }

@@ -9,7 +9,7 @@ import TidegateSessionTestKit
 struct UploadStreamTests {
     private static let chunks: [[UInt8]] = (0..<5).map { [UInt8](repeating: UInt8($0), count: 50_000) }
 
-    @Test("A stream is sent as it is made, with a length or in chunks", arguments: [250_000, nil] as [Int64?])
+    @Test("A stream is sent while it is made, with a length or in chunks", arguments: [250_000, nil] as [Int64?])
     func send(length: Int64?) async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
@@ -68,7 +68,7 @@ struct UploadStreamTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A stream of which nothing was read may begin another attempt")
+    @Test("An unread stream may begin another attempt")
     func untouched() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }

@@ -75,7 +75,7 @@ extension Cookie {
         return !name.hasPrefix("__host-") || self.isSecure && self.isHostOnly && self.path == "/"
     }
 
-    // A huge number is as good as for ever.
+    // A huge number means no expiry.
     private static func age(_ text: String) -> Int64? {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

@@ -71,7 +71,7 @@ public final class CookieJar: Sendable {
     private func put(_ cookie: Cookie, at now: WallTime? = nil, isFromHTTPS: Bool = true) {
         self.state.withLock { state in
             let place = state.entries.firstIndex { $0.cookie.isSame(as: cookie) }
-            // Over plain HTTP nobody takes the place of a cookie for https alone (RFC 6265bis 5.7).
+            // A cookie from plain HTTP never replaces one for https alone (RFC 6265bis 5.7).
             if let place, state.entries[place].cookie.isSecure, !isFromHTTPS { return }
             if let end = cookie.expiry, let now, end <= now {
                 if let place { state.entries.remove(at: place) }

@@ -10,7 +10,7 @@ package struct JournaledTask: Sendable, Hashable {
     package let description: TaskDescription
     /// How many suspensions there are; 0 lets the task go.
     package var suspensions: Int
-    /// The task that has to be over before this one begins; nil if there is none.
+    /// The task that must end before this one begins; nil without one.
     package var predecessor: TaskID?
     /// True if a request that may not be sent twice may have been sent.
     package var isInDoubt = false

@@ -59,7 +59,7 @@ struct ConnectionLimiter: Sendable {
     /// How many tasks wait.
     var waiting: Int { self.tickets.count }
 
-    /// Takes a connection; false if there is none to be had, and then the task waits until ``next()`` names it.
+    /// Takes a connection; false if none is free, and then the task waits until ``next()`` names it.
     mutating func join(_ task: UInt64, _ origin: Origin, priority: Int) -> Bool {
         if self.used < self.inAll, self.hasRoom(origin) {
             self.take(origin)

@@ -192,7 +192,7 @@ extension SessionState {
         self.tasks.touch(record)
     }
 
-    // False if the attempt can go on as it is.
+    // False if the attempt can go on unchanged.
     mutating func asksForHeaders(_ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress]) -> Bool {
         guard record.attempt.headers == nil, let hook = self.delegate.hook(record.task, \.requestHeaders) else {
             return false
@@ -222,7 +222,7 @@ extension SessionState {
         AttemptRules.launch(record, on: addresses, in: &self)
     }
 
-    // False if the attempt can go on as it is.
+    // False if the attempt can go on unchanged.
     mutating func asksForNewBody(_ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress]) -> Bool {
         guard record.hop.keepsBody, let stream = record.uploadStream, !stream.isUntouched else { return false }
         guard let hook = self.delegate.hook(record.task, \.newBodyStream) else {

@@ -82,7 +82,7 @@ struct SessionTasks: ~Copyable {
     /// The live tasks in the order in which they were made.
     var all: [TaskRecord] { self.records.values.sorted { $0.number < $1.number } }
 
-    /// Every task, as it has to be cancelled: the parked ones first, and those with a connection last, because a
+    /// Every task, in the order of cancellation: the parked ones first, and those with a connection last, because a
     /// connection given back earlier would only start the next task.
     mutating func inOrderOfCancellation() -> [TaskRecord] {
         let live = self.records.values.sorted {

@@ -4,8 +4,8 @@ package import TidegateCore
 public struct ProxyPolicy: Sendable, Hashable, Codable {
     /// The proxy of http URLs, `[SCHEME://][USER[:PASSWORD]@]HOST:PORT`; nil connects directly.
     ///
-    /// The schemes are `http` (also if there is none), `https`, `socks4a`, `socks5` and `socks5h`. With `socks5` names
-    /// are looked up here, otherwise by the proxy.
+    /// The schemes are `http` (the default), `https`, `socks4a`, `socks5` and `socks5h`. With `socks5` names are
+    /// looked up here, otherwise by the proxy.
     public var http: String?
     /// The proxy of https URLs, in the same form; nil connects directly.
     public var https: String?

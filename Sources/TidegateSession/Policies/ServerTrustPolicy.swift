@@ -8,7 +8,7 @@ internal import TidegateTransfer
 public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// A file of certificate authorities in PEM form, trusted instead of the system's; nil trusts the system's.
     public var caFile: String?
-    /// The certificates or public keys of which a host has to show one, by host, and under `*` those of all others.
+    /// The accepted certificates or public keys by host, with `*` for all other hosts; a host must show one of them.
     ///
     /// Hosts without an entry may show any.
     ///
@@ -61,7 +61,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
 
     // MARK: - Use
 
-    /// What an attempt to a host is told; `showsCertificate` is false on another origin than the task's.
+    /// The TLS options of an attempt to a host; `showsCertificate` is false on another origin than the task's.
     func options(
         for url: HTTPURL, showsCertificate: Bool, evaluator: TrustEvaluator?
     ) -> TLSOptions {
@@ -81,7 +81,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
 
     /// Why a URL cannot be requested; nil if it can.
     ///
-    /// Over plain HTTP nobody shows a certificate, so that a host's pins would hold nothing.
+    /// Over plain HTTP no server shows a certificate, so that a host's pins would protect nothing.
     func refusal(of url: HTTPURL) -> String? {
         guard url.scheme == .http, !self.hosts.isEmpty || !self.pins.isEmpty else { return nil }
         let host = url.target.host

@@ -162,7 +162,7 @@ public struct TaskRequest: Sendable {
         if case .file(let path) = self.body { FileLocation(path, below: self.options.confinedTo) } else { nil }
     }
 
-    /// The URL as it is published: the one place where it loses what must not be shown.
+    /// The URL for publication: the one place that removes what must not be shown.
     func redactedURL(_ redaction: URLRedaction) -> String {
         // The usual case is written once for each URL.
         redaction == URLRedaction() ? self.address.textWithoutQuery : redaction.text(of: self.url)

@@ -5,8 +5,8 @@ package import TidegateTransfer
 /// A request's body that is made while it is sent, and can be read once.
 ///
 /// Chunks are requested one at a time; while the next one is being made, the transfer is paused and its idle clock
-/// stands still. A stream of which a byte was read is never sent again: ``SessionHooks/newBodyStream`` may give another
-/// one. The stream belongs to one task, the first that is made with it.
+/// stands still. A stream is never sent again once a byte of it was read: ``SessionHooks/newBodyStream`` may give
+/// another one. The stream belongs to one task, the first that is made with it.
 public final class UploadStream: Hashable, Sendable {
     /// The body's length in bytes; nil if it is not known, and then it is sent in chunks (RFC 9112 section 7.1).
     public let length: Int64?
@@ -26,7 +26,7 @@ public final class UploadStream: Hashable, Sendable {
     package let make: @Sendable () async throws -> [UInt8]?
     /// What the stream was made of, for those who describe a request; nil if it was made of bytes alone.
     package let source: (any Sendable)?
-    /// As `make`, for bytes that nobody has to wait for.
+    /// Like `make`, for bytes that are available immediately.
     private let immediate: (@Sendable () throws -> [UInt8]?)?
     private let state = Mutex(State())
 

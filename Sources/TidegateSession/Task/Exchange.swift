@@ -54,7 +54,7 @@ public struct Exchange: Sendable, Hashable {
     public var failure: TaskFailure?
     /// Whether the request has the task's body.
     package var hasBody: Bool
-    // Of an attempt of which nothing else is left.
+    // For an attempt whose other records are gone.
     private var knownStatus: Int?
 
     package init(

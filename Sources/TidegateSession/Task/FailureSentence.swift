@@ -3,7 +3,7 @@ internal import TidegateCore
 /// Why a task cannot begin or go on.
 typealias TaskProblem = (failure: TaskFailure, sentence: FailureSentence)
 
-/// What went wrong with a task, in parts, so that whoever names the task already need not repeat them.
+/// What went wrong with a task, in parts, so that a caller that already names the task can leave its name out.
 struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// What it happened to, if the clause does not name it: a URL without its query.
     var subject: String?

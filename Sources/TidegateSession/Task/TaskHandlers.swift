@@ -41,7 +41,7 @@ public struct TaskCompletion: Sendable {
 final class TaskHandlers: Sendable {
     let hooks: SessionHooks
     let observer: TaskObserver
-    /// The completion handler that is called on another executor; nil if there is none.
+    /// The completion handler that is called on another executor; nil without one.
     let completion: OneShotCompletion?
     /// The spans of the task and its attempts; nil unless the session has a tracer.
     let span: (any TaskSpan)?

@@ -27,7 +27,7 @@ public struct TaskResponse: Sendable {
     /// Every field, in order, as it stands on the wire.
     public var fields: [HTTPField] { self.head.fields }
 
-    /// The value of the first field with this name, case ignored; nil if there is none.
+    /// The value of the first field with this name, case ignored; nil without one.
     public func field(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }

@@ -65,7 +65,7 @@ struct StoredRequest: Sendable {
     /// The fields that are others with every request, and no secrets (W3C Trace Context).
     private static let traces: Set<String> = ["traceparent", "tracestate"]
 
-    // What a server had to prove: nobody is answered by one that had to prove less.
+    // What a server had to prove: a request never gets the response of a server that had to prove less.
     private static func trust(_ tls: TLSOptions) -> [String] {
         [
             tls.caFile ?? "", "\(tls.isInsecure)", "\(tls.verifiesName)", tls.clientCertificate ?? "",

@@ -23,7 +23,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
     let varyDigest: String
     var body: Body
 
-    /// The digest of the body; nil for a file whose digest nobody asked for.
+    /// The digest of the body; nil for a file whose digest was not requested.
     var sha256: String? {
         switch self.body {
         case .stored(_, let digest): digest

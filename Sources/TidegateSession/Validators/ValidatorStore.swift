@@ -58,7 +58,8 @@ public final class ValidatorStore: Sendable {
     /// What describes a response is smaller than this, or the response is not stored.
     private static let descriptionLimit = 64 << 10
 
-    /// Opens the store in a directory, which is made if there is none; its responses are those of an earlier store.
+    /// Opens the store in a directory, which is created if it does not exist; its responses are those of an earlier
+    /// store.
     ///
     /// Beyond `maxBytes` or `maxEntries`, the responses that were not used for the longest time are removed. Blocks while
     /// the files are read.

@@ -100,7 +100,7 @@ struct ResponseRevalidator {
 
     // MARK: - Bodies
 
-    /// Begins to read the body that a server has confirmed; false if there is none to be confirmed.
+    /// Begins to read the body that a server has confirmed; false without a confirmed body.
     func restore(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let stored = state.confirmed else {
             return false

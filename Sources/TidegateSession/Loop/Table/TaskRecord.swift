@@ -40,7 +40,7 @@ final class TaskRecord {
     var origin: Origin { self.attempt.hop.url.origin }
     var target: TargetState? { self.gate.target }
 
-    /// The delegate's part of the record, made if there is none.
+    /// The delegate's part of the record, created on first use.
     var ownDelegate: DelegateState {
         if let delegate = self.delegate { return delegate }
         let delegate = DelegateState()
