@@ -7,7 +7,7 @@ enum DurableDatabase {
     /// Opens a file, or creates it for its owner only, and brings its tables up to date.
     ///
     /// `pragmas` run before anything is written. With `checksEveryPage` a structural damage anywhere is found now;
-    /// without, when the damaged page is read. A file that is refused is left as it is.
+    /// without, when the damaged page is read. A file that is refused is not changed.
     static func open(
         _ path: String, migrator: DatabaseMigrator, pragmas: [String] = [], checksEveryPage: Bool
     ) throws(JournalOpenError) -> DatabaseQueue {

@@ -99,7 +99,7 @@ public final class Journal: JournalStorage {
     ///
     /// Blocks for the disk. Events of the journal are published on `bus`: pass the bus of the monitor, so that its
     /// metrics count them.
-    /// - Throws: ``JournalOpenError``; a damaged file is left as it is.
+    /// - Throws: ``JournalOpenError``; a damaged file is not changed.
     public convenience init(
         directory: String, retention: Retention = Retention(), bus: EventBus? = nil
     ) throws(JournalOpenError) {
@@ -173,7 +173,7 @@ public final class Journal: JournalStorage {
 
     /// Calls back when entries can be written again after a failure, and when the journal is closed.
     package func whenWritable(_ completion: @escaping @Sendable () -> Void) {
-        // A closed journal will never be writable: the caller must not wait for ever.
+        // A closed journal will never be writable: the caller must not wait forever.
         if !self.thread.send(.whenWritable(completion)) { completion() }
     }
 

@@ -188,7 +188,7 @@ enum TaskRow {
 
     /// Fills the columns of rows that an earlier version wrote, and removes the secrets of tasks that are over.
     ///
-    /// A row that cannot be read stays as it is, and is set aside afterwards.
+    /// A row that cannot be read is not changed, and is set aside afterwards.
     static func fillListColumns(in database: Database) throws {
         let update = try database.makeStatement(
             sql: "UPDATE task SET name = ?, kind = ?, method = ?, url = ?, file = ?, description = ? WHERE id = ?")

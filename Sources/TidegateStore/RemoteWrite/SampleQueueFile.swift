@@ -17,7 +17,7 @@ final class SampleQueueFile {
 
     /// A damaged file that was deleted.
     struct Discarded: Hashable {
-        /// How many samples were in it, as far as it is known.
+        /// How many samples were in it, if known.
         var samples: Int
         /// What was wrong, for people.
         var detail: String

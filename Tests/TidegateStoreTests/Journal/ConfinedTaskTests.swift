@@ -65,7 +65,7 @@ struct ConfinedTaskTests {
         await second.stop()
     }
 
-    @Test("A download of which a part is here stays confined after a restart")
+    @Test("A partial download stays confined after a restart")
     func resumed() async throws {
         let latch = Latch()
         let server = try LiveServer { request in

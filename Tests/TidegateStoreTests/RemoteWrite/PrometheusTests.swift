@@ -73,7 +73,7 @@ struct PrometheusTests {
         defer { prometheus.stop() }
         let clock = ManualTime(wall: WallTime(microseconds: Int64(Date().timeIntervalSince1970) * 1_000_000))
         let fixture = try RemoteWriteFixture(prometheus.writeURL, clock: clock)
-        // The clock stands still: another value for a moment of which Prometheus has one already.
+        // The clock stands still: another value for a moment that Prometheus has already stored.
         #expect(await eventually { fixture.lost(.refused) >= 3 && fixture.delivered == 1 })
         clock.advance(by: .seconds(5))
         #expect(await eventually { fixture.delivered == 2 })

@@ -82,7 +82,7 @@ final class RemoteWriteFixture: Sendable {
 }
 
 extension LiveServer {
-    /// The numbers of the collections in the requests of which `isTaken` is true, in the order of the requests.
+    /// The numbers of the collections in the requests for which `isTaken` is true, in the order of the requests.
     func turns(where isTaken: (LiveServerRequest) -> Bool = { _ in true }) throws -> [Int] {
         try self.requests.filter(isTaken).flatMap { try ReceivedSeries.all(inBody: $0.body) }.map { Int($0.value) }
     }

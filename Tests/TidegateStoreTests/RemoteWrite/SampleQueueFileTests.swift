@@ -132,7 +132,7 @@ import TidegateCore
         #expect(try self.open().1.batches == [second])
     }
 
-    @Test("The database of another program, or of a newer version, is left as it is")
+    @Test("The database of another program, or of a newer version, is left unchanged")
     func foreign() throws {
         try FileManager.default.createDirectory(atPath: self.directory.queue, withIntermediateDirectories: true)
         try self.sql("CREATE TABLE batch (id INTEGER)")
