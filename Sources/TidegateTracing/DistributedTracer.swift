@@ -190,7 +190,7 @@ extension TracedRequest {
 
     private var isMethodKnown: Bool { Self.methods.contains(self.method) }
 
-    /// The method, or `HTTP` for one that is the app's own, of which there may be any number.
+    /// The method, or `HTTP` for the app's own methods, whose number is not limited.
     fileprivate var spanName: String { self.isMethodKnown ? self.method : "HTTP" }
 
     fileprivate func describe(in attributes: inout SpanAttributes) {

@@ -116,7 +116,7 @@ struct DistributedTracerTests {
         await session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A failure is an error with the sentence that everybody is shown", arguments: [true, false])
+    @Test("A failure is an error with the sentence that users see", arguments: [true, false])
     func failures(isAnswered: Bool) async throws {
         let server = try LiveServer { _ in .respond(404) }
         if !isAnswered { server.stop() }
@@ -198,7 +198,7 @@ struct DistributedTracerTests {
         await session.invalidate(cancellingTasks: true)
     }
 
-    @Test("A trace that the request names goes before the caller's; a field of its own is sent as it is")
+    @Test("A trace that the request names goes before the caller's; a field of its own is sent unchanged")
     func ownTrace() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
