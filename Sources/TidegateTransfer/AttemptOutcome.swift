@@ -49,7 +49,7 @@ package struct AttemptOutcome: Sendable {
     @Rare package var failedConnect: FailedConnect? = nil
     /// The addresses that had their time and did not answer, also if another one did.
     package var silentAddresses: [IPAddress] = []
-    /// The connection's error number (errno(3)); 0 if there is none.
+    /// The connection's error number (errno(3)); 0 without an error.
     package var osError: Int32 = 0
     /// Whether it failed because no descriptor was free.
     package var lackedDescriptor = false
@@ -87,7 +87,7 @@ package struct AttemptOutcome: Sendable {
             .meaning(errorNumber: self.osError, isOnWire: self.reachedWire).class
     }
 
-    /// The kind of the connection's error; nil if there is none.
+    /// The kind of the connection's error; nil without an error.
     package var socketError: SocketError? { SocketError(errorNumber: self.osError) }
 
     /// The ICMP error that refused the connection, if one did.

@@ -162,7 +162,7 @@ package struct TLSOptions: Sendable, Hashable {
     package var isInsecure: Bool
     /// Whether the certificate has to be for the host's name.
     package var verifiesName: Bool
-    /// Pins of which one has to match, even when ``isInsecure``; empty accepts every certificate.
+    /// A certificate must match one of these pins, even when ``isInsecure``; empty accepts every certificate.
     package var pins: [CertificatePin]
     /// A PEM file with the certificate that is shown to a server that asks for one; nil shows none.
     package var clientCertificate: String?

@@ -24,7 +24,7 @@ struct BodyTests {
         #expect(received.field("user-agent") == "tidegate/1")
     }
 
-    @Test("Each method goes out as it is, with a length if an empty body means something")
+    @Test("Each method goes out unchanged, with a length if an empty body means something")
     func methods() throws {
         let server = try LiveServer { _ in .respond() }
         defer { server.stop() }

@@ -67,7 +67,7 @@ struct ConfinementTests {
         #expect(FileLocation(path).isAllowed)
     }
 
-    @Test("A slash beside a combining or a prepended scalar is a slash, as it is to the kernel")
+    @Test("A slash beside a combining or a prepended scalar is a slash, like in the kernel")
     func scalars() throws {
         let place = try Place()
         try place.link("allowed/x\u{600}", to: place.outside)

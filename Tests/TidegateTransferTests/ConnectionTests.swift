@@ -96,7 +96,7 @@ struct ConnectionTests {
 
     @Test("A connection that does not come about in time is given up")
     func connectTimeout() throws {
-        // A full backlog drops SYNs: nobody accepts here.
+        // A full backlog drops SYNs: this listener never accepts.
         let deaf = try DeafListener()
         var request = try AttemptRequest(1, "http://127.0.0.1:\(deaf.port)/")
         request.connectTimeout = .milliseconds(300)

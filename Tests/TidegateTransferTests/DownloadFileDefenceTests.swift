@@ -50,7 +50,7 @@ struct DownloadFileDefenceTests {
         try other.discard()
     }
 
-    @Test("A symbolic link in the temporary file's place is refused, and its target stays as it is")
+    @Test("A symbolic link in the temporary file's place is refused, and its target is unchanged")
     func link() throws {
         self.folder.write("precious", Array("precious".utf8))
         #expect(symlink(self.folder.path("precious"), self.paths.temporary.path) == 0)

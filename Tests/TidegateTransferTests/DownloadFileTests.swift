@@ -55,7 +55,7 @@ struct DownloadFileTests {
         #expect(error?.code == EWOULDBLOCK)
         #expect(error?.path == paths.temporary.path)
         #expect(try first.size() == 0)
-        // The end of a download is told before the last reference to its file is gone.
+        // The end of a download is reported before the last reference to its file is gone.
         first.unlock()
         #expect(try DownloadFile.open(paths).size() == 0)
         withExtendedLifetime(first) {}

@@ -3,7 +3,7 @@ internal import TidegateCore
 internal import TidegateTestKit
 internal import TidegateTransfer
 
-/// Names with several addresses of which most are dead.
+/// Names with several addresses, most of them dead.
 @Suite(
     "Many addresses", .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"),
     .timeLimit(.minutes(5)))

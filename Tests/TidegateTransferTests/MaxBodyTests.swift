@@ -55,7 +55,7 @@ struct MaxBodyTests {
         #expect(try Self.run(answer, limit: 1000, resume: resume).outcome.failure == nil)
     }
 
-    @Test("is measured as it is decoded", arguments: EncodedBody.allCases)
+    @Test("is measured after decoding", arguments: EncodedBody.allCases)
     func decoded(_ body: EncodedBody) throws {
         let encoded = body.encode([UInt8](repeating: 0, count: 10 << 20))
         let answer = LiveServerAnswer.respond(200, ["Content-Encoding: \(body.coding)"], body: encoded)

@@ -58,7 +58,7 @@ final class TLSServer {
 }
 
 extension AttemptRecorder {
-    /// Whether somebody accepts connections on a port of this host.
+    /// Whether a process accepts connections on a port of this host.
     static func isListening(_ port: UInt16) throws -> Bool {
         try AttemptRecorder().run(AttemptRequest(1, "http://127.0.0.1:\(port)/")).reachedWire
     }

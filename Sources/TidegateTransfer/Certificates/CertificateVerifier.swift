@@ -7,7 +7,7 @@ package struct CertificateVerifier: Sendable {
     package struct Result: Sendable {
         /// What was shown, without the protocol's version and cipher.
         package var chain: CertificateChain
-        /// What is wrong, in one clause; nil if nothing is, or nobody asked.
+        /// What is wrong, in one clause; nil if nothing is, or if no check was requested.
         package var problem: String?
     }
 

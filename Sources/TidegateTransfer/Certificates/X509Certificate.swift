@@ -9,7 +9,7 @@ final class X509Certificate {
 
     private init(_ certificate: OpaquePointer) { self.certificate = certificate }
 
-    /// A certificate that somebody else owns, too.
+    /// Takes its own reference to a certificate that another owner keeps.
     init?(retaining certificate: OpaquePointer) {
         guard X509_up_ref(certificate) == 1 else { return nil }
         self.certificate = certificate
@@ -192,7 +192,7 @@ package struct ClientIdentity: Sendable {
     /// Why a server would not get them.
     package enum Problem: Sendable, Hashable {
         case noCertificate
-        /// There is none, or only one with a passphrase.
+        /// The file has no key, or only one with a passphrase.
         case noKey
         /// The key belongs to another certificate.
         case wrongKey

@@ -43,7 +43,7 @@ struct EasyHandle: ~Copyable {
         try self.check(tg_easy_set_pointer(self.raw, option, value), option)
     }
 
-    /// Text of which libcurl keeps a copy.
+    /// Sets text that libcurl copies.
     func set(_ option: CURLoption, blob text: String) throws(CurlError) {
         var text = text
         let code = text.withUTF8 { tg_easy_set_blob(self.raw, option, $0.baseAddress, $0.count) }

@@ -24,7 +24,7 @@ package struct DownloadPaths: Sendable, Hashable {
         self.directory = self.destination.sibling(prefix.isEmpty ? "." : String(prefix))
     }
 
-    /// The destination from the root; as it is if the working directory is not known.
+    /// The destination from the root; unchanged if the working directory is not known.
     package var absoluteDestination: String {
         let path = self.destination.path
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
@@ -89,7 +89,7 @@ package struct DownloadPaths: Sendable, Hashable {
 
     // The record beside a destination, `.NAME.tidegate.json`: how another process continues the download.
 
-    /// The record; nil if there is none, or if it is damaged.
+    /// The record; nil if it is absent or damaged.
     package func readRecord() throws(FileError) -> ResumeData? {
         guard let bytes = try self.record.read() else { return nil }
         return try? JSONDecoder().decode(ResumeData.self, from: Data(bytes))

@@ -19,7 +19,7 @@ package final class StoreDirectory: Sendable {
     /// The file whose lock (flock(2)) says that the directory has an owner.
     private static let lockName = "store.lock"
 
-    /// Opens the directory and locks it, or makes it (0700) if there is none.
+    /// Opens the directory and locks it; creates it (0700) if it does not exist.
     ///
     /// - Throws: ``FileError``: `is in use` if there is another owner, in this process or in another one.
     package init(_ path: String) throws(FileError) {
@@ -53,7 +53,7 @@ package final class StoreDirectory: Sendable {
         }
     }
 
-    /// The regular files, whoever put them there; without links.
+    /// The regular files, regardless of their creator; without links.
     package func files() throws(FileError) -> [File] {
         guard let directory = opendir(self.path) else {
             throw FileError(operation: "opendir", path: self.path, code: errno)
@@ -74,7 +74,7 @@ package final class StoreDirectory: Sendable {
         return files
     }
 
-    /// The bytes of a file; nil if there is none.
+    /// The bytes of a file; nil if it does not exist.
     ///
     /// - Throws: ``FileError``, also for one with more than `limit` bytes.
     package func read(_ name: String, atMost limit: Int) throws(FileError) -> [UInt8]? {
@@ -96,7 +96,7 @@ package final class StoreDirectory: Sendable {
         try FileLocation(self.file(name)).replace(with: bytes, isDurable: false)
     }
 
-    /// Removes a file; does nothing if there is none.
+    /// Removes a file; does nothing if it does not exist.
     package func remove(_ name: String) throws(FileError) {
         try FileError.check(unlink(self.file(name)), "unlink", self.file(name), allowing: ENOENT)
     }

@@ -31,10 +31,10 @@ struct SocketTable {
     enum Readiness: Equatable {
         /// The pool of this generation wants it.
         case wanted(generation: Int)
-        /// Something came on a connection of which the pool of this generation wants nothing: it is idle or paused, and
-        /// not watched any more.
+        /// Data or an end arrived on a connection that the pool of this generation does not watch: it is idle or
+        /// paused, and is no longer polled.
         case unexpected(generation: Int)
-        /// The descriptor belongs to nobody any more.
+        /// The descriptor no longer belongs to a pool.
         case stale
     }
 
@@ -43,7 +43,7 @@ struct SocketTable {
         self.index(descriptor).map { !self.entries[$0].wanted.isEmpty } ?? false
     }
 
-    /// Says what an event means; one that nobody wants does not come again.
+    /// Returns the meaning of an event; an unwanted one does not come again.
     mutating func readiness(of descriptor: Int32, on loop: Loop) -> Readiness {
         guard let index = self.index(descriptor), self.entries[index].generation != 0 else { return .stale }
         let generation = self.entries[index].generation
@@ -68,7 +68,7 @@ struct SocketTable {
         self.register(on: loop)
     }
 
-    /// The sockets of a pool of which libcurl wants nothing: idle ones, and those of paused transfers.
+    /// The sockets of a pool that libcurl does not watch: idle ones, and those of paused transfers.
     func unwatched(of generation: Int) -> [Int32] {
         self.entries.indices.compactMap { index in
             let entry = self.entries[index]

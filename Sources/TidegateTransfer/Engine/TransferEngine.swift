@@ -164,8 +164,8 @@ package final class TransferEngine {
 
     /// Closes an idle connection on which something came.
     ///
-    /// libcurl would take bytes that nobody asked for as the answer to the next request: an answer that was smuggled in,
-    /// or a 408 that a server says before it closes.
+    /// libcurl would take unrequested bytes as the answer to the next request: a smuggled answer, or a 408 that a
+    /// server sends before it closes.
     func closeIdle(_ descriptor: Int32, of pool: ConnectionPool) {
         guard let port = SocketAddress.localPort(of: descriptor), !self.busyPorts(of: pool).contains(port) else {
             return
@@ -223,7 +223,7 @@ package final class TransferEngine {
             return
         }
         self.wakeUps += 1
-        // A socket of which nothing is wanted may have been closed in this batch, and its number be anybody's by now.
+        // This batch may have closed a socket that libcurl does not watch, and another file may have its number by now.
         if !self.sockets.isWanted(descriptor) { self.sockets.apply(self.actions, on: self.loop) }
         let pool: ConnectionPool
         switch self.sockets.readiness(of: descriptor, on: self.loop) {

@@ -9,7 +9,7 @@ package final class AttemptClient: Sendable {
     private let lazy: LazyThread<TransferThread<HTTPCheckClient>>
     private let lastNumber = Atomic<UInt64>(0)
 
-    /// A client whose thread has `name`, of which the kernel shows 15 bytes.
+    /// A client whose thread is called `name`; the kernel shows its first 15 bytes.
     ///
     /// `onThreadStart` runs first on the thread, for tests to enter a namespace.
     /// Every socket is noted in `own`.

@@ -44,7 +44,7 @@ package struct HeaderBlock: Sendable {
         return result
     }
 
-    /// The status in a status line at the start; nil if there is none.
+    /// The status in a status line at the start; nil without one.
     static func status(in bytes: [UInt8]) -> Int? {
         guard let space = bytes.prefix(12).firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4
         else { return nil }

@@ -17,7 +17,7 @@ package struct ResponseHead: Sendable {
         String(decoding: self.block.prefix { $0 != UInt8(ascii: " ") }.dropFirst(5), as: UTF8.self)
     }
 
-    /// The first field of that name, case ignored, without surrounding white space; nil if there is none.
+    /// The first field of that name, case ignored, without surrounding white space; nil without one.
     package func field(_ name: StaticString) -> String? { HeaderBlock(self.block).first(name) }
 
     /// All fields of that name, in order.

@@ -75,7 +75,7 @@ final class ConnectionPool {
         self.running += 1
     }
 
-    /// Ends a transfer as it is; closes its connection unless the response was read to its end.
+    /// Ends a transfer in its current state; closes its connection unless the response was read to its end.
     func remove(_ transfer: CurlTransfer) throws(CurlError) {
         guard transfer.pool === self else { return }
         transfer.pool = nil
@@ -184,7 +184,7 @@ final class SocketActions {
     }
 
     var entries: [(generation: Int, change: Change)] = []
-    /// Where the sockets of this program are noted; nil if nobody asks for them.
+    /// Where the sockets of this program are noted; nil if nothing reads them.
     let own: OwnSockets?
 
     init(own: OwnSockets? = nil) { self.own = own }

@@ -85,7 +85,7 @@ func openSocket(
     }
 }
 
-// The structure ends with the longest address there is, of which Swift sees only the first 16 bytes.
+// The structure ends with the longest possible address; Swift sees only its first 16 bytes.
 private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? {
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
     let name = UnsafeRawBufferPointer(

@@ -64,7 +64,7 @@ extension EasyHandle {
 
     func setTLS(_ tls: TLSOptions, context: UnsafeMutableRawPointer) throws(CurlError) {
         try CurlError.check(tg_easy_set_ssl_context(self.raw, prepareTLS, context), "CURLOPT_SSL_CTX_FUNCTION")
-        // A resumed session shows no chain, and whoever verified it had other pins.
+        // A resumed session shows no chain, and the transfer that verified it had other pins.
         try self.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         try self.setAuthorities(tls)
         if tls.isInsecure {

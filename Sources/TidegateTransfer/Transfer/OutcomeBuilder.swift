@@ -246,8 +246,8 @@ extension HandshakeFailure {
 
     /// The failure behind libcurl's text of a handshake that failed.
     ///
-    /// libcurl tells OpenSSL's error in no other way: `error:0A00010B:SSL routines::wrong version number`
-    /// (ERR_error_string(3)), of which the code is taken. Without one the connection was lost.
+    /// libcurl gives OpenSSL's error only as text: `error:0A00010B:SSL routines::wrong version number`
+    /// (ERR_error_string(3)). The code is parsed from it. Without a code the connection was lost.
     init(curlText text: String?) {
         guard let (code, reason) = text.flatMap(Self.error(in:)) else {
             self = .brokenOff
@@ -256,7 +256,7 @@ extension HandshakeFailure {
         self.init(code: code, notTLS: Self.noRecords, endOfStream: Self.endOfStream, reason: reason)
     }
 
-    /// The code of OpenSSL's error in a text of libcurl's, and what follows it; nil if there is none.
+    /// The code of OpenSSL's error in a text of libcurl's, and what follows it; nil without one.
     static func error(in text: String) -> (code: UInt32, reason: String)? {
         let fields = text.split(separator: ":", omittingEmptySubsequences: false)
         guard let place = fields.firstIndex(where: { $0 == "error" || $0 == " error" }),

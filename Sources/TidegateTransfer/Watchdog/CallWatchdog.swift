@@ -4,7 +4,7 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 
-/// Ends calls of libcurl that a server keeps going: one that sends for ever what libcurl reads in a single loop.
+/// Ends calls of libcurl that a server keeps busy: one that never stops sending what libcurl reads in a single loop.
 ///
 /// Watches only while there are calls. Belongs to the engine and its thread.
 final class CallWatchdog {
@@ -189,7 +189,7 @@ final class CurlCallRecord: Sendable {
     func sleep() -> Bool {
         self.isIdle.store(true, ordering: .sequentiallyConsistent)
         guard self.call != nil else { return true }
-        // Whoever takes the flag back sees to the call.
+        // The thread that takes the flag back handles the call.
         return !self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
     }
 }
