@@ -73,7 +73,7 @@ static inline CURLcode tg_easy_get_private(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, value);
 }
 
-/// The TLS connection in use (SSL of OpenSSL); NULL if there is none, or libcurl has another TLS library.
+/// The TLS connection in use (SSL of OpenSSL); NULL without one, or if libcurl uses another TLS library.
 static inline void *tg_easy_get_ssl(CURL *easy) {
     struct curl_tlssessioninfo *info = NULL;
     if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || info == NULL) return NULL;
@@ -94,7 +94,7 @@ static inline CURLMcode tg_multi_set_timer(CURLM *multi, curl_multi_timer_callba
     return code != CURLM_OK ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-/// The next finished transfer; NULL when there is none. The result sits in a union that Swift cannot read.
+/// The next finished transfer; NULL if none has finished. The result sits in a union that Swift cannot read.
 static inline CURL *tg_multi_next_done(CURLM *multi, CURLcode *result) {
     int left = 0;
     for (CURLMsg *message = curl_multi_info_read(multi, &left); message != NULL;

@@ -108,7 +108,7 @@ static inline int tg_bind_to_device(int descriptor, const char *name) {
 // Of <sys/ioctl.h>, which would take the kinds of sockets away from the Glibc module.
 extern int ioctl(int descriptor, unsigned long request, ...);
 
-/// The flags of an interface (SIOCGIFFLAGS in netdevice(7)); -1 if there is none of that name.
+/// The flags of an interface (SIOCGIFFLAGS in netdevice(7)); -1 if no interface has that name.
 static inline int tg_interface_flags(int descriptor, const char *name) {
     // `struct ifreq` without the parts that this request does not use.
     struct {
@@ -171,7 +171,7 @@ static inline int tg_peer_groups(int descriptor, uint32_t *groups, int capacity)
     return getsockopt(descriptor, SOL_SOCKET, 59, groups, &length) == 0 ? (int)(length / sizeof *groups) : -1;
 }
 
-/// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 if there is none.
+/// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 if the kernel gives none.
 static inline uint64_t tg_socket_cookie(int descriptor) {
     uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
