@@ -54,7 +54,7 @@ def sidecar(path, hosts, listen=LISTEN, observation="{max_tracked: 60000}"):
 
 @contextlib.contextmanager
 def holding(hosts, load, count):
-    """So many connections that nobody uses."""
+    """Holds `count` idle connections."""
     with contextlib.ExitStack() as stack:
         for port in range(PORT, PORT + count // HELD * PORTS, PORTS):
             stack.enter_context(ready(hosts.away(load, "serve", port, PORTS, "hold")))

@@ -18,7 +18,7 @@ struct BlackboxComparison {
         "probe_dns_duration_seconds", "probe_icmp_duration_seconds", "probe_grpc_duration_seconds",
     ]
 
-    /// Labels of which the newer program has one more, as newer versions of blackbox_exporter do.
+    /// Labels that only the newer program has, as newer versions of blackbox_exporter do.
     private static let addedLabels = ["probe_ssl_last_chain_info": "serialnumber"]
 
     private let folder: URL

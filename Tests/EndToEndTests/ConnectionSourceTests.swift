@@ -125,7 +125,7 @@ struct ConnectionSourceTests {
         }
     }
 
-    @Test("Beside a sidecar that does not observe, and beside none, it observes by itself; the former is said")
+    @Test("Without a sidecar, and beside one that does not observe, it observes on its own and reports the latter")
     func off() async throws {
         try await self.tidying {
             let none = try await Program.run(self.connections())

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TidegateTestKit
 
-/// The main job: two downloads, a cable that is pulled for five seconds, and what everybody says afterwards.
+/// The main job: two downloads, a cable that is pulled for five seconds, and all the reports afterwards.
 @Suite(.serialized, .enabled(if: QuietMachine.isAvailable, "needs a quiet machine")) struct CutCableTests {
     private static let size = 64 << 20
     private static let outage = Duration.seconds(5)

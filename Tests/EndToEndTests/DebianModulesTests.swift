@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TidegateTestKit
 
-/// The file of modules that Debian's package installs, as it is, by blackbox_exporter and by tidegate.
+/// blackbox_exporter and tidegate both run the unchanged file of modules that Debian's package installs.
 @Suite(
     .enabled(if: FileManager.default.fileExists(atPath: BlackboxExporter.configuration), "there is no blackbox.yml"),
     .enabled(if: BlackboxExporter.isInstalled, "prometheus-blackbox-exporter is not installed"),

@@ -20,7 +20,7 @@ final class EndToEndFixture {
 
     func read(_ name: String) throws -> String { try String(contentsOfFile: self.path(name), encoding: .utf8) }
 
-    /// The size of a file; 0 if there is none.
+    /// The size of a file; 0 if it does not exist.
     func size(of name: String) -> Int {
         (try? FileManager.default.attributesOfItem(atPath: self.path(name))[.size] as? Int) ?? 0
     }

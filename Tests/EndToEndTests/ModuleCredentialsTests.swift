@@ -16,7 +16,7 @@ struct ModuleCredentialsTests {
         self.target = try LiveServer { _ in .respond(text: "ok") }
     }
 
-    // A file of blackbox_exporter as it is.
+    // An unchanged file of blackbox_exporter.
     private func start(_ flags: [String] = [], port: Int) async throws -> Program {
         try self.bench.write(
             """

@@ -35,7 +35,7 @@ import TidegateTestKit
         #expect(later > earlier)
     }
 
-    @Test("A failed POST says which line of which file is wrong, and GET is no way to ask")
+    @Test("A failed POST names the file and line that are wrong, and GET is refused")
     func answers() async throws {
         let sidecar = try await ReloadedSidecar("modules: {m: {prober: http}}\n")
         defer { sidecar.stop() }

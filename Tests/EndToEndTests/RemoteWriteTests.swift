@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TidegateTestKit
 
-/// A daemon that nobody scrapes, and the receiver that everybody has.
+/// A daemon that Prometheus does not scrape, and the usual receiver.
 @Suite(
     .enabled(if: Prometheus.isInstalled, "prometheus (Debian package prometheus) is not installed"),
     .timeLimit(.minutes(5)))
@@ -101,7 +101,7 @@ private final class ReceiverBench {
             return sent.contains("tidegate_http_requests_total") && sent.isSuperset(of: first.names)
         }
         #expect(hasArrived, "not sent: \(first.names.subtracting(sent))")
-        // Series come while a daemon works; what was sent until now is there for whoever scrapes now.
+        // Series appear while a daemon works; a scrape now shows every series that was sent before.
         let last = try await self.scrape()
         #expect(sent.subtracting(last.names) == [])
         let started = try await self.receiver.query("process_start_time_seconds").first?.value

@@ -76,7 +76,7 @@ struct SidecarDashboardTests {
 
         let span = (start, Date().timeIntervalSince1970)
         try await self.checkAlerts(prometheus, span)
-        // The sidecar's own connections are not observed, and nobody else has any here: ConnectionDashboardTests.
+        // The sidecar's own connections are not observed, and no other program has any here: ConnectionDashboardTests.
         for name in Dashboard.names where !["probes", "connections"].contains(name) {
             try await Dashboard(named: name).expectData(from: prometheus, in: span, except: Self.emptyPanels)
         }

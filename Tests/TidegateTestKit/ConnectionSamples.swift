@@ -87,7 +87,7 @@ package final class GrowingObservation: ConnectionObservation {
     /// One that has counted nothing yet.
     package init() {}
 
-    /// The samples as often as somebody has asked.
+    /// The samples, multiplied by the number of reads so far.
     package var statistics: ConnectionStatistics {
         let times = self.asked.withLock { asked in
             asked += 1

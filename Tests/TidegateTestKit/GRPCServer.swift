@@ -19,7 +19,7 @@ package final class GRPCServer: Sendable {
     package enum Action: Sendable {
         /// Sends a head, a body in parts and trailers; without trailers the last of the others is the end.
         case answer(_ head: [Field], body: [[UInt8]] = [], trailers: [Field]? = nil)
-        /// Sends bytes on the connection as they are, behind its settings, again and again if that is said.
+        /// Sends these bytes on the connection, behind its settings; repeats them if `isEndless`.
         case raw([UInt8], isEndless: Bool = false)
         /// Says nothing.
         case ignore

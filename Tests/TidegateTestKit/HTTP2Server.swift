@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A server of HTTP/2 over TLS that answers its first request with the frames that a test gives (python3(1)).
 package final class HTTP2Server: Sendable {
-    /// What it sends for ever, behind a response head (RFC 9113).
+    /// What it sends indefinitely, behind a response head (RFC 9113).
     package struct Trick: Sendable, CustomStringConvertible {
         /// What it is called in results.
         package let description: String

@@ -226,7 +226,7 @@ package struct HostileServer: Sendable {
             },
             Trick("nothing", .failure("reset")) { _ in [.close] },
             Trick("a reset", .failure("reset")) { _ in [.reset] },
-            // Whoever believes the second answer gives it to the next request.
+            // A client that accepts the second answer gives it to the next request.
             Trick("a second answer that nobody asked for", .whole) { _ in
                 [
                     self.head(200, "Content-Length: \(self.body.count)"), .send(self.body),

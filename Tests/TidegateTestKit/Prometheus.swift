@@ -93,7 +93,7 @@ package final class Prometheus {
         return try await PrometheusSeries.parse(self.get("query_range", parameters))
     }
 
-    /// What the HTTP API answers, as it is.
+    /// The HTTP API's response, unchanged.
     package func get(_ path: String, _ parameters: [String] = []) async throws -> String {
         let arguments = parameters.flatMap { ["--data-urlencode", $0] }
         return try await Program.expect(

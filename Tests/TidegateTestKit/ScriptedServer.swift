@@ -8,9 +8,9 @@ internal import Synchronization
 package final class ScriptedServer: Sendable {
     /// What it does.
     package enum Step: Sendable {
-        /// Sends a text as it is.
+        /// Sends a text unchanged.
         case send(String)
-        /// Sends a text again and again, as fast as it is read.
+        /// Sends a text again and again, as fast as the client reads it.
         case flood(String)
         /// Waits for a line.
         case readLine

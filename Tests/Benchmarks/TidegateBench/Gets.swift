@@ -45,7 +45,7 @@ struct Gets {
     }
 }
 
-/// Requests of which so many are under way at any time: each one's end starts the next.
+/// Keeps a fixed number of requests under way: the end of each one starts the next.
 private final class Load: Sendable {
     private struct State {
         var unstarted: Int

@@ -38,7 +38,7 @@ struct Publish {
         return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
     }
 
-    /// What is told about one GET.
+    /// The events of one GET.
     private static func changes(at time: WallTime) -> [Event.Payload] {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: time, using: &generator)

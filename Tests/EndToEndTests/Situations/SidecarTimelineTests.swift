@@ -33,7 +33,7 @@ struct SidecarTimelineTests {
         var (target, subject) = ("host: 203.0.113.10, port: 80", "203.0.113.10:80")
         /// What the advice names.
         var advises: [String] = []
-        /// The URL of an internet check; nil if there is none.
+        /// The URL of an internet check; nil without one.
         var internetCheck: String?
         /// Whether the target is reached all the same.
         var isReached = false
@@ -411,7 +411,7 @@ extension Sidecar {
     fileprivate func firstSilence(of outage: SidecarTimelineTests.Outage) async throws -> Date {
         let start = try await eventualValue(within: .seconds(45)) { () -> String? in
             guard outage.party == nil else {
-                // A name that has addresses may not be asked about for a while: somebody looks.
+                // A name that has addresses may not be asked about for a while: a page view starts a diagnosis.
                 if outage.isReached { _ = try await self.page() }
                 let said = try await self.status()
                 return said.diagnosis?.state == "checking" || said.diagnosis?.conclusion == "broken"

@@ -77,8 +77,8 @@ struct SituationAnswer: Decodable, CustomStringConvertible {
 }
 
 extension SituationLab {
-    /// Runs `tidegate explain` on the client, as nobody, trusting the lab's authority; without a subject it is about the
-    /// client itself.
+    /// Runs `tidegate explain` on the client, as an unprivileged user that trusts the lab's authority; without a
+    /// subject it is about the client itself.
     ///
     /// - Parameter addsAuthority: Whether the authority is trusted because it was added to the client's, and not named.
     func explain(
@@ -106,7 +106,7 @@ extension SituationLab {
         }
     }
 
-    /// Runs `tidegate` on the client, as nobody.
+    /// Runs `tidegate` on the client, as an unprivileged user.
     func run(_ arguments: [String], addsAuthority: Bool = false) async throws -> Program.Output {
         try await Program.run(
             self.files.onClient(

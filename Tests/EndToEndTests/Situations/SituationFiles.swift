@@ -39,7 +39,7 @@ final class SituationFiles: Sendable {
         try text.write(toFile: self.path(name), atomically: false, encoding: .utf8)
     }
 
-    /// A new folder of the user nobody.
+    /// A new folder that belongs to the unprivileged user.
     func makeFolder() throws -> String {
         // A path of a socket in it has room for 107 bytes.
         let path = self.path("\(UUID().uuidString.prefix(8))")
@@ -56,7 +56,7 @@ final class SituationFiles: Sendable {
         try self.write("127.0.0.1 localhost\n::1 localhost\n\(line)\n", to: "hosts")
     }
 
-    /// The command that runs a program on the client as nobody, with these files below `/etc`.
+    /// The command that runs a program on the client as an unprivileged user, with these files below `/etc`.
     ///
     /// - Parameter addsAuthority: Whether the lab's authority is one that the client's administrator has added.
     func onClient(_ namespace: NetworkNamespace, _ command: [String], addsAuthority: Bool = false) -> [String] {

@@ -4,10 +4,9 @@ import TidegateTestKit
 
 /// What listens in the servers' namespace.
 ///
-/// 203.0.113.10 is a healthy web server; 11 is nobody; 20 to 23 have wrong certificates, or none on port 443; 24 to 28
-/// accept connections and then misbehave; 30 is what internet checks ask; 53 is the resolver, 54 one that denies and
-/// blocks names, 55 has none, 56 refuses, 57 is silent,
-/// 58 answers everything after 1.5 s.
+/// 203.0.113.10 is a healthy web server; 11 does not exist; 20 to 23 have wrong certificates, or none on port 443; 24
+/// to 28 accept connections and then misbehave; 30 is what internet checks ask; 53 is the resolver, 54 one that denies
+/// and blocks names, 55 has none, 56 refuses, 57 is silent, 58 answers everything after 1.5 s.
 final class SituationServices: Sendable {
     private static let numbers = [10, 20, 21, 22, 23, 24, 30, 53, 54, 55, 56, 57, 58]
 
