@@ -67,6 +67,76 @@ import Testing
         return parts[keyword + 1].split { !$0.isLetter && !$0.isNumber }.first.map(String.init)
     }
 
+    /// Phrases of a translation, from the start of a word; a native engineer names the actor instead.
+    private static let habits = [
+        "nobody", "somebody", "whoever", "everybody", "whose it was", "of which", "there is none", "for ever\\b",
+        "as it is", "as it has", "is told", "is said", "one's own", "by itself,",
+    ]
+
+    /// Uses of these phrases that are right, by page; a page repeats what a help text says.
+    private static let rightUses = [
+        "docs/cli.md": ["leave it as it is", "Print what is said on connections"],
+        "docs/configuration.md": ["of which a certificate of the chain has to match one"],
+    ]
+
+    @Test("Comments and pages have none of the habits of a translation")
+    func translatedPhrases() throws {
+        var texts: [(path: String, text: String)] = []
+        for folder in ["Sources", "Tests"] {
+            texts += try self.tree.files(below: folder).map { ($0.path, Self.comments(of: $0)) }
+        }
+        for folder in ["Sources", "docs"] {
+            texts += try self.tree.files(below: folder, ending: ".md").map { ($0.path, $0.text) }
+        }
+        for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "dashboards/README.md"] {
+            texts.append((path, try self.tree.read(path)))
+        }
+        for (path, text) in texts {
+            var text = Self.unwrapped(text)
+            for use in Self.rightUses[path] ?? [] {
+                if !text.contains(use) { Issue.record("\(path) no longer has “\(use)”: it needs no exception") }
+                text = text.replacing(use, with: "")
+            }
+            for habit in try Self.habits(in: text) {
+                Issue.record("\(path): “\(text[habit.lowerBound...].prefix(60))”")
+            }
+        }
+        #expect(Self.rightUses.values.reduce(0) { $0 + $1.count } <= 20)
+    }
+
+    @Test("A habit is found across lines, whatever its case, and not in code")
+    func habitSearch() throws {
+        let lines = [
+            "/// The path; nil if there", "/// is none. Nobody knows.", "let text = \"somebody\"", "// Runs for",
+            "let ever = 1", "// ever, for every task.",
+        ]
+        let file = SourceTree.File(path: "A.swift", text: lines.joined(separator: "\n"))
+        let text = Self.unwrapped(Self.comments(of: file))
+        #expect(try Self.habits(in: text).map { text[$0] } == ["there is none", "Nobody"])
+    }
+
+    /// The text of a file's comment lines; a dot stands for the code between two comments.
+    private static func comments(of file: SourceTree.File) -> String {
+        file.lines.map { line in
+            let text = line.drop { $0 == " " }
+            return text.hasPrefix("//") ? String(text.drop { $0 == "/" }) : "·"
+        }.joined(separator: "\n")
+    }
+
+    /// A text on a single line.
+    private static func unwrapped(_ text: String) -> String {
+        text.split { $0.isWhitespace }.joined(separator: " ").replacing(/·( ·)+/, with: "·")
+    }
+
+    /// Where the habits are in a text on a single line.
+    private static func habits(in text: String) throws -> [Range<String.Index>] {
+        let pattern = "\\b(?:\(self.habits.joined(separator: "|")))"
+        let search = try NSRegularExpression(pattern: pattern, options: .caseInsensitive)
+        return search.matches(in: text, range: NSRange(text.startIndex..., in: text)).compactMap {
+            Range($0.range, in: text)
+        }
+    }
+
     @Test("A name is taken apart where a reader would")
     func components() {
         #expect(camelCaseComponents(of: "tellFirst") == ["tell", "first"])
