@@ -4,13 +4,13 @@ internal import CIdn2
 enum InternationalName {
     /// The DNS form of such a name: each label begins with `xn--` (RFC 5890, UTS #46).
     ///
-    /// Letters are lowered and composed first, and full stops of other scripts separate labels: what comes out has to be
-    /// checked as any other name.
+    /// Letters are lowered and composed first, and full stops of other scripts separate labels: the result must be
+    /// checked like any other name.
     ///
     /// - Throws: ``TargetError/notEncodable(_:)`` for a character that no name has, ``TargetError/badName(_:)`` for all
     ///   else.
     static func encode(_ name: String) throws(TargetError) -> String {
-        // To C the name would end there.
+        // C would end the name there.
         guard !name.utf8.contains(0) else { throw .badName(name) }
         let flags = Int32(IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue)
         var encoded: UnsafeMutablePointer<UInt8>?

@@ -1,4 +1,4 @@
-/// What is to be reached: a host name or an address, perhaps with a port.
+/// A destination: a host name or an address, with an optional port.
 public struct Target: Sendable, Hashable, CustomStringConvertible {
     /// A host name in lower case without a final dot, or the canonical text of an address.
     ///
@@ -22,7 +22,7 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
     /// Parses `HOST`, `HOST:PORT`, `ADDRESS`, `[IPV6]` or `[IPV6]:PORT`.
     ///
     /// - Parameter zone: The index of the interface that an IPv6 zone names; nil if it names none. Without it, a
-    ///   zone has to be a number.
+    ///   zone must be a number.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
     public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
         let text = try Target.numberingZone(of: text, by: zone)
@@ -137,9 +137,9 @@ public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
     case noHost(String)
     /// `[` without `]`.
     case unclosedBracket(String)
-    /// What stands in brackets is not an IPv6 address.
+    /// The text in brackets is not an IPv6 address.
     case notAnIPv6Address(String)
-    /// Something follows the closing bracket that is not `:PORT`.
+    /// The text after the closing bracket is not `:PORT`.
     case trailing(String, of: String)
     /// The port is not a number from 1 to 65535.
     case badPort(String, of: String)
@@ -149,7 +149,7 @@ public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
     case badName(String)
     /// The name has characters beyond ASCII that no host name has (RFC 5892).
     case notEncodable(String)
-    /// The host consists of numbers only and yet is no address.
+    /// The host consists of numbers only, but is not an address.
     case badAddress(String)
 
     /// One sentence without a final full stop.

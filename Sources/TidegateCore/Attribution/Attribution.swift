@@ -1,12 +1,12 @@
-/// Whose failure an attempt's was, and how that is known.
+/// The responsible party of a failed attempt, with the evidence for it.
 public struct Attribution: Sendable, Hashable {
-    /// Whose failure it was.
+    /// The responsible party.
     public var party: FaultParty
     /// The rung that failed; nil if none did (a full disk).
     public var rung: Rung?
     /// What was seen, one clause each.
     public var evidence: [String]
-    /// What is wrong, from which the advice follows; nil if only the party is known.
+    /// What is wrong, which determines the advice; nil if only the party is known.
     package var cause: Cause?
     /// Who was silent, if silence is all the evidence, so that a later diagnosis may revise the party; nil if it is final.
     package var silence: SilenceEvidence.Silent?
@@ -18,7 +18,7 @@ public struct Attribution: Sendable, Hashable {
         self.evidence = evidence
     }
 
-    /// An attribution by its cause, which says whose it is.
+    /// An attribution from its cause, which determines the party.
     package init(cause: Cause, rung: Rung? = nil, evidence: [String], silence: SilenceEvidence.Silent? = nil) {
         self.init(party: cause.party, rung: rung, evidence: evidence)
         (self.cause, self.silence) = (cause, silence)

@@ -24,7 +24,7 @@ package struct FailureEvidence: Sendable, Hashable {
     package var text = ""
     /// True if the server refused this host's certificate, or was shown none.
     package var lacksClientCertificate = false
-    /// What a proxy said to the connection that was wanted of it; nil if it said nothing.
+    /// The proxy's answer to the requested connection; nil if it gave none.
     package var proxyAnswer: ProxyAnswer?
     /// The proxy that the attempt went through, without credentials; nil if it connected directly.
     package var proxy: String?
@@ -34,7 +34,7 @@ package struct FailureEvidence: Sendable, Hashable {
     package var after: Verdict
     /// The results of attempts to other hosts on the same path.
     package var peers = PeerEvidence()
-    /// How the gateway stands, by the latest diagnosis of the host or of this path.
+    /// The gateway's state, by the latest diagnosis of the host or of this path.
     package var gateway = SilenceEvidence.Gateway.unknown
     /// What that diagnosis found beyond the gateway; empty if none was made lately.
     package var witnesses: [Witness] = []
@@ -45,7 +45,7 @@ package struct FailureEvidence: Sendable, Hashable {
     /// True if small packets pass and large ones do not.
     package var losesLargePackets = false
 
-    // What only a diagnosis finds out.
+    // Only a diagnosis sets these.
 
     /// The rung that failed first.
     package var rung: Rung?
@@ -57,7 +57,7 @@ package struct FailureEvidence: Sendable, Hashable {
     package var lookup: LookupFailure?
     /// True if the name servers are on this host's own link, so that they ask others beyond the gateway.
     package var isForwarded = false
-    /// True if this host would not send packets to the target (EPERM), as a filter makes it.
+    /// True if this host would not send packets to the target (EPERM), because of a filter.
     package var isFiltered = false
     /// True if the target's port accepted a connection of a hop walk.
     package var isPortOpen = false
@@ -72,7 +72,7 @@ package struct FailureEvidence: Sendable, Hashable {
     /// Why the handshake failed, if not for the certificate.
     package var handshake: HandshakeFailure?
 
-    // What only observed connections show.
+    // Only observed connections set these.
 
     /// What the other remotes behind the same next hop show.
     package var remotes: RemotesEvidence?
@@ -128,7 +128,7 @@ package enum LookupFailure: Sendable, Hashable {
     case blocked(String, by: IPAddress?, answer: IPAddress)
     /// resolv.conf names no server.
     case noServer
-    /// The address comes from the hosts file; DNS says others.
+    /// The address comes from the hosts file; DNS has others.
     case hostsFile(String, dns: [IPAddress])
 }
 

@@ -1,4 +1,4 @@
-/// What is known when something did not answer.
+/// Evidence about a party that did not answer.
 package struct SilenceEvidence: Sendable, Hashable {
     /// Who did not answer.
     package enum Silent: Sendable, Hashable {
@@ -6,7 +6,7 @@ package struct SilenceEvidence: Sendable, Hashable {
         case target
     }
 
-    /// How the gateway of the path stands.
+    /// The state of the path's gateway.
     package enum Gateway: Sendable, Hashable {
         /// The path has none: the silent party is on this host's own link.
         case none
@@ -16,7 +16,7 @@ package struct SilenceEvidence: Sendable, Hashable {
         case answers(IPAddress)
         /// Its link-layer address is not found; `wasReachable` if it has been before.
         case unresolved(IPAddress, link: String, wasReachable: Bool)
-        /// The kernel still takes it for reachable, and it was last confirmed before the silence began.
+        /// The kernel still considers it reachable, and it was last confirmed before the silence began.
         case unconfirmed(IPAddress, link: String, age: Duration?)
         /// It was found on its link since the silence began, and answers nothing itself.
         case confirmed(IPAddress)
@@ -34,7 +34,7 @@ package struct SilenceEvidence: Sendable, Hashable {
 
     /// Who did not answer.
     package var silent: Silent
-    /// How the gateway stands.
+    /// The gateway's state.
     package var gateway: Gateway
     /// Who else was asked.
     package var witnesses: [Witness]

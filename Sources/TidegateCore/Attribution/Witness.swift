@@ -1,6 +1,6 @@
 /// A party other than the silent one that was asked, or whose traffic was seen, at about the same time.
 package struct Witness: Sendable, Hashable {
-    /// How it is known.
+    /// The source of the evidence.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Packets with growing hop limits towards the silent party or a sentinel.
         case hopWalk
@@ -30,7 +30,7 @@ package struct Witness: Sendable, Hashable {
         case destination
     }
 
-    /// How it is known.
+    /// The source of the evidence.
     package var kind: Kind
     /// How far packets came.
     package var reach: Reach

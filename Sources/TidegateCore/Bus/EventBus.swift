@@ -35,7 +35,7 @@ public final class EventBus: Sendable {
     package func publish(_ payload: consuming Event.Payload) {
         let moment = self.time.monotonic()
         let wall = self.wallClock.time(at: moment)
-        // One lock for both: it costs more than what is done under it.
+        // One lock for both: it costs more than the work under it.
         let (sequence, subscribers) = self.state.withLock { state in
             state.lastSequence += 1
             return (state.lastSequence, state.subscribers)
@@ -81,7 +81,7 @@ public final class EventBus: Sendable {
         return Subscription(ring: ring) { [weak self] in self?.remove(ring) }
     }
 
-    /// What the subscriptions hold and what they dropped, by kind; every kind is there.
+    /// What the subscriptions hold and what they dropped, by kind; every kind is present.
     package func statistics() -> [SubscriberKind: SubscriberStatistics] {
         self.state.withLock { state in
             var result: [SubscriberKind: SubscriberStatistics] = [:]
@@ -136,9 +136,9 @@ struct WallClock: ~Copyable {
 
     init(_ time: any TimeSource) { self.time = time }
 
-    /// The wall time of a moment that is now.
+    /// The wall time of the current moment.
     func time(at moment: MonotonicTime) -> WallTime {
-        // If another thread has read it in the meantime, the moment is before that: far away in this arithmetic.
+        // If another thread has read it in the meantime, the moment precedes that reading: far away in this arithmetic.
         let elapsed = moment.nanoseconds &- self.asked.load(ordering: .acquiring)
         let microseconds = Int64(moment.nanoseconds / 1000)
         guard elapsed >= WallClock.validity else {
@@ -162,7 +162,7 @@ final class Subscribers: Sendable {
         self.rings = rings
     }
 
-    /// Gives an event to every sink and every subscriber, in the order of their coming.
+    /// Gives an event to every sink and every subscriber, in the order of their attachment.
     func deliver(_ event: Event) {
         self.sinks?.deliver(event)
         guard !self.rings.isEmpty else { return }

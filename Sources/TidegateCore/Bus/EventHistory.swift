@@ -2,10 +2,10 @@ internal import Synchronization
 
 /// Keeps the newest events of a bus, for clients that come later or come back.
 ///
-/// What is only counted is left out, because it would push everything else out within minutes: progress, messages and
-/// lookups by their number, the receive buffer's size, answered requests and written journal entries.
+/// Events that are only counted are left out, because they would displace everything else within minutes: progress,
+/// messages and lookups by their number, the receive buffer's size, answered requests and written journal entries.
 package final class EventHistory: EventSink {
-    /// Names the process's life in ids: one of an earlier life is never taken for one of this.
+    /// Names the process's life in ids: an id of an earlier process never matches one of this process.
     package let boot: String
     /// How many events are kept.
     package let capacity: Int
@@ -99,7 +99,7 @@ package final class EventHistory: EventSink {
                     let events = cursor.take(from: state.ring)
                     state.followers[follower] = cursor
                     if !events.isEmpty { return events }
-                    // A second reader of one follower would take the first one's events.
+                    // A second reader of a follower would take events from the first one.
                     guard state.readers[follower] == nil else { return .some(nil) }
                     state.readers[follower] = reader
                     return nil
@@ -157,7 +157,7 @@ package final class EventHistory: EventSink {
                 queued: Int(ring.end - start), capacity: self.bound, dropped: self.dropped + (start - self.position))
         }
 
-        // The newest win: what is over the bound goes with all that is before it, the past too.
+        // The newest win: events over the bound are dropped with all earlier ones, including the requested past.
         private func firstKept(in ring: HistoryRing) -> UInt64 {
             let waiting = ring.end - max(self.position, self.pastUntil)
             let isOver = waiting > UInt64(self.bound)

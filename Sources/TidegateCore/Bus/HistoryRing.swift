@@ -33,8 +33,8 @@ struct HistoryRing {
 
     /// The position behind the event with this number; nil if it is not kept.
     ///
-    /// Events of several threads may arrive in another order than they were numbered in, so it is looked for, from the
-    /// newest on; only a client that comes back pays for it. 0 is the beginning, as long as that is still there.
+    /// Events of several threads may arrive in another order than they were numbered in, so this searches from the
+    /// newest on; only a returning client pays for that. 0 is the beginning, while the ring still has it.
     func position(after sequence: UInt64) -> UInt64? {
         if sequence == 0 { return self.start == 0 ? 0 : nil }
         var position = self.end

@@ -1,4 +1,4 @@
-/// What is wrong, as exactly as the evidence says it: the case is whose failure it is.
+/// What is wrong, as exactly as the evidence allows; the case names the responsible party.
 ///
 /// Party, sentence and advice follow from the cause and never from the rung that showed it.
 package enum Cause: Sendable, Hashable, CustomStringConvertible {
@@ -8,10 +8,10 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
     case resolver(ResolverCause)
     case onTheWay(PathCause)
     case server(ServerCause)
-    /// Nothing tells whose failure it is.
+    /// The responsible party is unknown.
     case unknown(UnknownCause)
 
-    /// Whose failure it is.
+    /// The responsible party.
     package var party: FaultParty {
         switch self {
         case .thisHost: .mine
@@ -77,8 +77,8 @@ package enum Sentence {
 
     /// A clause as a sentence that fits.
     ///
-    /// What is too long loses first what stands in parentheses or behind a semicolon, then the middle of its longest
-    /// words (addresses, names, URLs), and last what stands behind a comma.
+    /// A long clause loses first the text in parentheses or after a semicolon, then the middle of its longest words
+    /// (addresses, names, URLs), and last the text after a comma.
     package static func fitting(_ clause: String) -> String {
         var text: String = clause.prefix(1).uppercased() + clause.dropFirst()
         for (shortest, separators) in [(Int.max, ["; ", " ("]), (20, [", "]), (12, [])] as [(Int, [String])] {
@@ -106,7 +106,7 @@ package enum Sentence {
     }
 }
 
-/// A cause for programs, and for people.
+/// A cause for programs and for people.
 typealias CauseTexts = (code: String, clause: String)
 
 /// What is wrong with the gateway on this host's link.
@@ -203,7 +203,7 @@ package enum ResolverCause: Sendable, Hashable {
 
 /// What is wrong between the provider and the target.
 package enum PathCause: Sendable, Hashable {
-    /// Packets go in circles.
+    /// Packets loop.
     case loop(at: IPAddress?)
     /// A router on the way forbids it.
     case prohibits(ICMPError)
@@ -228,13 +228,13 @@ package enum PathCause: Sendable, Hashable {
     }
 }
 
-/// What is known where nothing tells whose failure it is.
+/// What is known if the evidence names no party.
 package enum UnknownCause: Sendable, Hashable {
     /// The gateway is on the link, and no router answers, itself included.
     case routerOrProvider(gateway: IPAddress)
-    /// Packets of TCP are lost before the first router, which packets of UDP reach.
+    /// TCP packets are lost before the first router, which UDP packets reach.
     case hostOrPath
-    /// Internet checks of one server fail, which says nothing of the others.
+    /// Internet checks of one server fail, which does not affect the others.
     case oneCheck
     /// The target does not answer, and no other party was asked.
     case silence

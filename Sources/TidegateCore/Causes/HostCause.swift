@@ -1,4 +1,4 @@
-/// What is wrong with this host, or with what it was asked to do.
+/// What is wrong with this host, or with the request it was given.
 package enum HostCause: Sendable, Hashable {
     /// The kernel would not send the packet.
     case kernel(KernelRefusal)
@@ -10,7 +10,7 @@ package enum HostCause: Sendable, Hashable {
     case nameNotFound(String, resolver: IPAddress?)
     /// The name exists, and has no address of the wanted version.
     case missingRecord(String, of: AddressFamily?)
-    /// The address comes from /etc/hosts, does not work, and DNS says another one.
+    /// The address comes from /etc/hosts, does not work, and DNS has another one.
     case hostsFile(String, address: IPAddress, dns: [IPAddress])
     /// /etc/resolv.conf names no server.
     case noNameserver
@@ -27,7 +27,7 @@ package enum HostCause: Sendable, Hashable {
         package var family: AddressFamily
         /// The link of a live default route that a dead one hides.
         package var liveAlternative: String?
-        /// A link that is switched off, and whose routes may be what is missing.
+        /// A link that is switched off; its routes may be the missing ones.
         package var linkSwitchedOff: String?
 
         /// The reason, about the link at fault.

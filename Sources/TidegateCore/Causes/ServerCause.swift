@@ -2,7 +2,7 @@
 package enum ServerCause: Sendable, Hashable {
     /// The connection was refused.
     case refused
-    /// Its own link does not find it; the router that says so.
+    /// Its own link does not find it; the router that reports this.
     case gone(ICMPError?)
     /// It is on this host's own link, and no neighbour has its address.
     case absent(IPAddress, link: String)
@@ -14,9 +14,9 @@ package enum ServerCause: Sendable, Hashable {
     case handshakeSilent
     /// It breaks the connection during the handshake.
     case handshakeReset
-    /// What it speaks is not TLS.
+    /// Its protocol is not TLS.
     case notTLS
-    /// It refuses the handshake; the alert or error in words.
+    /// It refuses the handshake; the alert or error as text.
     case handshakeRefused(String)
     /// Its certificate is not accepted here.
     case certificate(CertificateError, CertificateSummary?)
@@ -26,7 +26,7 @@ package enum ServerCause: Sendable, Hashable {
     case responseReset
     /// It stops in the middle of its answer.
     case bodyStopped
-    /// What it answers is not HTTP.
+    /// Its answer is not HTTP.
     case notHTTP
     /// It answers with an error.
     case status(Int)

@@ -36,8 +36,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
 
     /// An empty schedule; every turn comes up to `jitter` of an interval after its beat.
     ///
-    /// With `settlesByStart` a check that began before its path had settled is in doubt however long it took; else it is
-    /// when it ended that counts, and a change of path moves the turn of one that runs.
+    /// With `settlesByStart` a check that began before its path had settled is in doubt regardless of its duration;
+    /// otherwise its end decides, and a change of path moves the turn of a running check.
     package init(jitter: Double = 0.1, settle: Duration = .seconds(3), settlesByStart: Bool = false) {
         self.settlesByStart = settlesByStart
         self.jitter = min(max(jitter, 0), 1)
@@ -58,13 +58,13 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
             beat: MonotonicTime(nanoseconds: 0))
     }
 
-    /// Removes a check; what it finds, if it runs, is of no interest any more.
+    /// Removes a check; the result of a running one is ignored.
     package mutating func remove(_ id: ID) {
         self.move(id, to: nil)
         self.entries[id] = nil
     }
 
-    /// Lets a check wait until it is resumed, because there is no path; one that runs is left to end.
+    /// Lets a check wait until it is resumed, because there is no path; a running one continues to its end.
     package mutating func pause(_ id: ID) { self.move(id, to: nil) }
 
     /// Starts a check that was paused, as soon as those that begin with it leave room.
@@ -80,14 +80,14 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         self.move(id, to: start)
     }
 
-    /// Records that a check's path is back: what fails until it has settled may be due to that.
+    /// Records that a check's path is back, which may cause the failures until it has settled.
     package mutating func settle(_ id: ID, at now: MonotonicTime) { self.entries[id]?.settlesAt = now + self.settle }
 
-    /// Records that a check's path has changed: what is left of its wait is halved, which keeps many of them spread.
+    /// Records that a check's path has changed: halves the rest of its wait, which keeps many checks spread.
     package mutating func pathChanged(_ id: ID, at now: MonotonicTime) {
         guard let due = self.entries[id]?.due else { return }
         self.settle(id, at: now)
-        // One that runs is repeated soon if that is needed.
+        // A running one is repeated soon if necessary.
         if self.settlesByStart, self.entries[id]?.startedAt != nil { return }
         let half = now + max(.zero, due - now) / 2
         self.entries[id]?.beat = half
@@ -101,7 +101,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         self.move(id, to: moment)
     }
 
-    /// Takes the turns that have come; of turns that were missed only one is taken.
+    /// Takes the turns that are due; several missed turns of a check count as one.
     package mutating func tick(
         at now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) -> [Turn] {

@@ -6,15 +6,15 @@ public enum ConnectionDirection: String, Sendable, MetricLabel {
     case outgoing = "out"
 }
 
-/// What became of an observed connection: of its beginning, or of its end.
+/// The outcome of an observed connection: of its connect, or of its end.
 ///
-/// What each one looks like to the kernel: the table of `OutcomeClassifier`.
+/// The table of `OutcomeClassifier` lists what the kernel shows for each one.
 public enum ConnectionOutcome: String, Sendable, MetricLabel, CustomStringConvertible {
     /// The peer answered the connect.
     case established
     /// The peer refused the connect (RFC 9293 3.10.7.1).
     case refused
-    /// A router said that there is no way to the peer (ICMP type 3 or 1).
+    /// A router reported that there is no route to the peer (ICMP type 3 or 1).
     case unreachable
     /// Nothing came back.
     case noAnswer
@@ -28,10 +28,10 @@ public enum ConnectionOutcome: String, Sendable, MetricLabel, CustomStringConver
     case reset
     /// The peer went silent.
     case lost
-    /// A program of this machine reset it: by SO_LINGER, or by data that it left unread.
+    /// A program of this machine reset it: by SO_LINGER, or by leaving data unread.
     case aborted
 
-    /// True for what becomes of a connect; false for the end of a connection that was established.
+    /// True for the outcome of a connect; false for the end of an established connection.
     public var isOfConnect: Bool {
         switch self {
         case .established, .refused, .unreachable, .noAnswer, .notSent, .abandoned: true
@@ -47,7 +47,7 @@ public enum ConnectionOutcome: String, Sendable, MetricLabel, CustomStringConver
         }
     }
 
-    /// The outcome as people read it: `no answer`.
+    /// The outcome for display: `no answer`.
     public var description: String {
         switch self {
         case .established: "established"
@@ -73,7 +73,7 @@ public enum ConnectionStall: String, Sendable, MetricLabel, CustomStringConverti
     /// The peer's program does not read, so that its window is closed (RFC 9293 3.8.6).
     case window
 
-    /// The stall as people read it.
+    /// The stall for display.
     public var description: String {
         switch self {
         case .connecting: "no answer to the connect"
@@ -83,7 +83,7 @@ public enum ConnectionStall: String, Sendable, MetricLabel, CustomStringConverti
     }
 }
 
-/// How connections of other programs are observed: as well as the kernel or a sandbox lets it.
+/// How connections of other programs are observed, depending on what the kernel or a sandbox permits.
 public enum ObservationMode: String, Sendable, MetricLabel, CustomStringConvertible {
     /// By the kernel's messages about sockets that end, and by lists of the live ones.
     case event
@@ -96,7 +96,7 @@ public enum ObservationMode: String, Sendable, MetricLabel, CustomStringConverti
     /// Not at all.
     case off
 
-    /// The mode as people read it, after "observed by".
+    /// The mode for display, after "observed by".
     public var description: String {
         switch self {
         case .event: "messages and lists"

@@ -1,22 +1,22 @@
-/// What has been counted of the connections of other programs since they are observed, as metrics give it.
+/// Counts of other programs' connections since the observation began, for metrics.
 package struct ConnectionStatistics: Sendable, Hashable {
     /// A state of observed connections, as its label names it.
     package enum State: String, Sendable, MetricLabel {
         case connecting, established, closing
     }
 
-    /// What a list of sockets was of.
+    /// The kind of sockets in a list.
     package enum Dump: String, Sendable, MetricLabel {
         case connecting, established, listeners
     }
 
-    /// What the kernel counted and nothing observed explains.
+    /// Events that the kernel counted and that no observed connection explains.
     package enum Unexplained: String, Sendable, MetricLabel {
         case connects, resets
     }
 
     /// Why connections are left out: they are this program's, another process of Tidegate announced them, or the
-    /// configuration says so.
+    /// configuration excludes them.
     package enum Exclusion: String, Sendable, MetricLabel {
         case own, announced, configuration
     }
@@ -44,11 +44,11 @@ package struct ConnectionStatistics: Sendable, Hashable {
         }
     }
 
-    /// What is counted of the connections of one configured target.
+    /// Counts of the connections of one configured target.
     package struct OfTarget: Sendable, Hashable {
         /// Connections in the last lists.
         package var connections: [State: Int] = [:]
-        /// What became of connects.
+        /// Outcomes of connects.
         package var connects: [ConnectionOutcome: UInt64] = [:]
         /// How established ones ended.
         package var ends: [ConnectionOutcome: UInt64] = [:]
@@ -59,7 +59,7 @@ package struct ConnectionStatistics: Sendable, Hashable {
         package init() {}
     }
 
-    /// What is counted for each direction.
+    /// Counts for each direction.
     package struct Traffic: Sendable, Hashable {
         /// Connections in the last lists.
         package var connections: [State: Int] = [:]
@@ -100,11 +100,11 @@ package struct ConnectionStatistics: Sendable, Hashable {
 
     /// How connections are observed.
     package var mode: ObservationMode = .off
-    /// What is counted of each direction.
+    /// Counts for each direction.
     package var traffic: [ConnectionDirection: Traffic] = [:]
-    /// What became of outgoing connects.
+    /// Outcomes of outgoing connects.
     package var connects: [ConnectionOutcome: UInt64] = [:]
-    /// Outgoing connects that are left out, whatever became of them.
+    /// Outgoing connects that are left out, regardless of their outcome.
     package var excluded: [Exclusion: UInt64] = [:]
     /// Connections that peers opened.
     package var accepts: UInt64 = 0
@@ -114,17 +114,17 @@ package struct ConnectionStatistics: Sendable, Hashable {
     package var lastAnswers: [ConnectionScope: WallTime] = [:]
     /// The shortest round trips of outgoing connections that ended.
     package var roundTrips: [ConnectionScope: Distribution] = [:]
-    /// What concerns configured targets, by their names.
+    /// Counts for configured targets, by their names.
     package var targets: [String: OfTarget] = [:]
     /// Messages about sockets that ended.
     package var messages: [AddressFamily: UInt64] = [:]
     /// Messages that the kernel dropped.
     package var dropped: UInt64 = 0
-    /// What nothing explains.
+    /// Unexplained events.
     package var unexplained: [Unexplained: UInt64] = [:]
     /// How long lists took.
     package var dumps: [Dump: Distribution] = [:]
-    /// Connections that are kept in mind.
+    /// Tracked connections.
     package var tracked = 0
     /// The receive buffer's size in bytes.
     package var receiveBufferBytes = 0
@@ -159,7 +159,7 @@ package struct TCPCounters: Sendable, Hashable {
     package var closeAborts: UInt64 = 0
     /// Connections refused because a listener's queue was full (TcpExtListenOverflows).
     package var listenOverflows: UInt64 = 0
-    /// ICMP messages about something unreachable that came (IcmpInDestUnreachs and Icmp6InDestUnreachs).
+    /// Received ICMP messages of type destination unreachable (IcmpInDestUnreachs and Icmp6InDestUnreachs).
     package var unreachableMessages: UInt64 = 0
 
     /// All zero.

@@ -1,6 +1,6 @@
-/// What is known of the connections of other programs, as JSON.
+/// The known connections of other programs, as JSON.
 package struct ConnectionsDocument: Sendable, Hashable, Decodable {
-    /// What is known.
+    /// The known connections.
     package var report: ConnectionsReport
 
     /// The processes that have connections to each remote; nil if the request did not ask for them.
@@ -33,7 +33,7 @@ package struct ConnectionsDocument: Sendable, Hashable, Decodable {
         case mode, reason, remotes, dropped, unexplained
     }
 
-    /// Reads the object of another process; what this version does not know is left out.
+    /// Reads the object of another process; members that this version does not know are left out.
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         let remotes = try values.decode([RemoteDocument].self, forKey: .remotes).map { remote in
@@ -52,7 +52,7 @@ package struct ConnectionsDocument: Sendable, Hashable, Decodable {
     }
 }
 
-/// A remote as it stands in the document.
+/// A remote in the document.
 private struct RemoteDocument: Decodable {
     struct Counts: Decodable {
         let connecting, established, closing: Int
@@ -84,7 +84,7 @@ private struct RemoteDocument: Decodable {
     let nextTrySeconds, minRoundTripSeconds, answeredSecondsAgo: Double?
     let retransmitted, sent: UInt64
     let outcomes: [String: Int]
-    // Older versions do not say whose they were.
+    // Older versions leave out the party.
     let failures: [Failure]?
     let history: [Interval]?
     let owners: [Owner]
@@ -125,7 +125,7 @@ private struct RemoteDocument: Decodable {
 
     private static func duration(_ seconds: Double) -> Duration { .nanoseconds(Int64((seconds * 1e9).rounded())) }
 
-    // Zero is as good as nothing, and what is not known here is nothing.
+    // Zero counts are left out, and so are unknown labels.
     private static func counts<Label: MetricLabel>(_ counts: [String: Int]) -> [Label: Int] {
         var known: [Label: Int] = [:]
         for label in Label.allCases where (counts[label.label] ?? 0) > 0 { known[label] = counts[label.label] }

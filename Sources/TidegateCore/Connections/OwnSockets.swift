@@ -1,9 +1,11 @@
 internal import Synchronization
 
-/// The sockets that this program has opened, so that its own connections are not taken for those of others: neither by
-/// its own observer nor by those of other programs, which are told.
+/// The sockets that this program has opened.
+///
+/// Observers must not count its connections as those of other programs: neither its own observer nor those of other
+/// programs, which receive announcements.
 package final class OwnSockets: Sendable {
-    /// Tells observers of sockets, except the one of a name.
+    /// Announces sockets to observers, except the named one.
     package typealias Announce = @Sendable (_ cookies: [UInt64], _ except: String?) -> Void
 
     private struct Cookies {
@@ -12,7 +14,7 @@ package final class OwnSockets: Sendable {
         var observer: String?
     }
 
-    // Twice as many connections of one program do not end between two lists of the kernel.
+    // No program ends twice as many connections between two lists of the kernel.
     private static let limit = 32_768
 
     private let cookies = Mutex(Cookies())
@@ -21,7 +23,7 @@ package final class OwnSockets: Sendable {
     /// No sockets yet; `announce` is called with all that follow, on the threads that open them.
     package init(announcingBy announce: @escaping Announce = { _, _ in }) { self.announce = announce }
 
-    /// This program's own observer has a name among observers, and need not be told.
+    /// This program's own observer has a name among observers, and needs no announcement.
     package func observe(as name: String) { self.cookies.withLock { $0.observer = name } }
 
     /// Remembers a socket that is not connected yet by the number that no other one has (SO_COOKIE in socket(7)); 0 is

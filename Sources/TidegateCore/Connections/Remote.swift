@@ -3,7 +3,7 @@ public struct Remote: Sendable, Hashable, CustomStringConvertible {
     /// The address that the program dialled, or from which it was dialled.
     public var address: IPAddress
     /// The port that was dialled: the remote's if a program of this machine opened the connection, else this host's;
-    /// nil if the kernel does not tell it any more.
+    /// nil if the kernel no longer reports it.
     public var port: UInt16?
     /// Who opened its connections.
     public var direction: ConnectionDirection
@@ -15,7 +15,7 @@ public struct Remote: Sendable, Hashable, CustomStringConvertible {
         self.direction = direction
     }
 
-    /// `ADDRESS:PORT`; a port that is not known is a question mark.
+    /// `ADDRESS:PORT`; an unknown port is a question mark.
     public var description: String {
         let port = self.port.map(String.init) ?? "?"
         switch (self.direction, self.address.family) {
@@ -26,7 +26,7 @@ public struct Remote: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What is known of the connections to one remote.
+/// What is known about the connections to one remote.
 public struct RemoteReport: Sendable, Hashable {
     /// Who created a socket.
     public struct Owner: Sendable, Hashable {
@@ -42,7 +42,7 @@ public struct RemoteReport: Sendable, Hashable {
         }
     }
 
-    /// What became of a remote's connections in ten seconds.
+    /// The outcomes of a remote's connections in ten seconds.
     public struct Interval: Sendable, Hashable {
         /// How long an interval is.
         public static let length = Duration.seconds(10)
@@ -60,7 +60,7 @@ public struct RemoteReport: Sendable, Hashable {
         /// True if there is nothing to show.
         package var isEmpty: Bool { self.succeeded == 0 && self.failures.isEmpty }
 
-        /// Counts outcomes, with whose failure they were; nil if they are none, or if that is not decided.
+        /// Counts outcomes by responsible party; nil if they are not failures, or if the party is not decided.
         package mutating func add(_ outcome: ConnectionOutcome, _ party: FaultParty?, _ count: Int) {
             switch outcome {
             case .established, .closed: self.succeeded += count
@@ -91,11 +91,11 @@ public struct RemoteReport: Sendable, Hashable {
     public var established = 0
     /// Connections that one side has closed.
     public var closing = 0
-    /// Connections that hang, by how.
+    /// Hanging connections, by kind.
     public var stalled: [ConnectionStall: Int] = [:]
-    /// Whose failure it is that they hang; nil if none does.
+    /// The party responsible for the hanging connections; nil if none hangs.
     public var party: FaultParty?
-    /// When the kernel sends again next, of all that hang; nil if none does.
+    /// How soon the kernel sends again, over all hanging connections; nil if none hangs.
     public var nextTry: Duration?
     /// The shortest round trip that was seen; nil without a sample.
     public var shortestRoundTrip: Duration?
@@ -105,16 +105,16 @@ public struct RemoteReport: Sendable, Hashable {
     public var retransmittedSegments: UInt64 = 0
     /// How long ago it answered anything; nil if it never did.
     public var answered: Duration?
-    /// What became of its connections in the last five minutes.
+    /// The outcomes of its connections in the last five minutes.
     public var outcomes: [ConnectionOutcome: Int] = [:]
-    /// Whose failures those among ``outcomes`` were, as far as that is decided.
+    /// The responsible parties of the failures in ``outcomes``, if decided.
     public var failures: [ConnectionOutcome: [FaultParty: Int]] = [:]
-    /// The intervals of the last five minutes in which something of that happened, the oldest first.
+    /// The intervals of the last five minutes with any outcome, the oldest first.
     public var history: [Interval] = []
     /// Who has connections to it.
     public var owners: [Owner] = []
 
-    /// A report that says nothing yet.
+    /// An empty report.
     package init(_ remote: Remote) { self.remote = remote }
 
     /// How many of its connections hang.
@@ -164,11 +164,11 @@ public struct RemoteReport: Sendable, Hashable {
     }
 }
 
-/// What is known of the TCP connections of other programs.
+/// What is known about the TCP connections of other programs.
 public struct ConnectionsReport: Sendable, Hashable {
     /// How they are observed.
     public var mode: ObservationMode = .off
-    /// Why not better; nil in the best mode.
+    /// Why the mode is not better; nil in the best mode.
     public var reason: String?
     /// The remotes: those that hang first, then by their number of connections.
     public var remotes: [RemoteReport] = []
@@ -179,6 +179,6 @@ public struct ConnectionsReport: Sendable, Hashable {
     /// How long ago live connections were listed; nil if they never were, or if that is not known.
     package var listed: Duration?
 
-    /// The report where nothing is observed.
+    /// The report without observation.
     package init() {}
 }

@@ -11,7 +11,7 @@ package enum Connectivity: Sendable, Hashable {
     /// The checks succeed.
     case full
 
-    /// The level that a routed family has with this; `routed` where nothing is known.
+    /// The level that a routed family has with this; `routed` without a check.
     package var level: ReachabilityLevel {
         switch self {
         case .unknown: .routed

@@ -1,6 +1,6 @@
-/// Why a target answers or does not: both families' ladders, the conclusion, whose failure it is, and what to do.
+/// Why a target answers or does not: both families' ladders, the conclusion, the responsible party, and what to do.
 public struct Explanation: Sendable, Hashable {
-    /// What the ladders say together.
+    /// The common conclusion of the ladders.
     public enum Conclusion: String, Sendable, CaseIterable, Hashable {
         /// The target was reached.
         case works
@@ -64,7 +64,7 @@ public struct Explanation: Sendable, Hashable {
     public var addresses: [IPAddress]
     /// IPv4, then IPv6; only the requested family if one was.
     public var ladders: [Ladder]
-    /// What the ladders say together.
+    /// The common conclusion of the ladders.
     public var conclusion: Conclusion
     /// What is worth knowing about a target that was reached, one clause each: a dead second address, a dead name server.
     public var findings: [String] = []
@@ -72,7 +72,7 @@ public struct Explanation: Sendable, Hashable {
     public var firstFailure: RungReport?
     /// What is wrong, of that family; nil if nothing is.
     package var cause: Cause?
-    /// Whose failure it is; nil only when nothing failed.
+    /// The responsible party; nil only when nothing failed.
     public var party: FaultParty?
     /// What to do about it, in one plain sentence; empty if there is nothing to do.
     public var advice: String = ""
@@ -136,11 +136,11 @@ extension Explanation {
     }
 }
 
-/// The diagnosis of this host: what `explain` without an argument says, or that a silence is being checked.
+/// The diagnosis of this host: the result of `explain` without an argument, or that a silence is being checked.
 public struct HostDiagnosis: Sendable, Hashable {
-    /// How far the diagnosis is.
+    /// The progress of the diagnosis.
     public enum State: String, Sendable, Hashable {
-        /// A packet was not answered, and it is not decided yet why.
+        /// A packet was not answered, and the reason is not decided yet.
         case checking
         /// The measurement holds until evidence contradicts it.
         case decided
@@ -152,7 +152,7 @@ public struct HostDiagnosis: Sendable, Hashable {
     public var time: WallTime
     /// While something fails or is checked, the first silence; otherwise since when nothing has failed, if that is known.
     public var since: WallTime?
-    /// How far the diagnosis is.
+    /// The progress of the diagnosis.
     public var state: State
 
     /// A diagnosis from its parts.

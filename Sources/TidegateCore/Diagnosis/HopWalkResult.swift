@@ -1,10 +1,10 @@
-/// What came back for packets with growing hop limits: which routers answer on the way to a destination, and how far
-/// the packets get.
+/// The answers to packets with growing hop limits: which routers answer on the way to a destination, and how far the
+/// packets get.
 ///
 /// Routers may be hidden (tunnels, MPLS) or limit their ICMP, so a silent hop between answering ones means nothing, and
 /// the last router that answers need not be the one that fails.
 package struct HopWalkResult: Sendable, Hashable {
-    /// What came back for one hop limit.
+    /// The answer for one hop limit.
     package enum Outcome: Sendable, Hashable {
         /// Nothing.
         case silent
@@ -18,9 +18,9 @@ package struct HopWalkResult: Sendable, Hashable {
 
     /// How a destination showed that packets arrive.
     package enum Arrival: Sendable, Hashable {
-        /// It accepted the TCP connection, which was reset at once.
+        /// It accepted the TCP connection, which was reset immediately.
         case connected
-        /// It refused the TCP connection, or said that nothing listens.
+        /// It refused the TCP connection, or reported that nothing listens.
         case refused
         /// It sent an ICMP error, usually "port unreachable".
         case unreachable(ICMPError)
@@ -30,7 +30,7 @@ package struct HopWalkResult: Sendable, Hashable {
 
     /// A router's answer.
     package struct Answer: Sendable, Hashable {
-        /// The lowest hop limit at which the router answered: its distance, as far as is known.
+        /// The lowest hop limit at which the router answered: its distance, if known.
         package var hop: Int
         /// The router's address; over IPv6 rarely the one that the route names.
         package var address: IPAddress
@@ -44,11 +44,11 @@ package struct HopWalkResult: Sendable, Hashable {
     package var destination: IPAddress
     /// The port of both TCP and UDP.
     package var port: UInt16
-    /// What came back for the hop limits 1, 2, …, up to the one that reached the destination, or the last one tried.
+    /// The answers for the hop limits 1, 2, …, up to the one that reached the destination, or the last one tried.
     package var hops: [Outcome]
     /// How long the walk took.
     package var duration: Duration
-    /// True if routers answered packets of UDP, and not even the first one a packet of TCP.
+    /// True if routers answered UDP packets, and not even the first one answered a TCP packet.
     package var isTCPLost = false
 
     /// A result from its parts.
@@ -72,7 +72,8 @@ package struct HopWalkResult: Sendable, Hashable {
         }
     }
 
-    /// The last router that answers, which is all that can be said: what is beyond it, or the way back, may be broken.
+    /// The last router that answers; the walk proves no more than that, because the network beyond it, or the way back,
+    /// may be broken.
     package var lastAnswer: Answer? { self.answers.last }
 
     /// True if the destination answered.
@@ -109,7 +110,7 @@ package struct HopWalkResult: Sendable, Hashable {
 
     /// How far the walk came on the way to `subject`: past `gateway` or not.
     ///
-    /// A destination that answers says nothing of whether another host is there.
+    /// An answer from a destination does not prove that another host is there.
     package func reach(past gateway: IPAddress?, asking subject: IPAddress) -> Witness.Reach {
         if self.isDestinationReached {
             if self.destination.withoutZone == gateway?.withoutZone { return .gateway }
@@ -128,6 +129,6 @@ package struct HopWalkResult: Sendable, Hashable {
         return witness
     }
 
-    /// What a router said other than that the hop limit was spent; nil if none did.
+    /// A router's error other than a spent hop limit; nil if none sent one.
     package var refusal: ICMPError? { self.answers.map(\.error).last { $0.kind != .timeExceeded } }
 }

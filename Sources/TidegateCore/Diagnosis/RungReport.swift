@@ -1,41 +1,41 @@
-/// What was found on one rung of the ladder.
+/// The result for one rung of the ladder.
 public struct RungReport: Sendable, Hashable {
-    /// How a rung stands.
+    /// A rung's state.
     public enum Status: String, Sendable, MetricLabel {
         /// It holds.
         case ok
         /// It fails.
         case bad
-        /// It was not checked, or what was found does not decide.
+        /// It was not checked, or the findings do not decide.
         case unknown
         /// It does not exist on this path: a tunnel has no gateway.
         case notApplicable
     }
 
-    /// How it is known how a rung stands.
+    /// How a rung's state is known.
     public enum Basis: String, Sendable, CaseIterable, Hashable {
-        /// It was measured itself.
+        /// It was measured directly.
         case measured
-        /// Something above it works, which cannot be without it.
+        /// A higher rung works, which is impossible without it.
         case implied
     }
 
     /// The rung.
     public var rung: Rung
-    /// How it stands.
+    /// Its state.
     public var status: Status
-    /// How that is known; nil if it is not: the rung was not checked, or does not exist.
+    /// How its state is known; nil if it is not: the rung was not checked, or does not exist.
     public var basis: Basis?
     /// Why it fails; nil if it does not.
     public var reason: UnreachableReason?
     /// The name of the link that the reason is about; nil if it is about none.
     package var link: String?
-    /// What was found, one clause each; of a failed rung the first says what is wrong.
+    /// The findings, one clause each; for a failed rung the first names the problem.
     public var evidence: [String]
-    /// The same as numbers, as far as there are any.
+    /// The same as numbers, if any.
     package var values = RungValues()
 
-    /// A report from its parts; what is ok or bad was measured, unless `basis` says otherwise.
+    /// A report from its parts; ok and bad rungs were measured, unless `basis` says otherwise.
     package init(
         rung: Rung, status: Status, reason: UnreachableReason? = nil, link: String? = nil, basis: Basis? = nil,
         evidence: [String] = [], duration: Duration? = nil
@@ -101,7 +101,7 @@ package struct RungValues: Sendable, Hashable {
         }
     }
 
-    // Only what there is: most rungs have no certificate.
+    // Only the present values: most rungs have no certificate.
     var members: [JSONValue.Member] {
         let members: [JSONValue.Member] = [
             .init("durationSeconds", .optional(self.duration?.inSeconds)), .init("httpStatus", .optional(self.status)),

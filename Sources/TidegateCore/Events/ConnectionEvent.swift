@@ -10,9 +10,9 @@ public enum ConnectionEvent: Sendable, Hashable {
         public var age: Duration
         /// How often the kernel has sent again.
         public var retransmits: Int
-        /// In how long it does so next.
+        /// How soon it does so next.
         public var nextTry: Duration?
-        /// Whose failure it is.
+        /// The responsible party.
         public var party: FaultParty
 
         /// From its parts.
@@ -33,9 +33,9 @@ public enum ConnectionEvent: Sendable, Hashable {
     public struct Failure: Sendable, Hashable {
         /// The remote.
         public var remote: Remote
-        /// What became of them.
+        /// Their outcome.
         public var outcome: ConnectionOutcome
-        /// Whose failure it was.
+        /// The responsible party.
         public var party: FaultParty
         /// How many there were since the event before this one.
         public var count: Int
@@ -122,7 +122,7 @@ extension ConnectionEvent.Failure {
 }
 
 extension Remote {
-    // Its parts for programs, and the whole for people: `10.0.9.9:?` says that the port is not known.
+    // Its parts for programs, and the whole for people: `10.0.9.9:?` has an unknown port.
     fileprivate var fields: [EventProjection.Field] {
         [
             .json("remote", "\(self.address)"), .json("port", self.port),

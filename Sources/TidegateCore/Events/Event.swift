@@ -68,7 +68,7 @@ public struct Event: Sendable {
             switch self {
             case .path(let path): path.relevance
             case .diagnosis(let diagnosis): diagnosis.state == .checking ? .history : .page
-            // A target's level says what follows from it; every check by itself would fill the history.
+            // A target's level shows the consequences; separate checks would fill the history.
             case .targetCheck(let check): check.isNews ? .history : .metrics
             case .link, .session: .page
             case .netlink(let netlink): netlink.relevance
@@ -87,12 +87,12 @@ public struct Event: Sendable {
 
     /// The most selective place that shows an event.
     ///
-    /// The places before it in this list show it, too: an event of `page` is also in the history, in the log and in
+    /// The places before it in this list show it as well: an event of `page` is also in the history, in the log and in
     /// metrics.
     package enum Relevance: Sendable, Comparable {
-        /// Counted by metrics, and nothing else: it comes too often.
+        /// Counted by metrics only: too frequent.
         case metrics
-        /// Logged, but not kept: answered requests would push everything else out of the history within minutes.
+        /// Logged, but not kept: answered requests would displace everything else in the history within minutes.
         case log
         /// Kept in the history, and sent to those who follow it.
         case history
@@ -119,7 +119,7 @@ public struct Event: Sendable {
     /// What happened, as a clause for people, without a full stop; a task's event leaves out which task it was.
     public var sentence: String { self.projection.sentence }
 
-    /// What else is known, as text, by the names of JSON; `redaction` applies to every URL.
+    /// The other fields, as text, by their JSON names; `redaction` applies to every URL.
     public func fields(redaction: URLRedaction = URLRedaction()) -> [String: String] {
         var fields: [String: String] = [:]
         for field in self.projection.fields {

@@ -10,7 +10,7 @@ package struct EventProjection: Sendable {
     package let message: String
     // Made on demand: the log has no use for it.
     private let makeSentence: @Sendable () -> String
-    /// What else is known, in the order of JSON.
+    /// The other fields, in the order of JSON.
     package var fields: [Field]
 
     init(
@@ -56,10 +56,10 @@ package struct EventProjection: Sendable {
         static func log<Fact: EventFact>(_ logKey: String, _ fact: Fact?) -> Self { .log(logKey, Fact.value(fact)) }
     }
 
-    /// What a field holds, before it is written down.
+    /// A field's content, before it is formatted.
     package enum Value: Sendable {
         case text(String?)
-        /// A reason or a party: for programs its name, for people its words.
+        /// A reason or a party: its name for programs, its words for people.
         case word(String?, String?)
         /// A URL or an origin, which passes the redaction.
         case url(String)
@@ -70,7 +70,7 @@ package struct EventProjection: Sendable {
         case duration(Duration?)
         /// A number of errno(3); in the log its text.
         case systemError(Int32)
-        /// What the log has no form for.
+        /// A value without a form for the log.
         case json(JSONValue)
 
         /// A reason or a party.

@@ -1,4 +1,4 @@
-/// A change of a verdict, or of the path although the level stayed.
+/// A change of a verdict, or of the path at the same level.
 public struct PathEvent: Sendable {
     /// What the verdict is about.
     public enum Scope: Sendable, Hashable {

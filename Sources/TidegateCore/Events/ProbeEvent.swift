@@ -1,20 +1,21 @@
-/// Something happened to a probe that the sidecar makes by itself.
+/// Something happened to a probe that the sidecar makes on its own schedule.
 public struct ProbeEvent: Sendable, Hashable {
-    /// What a run says of its target.
+    /// A run's result for its target.
     public enum Result: String, Sendable, MetricLabel {
         /// The target answered as its module wants it.
         case success
-        /// The target did not, and it was not this host's own network that failed.
+        /// The target did not, and this host's own network was not the cause.
         case failure
-        /// This host's own network was down, or had been back for too short a time: the run says nothing of the target.
+        /// This host's own network was down, or had been back for too short a time: the run proves nothing about the
+        /// target.
         case inconclusive
     }
 
     /// What a run found.
     public struct Outcome: Sendable, Hashable {
-        /// What it says of the target.
+        /// The result for the target.
         public var result: Result
-        /// What was wrong, even if that says nothing of the target; nil after a success.
+        /// What was wrong, even if that proves nothing about the target; nil after a success.
         public var failure: ProbeFailure?
         /// How long it took.
         public var duration: Duration
@@ -32,7 +33,7 @@ public struct ProbeEvent: Sendable, Hashable {
         /// The addresses of the connection on which the target answered; nil if it did not.
         package var connection: ProbeConnection?
 
-        // What others say of the target's change is news; every run by itself would fill the log.
+        // A change of the target is news; separate runs would fill the log.
         fileprivate var level: Event.Level { self.isNews ? self.failure == nil ? .info : .warning : .trace }
 
         /// What the run found, in one clause.
@@ -51,7 +52,7 @@ public struct ProbeEvent: Sendable, Hashable {
         case added
         /// A run ended.
         case finished(Outcome)
-        /// The probe's turn came while it still ran, so that this turn was left out.
+        /// The probe's turn came while it still ran, so this turn was left out.
         case overrun
         /// The configuration does not have the probe any more.
         case removed
@@ -96,7 +97,7 @@ public struct ProbeEvent: Sendable, Hashable {
 
     var relevance: Event.Relevance {
         switch self.kind {
-        // Every run by itself would fill the history.
+        // Separate runs would fill the history.
         case .finished(let outcome): outcome.isNews ? .page : .metrics
         case .added, .removed: .log
         case .overrun: .metrics
@@ -116,7 +117,7 @@ extension ProbeEvent.Outcome {
 public struct ProbeFailure: Sendable, Hashable {
     /// The reason, as the label of metrics has it: `connect_failed`.
     public var reason: String
-    /// Whose failure it was.
+    /// The responsible party.
     public var party: FaultParty
     /// What was found, in one clause.
     public var text: String

@@ -1,7 +1,7 @@
 /// Something that happened while samples are sent to a receiver.
 ///
-/// `pending` is what waits in the buffer then, in bytes of its files; `isNews` is true if the last event of the kind
-/// said something else.
+/// `pending` is the size of the buffer's files at that time, in bytes; `isNews` is true if the last event of the kind
+/// differed.
 public enum RemoteWriteEvent: Sendable, Hashable {
     /// The buffer was opened, with so many samples that an earlier process left there.
     case opened(samples: Int, pending: Int64)
@@ -14,7 +14,7 @@ public enum RemoteWriteEvent: Sendable, Hashable {
     /// So many samples are lost; news for the first loss of its kind in a row.
     indirect case dropped(RemoteWriteLoss, samples: Int, detail: String?, pending: Int64, isNews: Bool)
 
-    /// True if the event is shown, and not only counted.
+    /// True if the event is shown, and not just counted.
     package var isNews: Bool {
         switch self {
         case .opened: true
@@ -72,9 +72,9 @@ public struct RemoteWriteFailure: Sendable, Hashable {
     package var reason: TaskFailure
     /// The receiver's status; nil if none came.
     package var status: Int?
-    /// Whose failure it was; nil if no host was contacted.
+    /// The responsible party; nil if no host was contacted.
     package var party: FaultParty?
-    /// What went wrong in one clause, if there is more to say.
+    /// What went wrong in one clause, if there are details.
     package var explanation: String?
 
     /// A failure from its parts.
@@ -94,7 +94,7 @@ public enum RemoteWriteLoss: String, Sendable, MetricLabel, CustomStringConverti
     case bufferFull
     /// Their file in the buffer is damaged.
     case damaged
-    /// The disk did not take them, and they could not be sent at once.
+    /// The disk did not take them, and they could not be sent immediately.
     case disk
 
     /// The loss as a clause: `the receiver refused them`.

@@ -7,13 +7,13 @@ public enum SessionEvent: Sendable {
     indirect case circuitOpened(origin: String, pause: Duration)
     /// The origin of an open circuit answers again.
     case circuitClosed(origin: String)
-    /// A later diagnosis found out whose failure an attempt's silence was; events of the task itself stay as they are.
+    /// A later diagnosis identified the party behind an attempt's silence; the task's own events do not change.
     indirect case attributionRevised(task: TaskID, attempt: Int, from: FaultParty, to: FaultParty)
     /// Every task that was restored from the journal has ended; how many there were.
     case restoredTasksEnded(count: Int)
     /// A response of the validator store was removed, or could not be written: the file, and what is wrong with it.
     indirect case storedResponseDropped(file: String, problem: String)
-    /// Cookies, stored responses and idle connections were given up, because that was asked for.
+    /// Cookies, stored responses and idle connections were dropped on request.
     case reset
     /// The session is over and its last task has ended.
     case invalidated

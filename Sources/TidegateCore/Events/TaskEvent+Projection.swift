@@ -8,7 +8,7 @@ extension TaskEvent.Kind {
                 "task.created", .debug, "task created", "accepted: \(method) \(URLRedaction().text(of: url))",
                 [.both("method", method), .both("url", .url(url))])
         case .resumed: EventProjection("task.resumed", .debug, "task resumed", "resumed")
-        // A shutdown suspends every task; the next start logs how many they were.
+        // A shutdown suspends every task; the next start logs how many.
         case .suspended(let reason):
             EventProjection(
                 "task.suspended", reason == .user ? .info : .debug, "task suspended",
@@ -43,7 +43,7 @@ extension TaskEvent.Kind {
         }
     }
 
-    // What happens to attempts, bytes and files.
+    // Events of attempts, bytes and files.
     private var transferProjection: EventProjection {
         switch self {
         case .attemptStarted(let number):
@@ -168,7 +168,8 @@ extension TaskResult {
         .gatewayTimeout,
     ]
 
-    /// The status that is the failure, and whose: `404 Not Found: check the URL`, `403 Forbidden (this host)`; nil if something else is.
+    /// The status that is the failure, and its party: `404 Not Found: check the URL`, `403 Forbidden (this host)`; nil
+    /// if something else is.
     package var statusText: String? {
         guard self.failure == .httpStatus, let status = self.status, (400..<600).contains(status) else { return nil }
         let phrase = Self.phrases.first { $0.code == status }?.reasonPhrase ?? ""

@@ -103,7 +103,7 @@ public struct TaskEvent: Sendable {
         /// A status worth a retry.
         case status(Int)
 
-        /// The reason of a label; nil for a text that is none.
+        /// The reason of a label; nil for any other text.
         ///
         /// A class of status becomes its first status.
         init?(label: String) {

@@ -17,7 +17,7 @@ package enum CertificateError: Sendable, Hashable {
 
     /// The error behind a verification result of OpenSSL's (X509_V_ERR_*, X509_STORE_CTX_get_error(3)).
     ///
-    /// `text` is what libcurl says.
+    /// `text` comes from libcurl.
     package init(verifyResult: Int, text: String) {
         switch verifyResult {
         // libcurl compares names itself, before it asks for a result: until then it is "unspecified".

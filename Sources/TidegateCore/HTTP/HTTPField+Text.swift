@@ -4,7 +4,8 @@ extension HTTPField {
     /// A field from texts.
     ///
     /// White space around the value is dropped.
-    /// - Throws: ``HTTPFieldError`` if the name is no token or the value contains a control character (RFC 9110 5.1, 5.5).
+    /// - Throws: ``HTTPFieldError`` if the name is not a token or the value contains a control character (RFC 9110 5.1,
+    ///   5.5).
     public init(_ name: String, _ value: String) throws(HTTPFieldError) {
         guard let token = HTTPField.Name(name) else { throw .name(name) }
         try self.init(token, value)
@@ -30,7 +31,7 @@ extension HTTPField {
     }
 
     private init(_ name: Name, _ value: String) throws(HTTPFieldError) {
-        // HTTPTypes would replace control characters with spaces, and send something else than was written.
+        // HTTPTypes would replace control characters with spaces, which would send a different value.
         guard value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) else {
             throw .value(ofField: name.rawName)
         }
@@ -45,7 +46,7 @@ extension [HTTPField] {
 
 /// Why a text is not a header field.
 public enum HTTPFieldError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The text before the colon, or the text given as a name, is no token.
+    /// The text before the colon, or the text given as a name, is not a token.
     case name(String)
     /// The value of the field with this name contains a control character.
     case value(ofField: String)
@@ -70,9 +71,9 @@ extension StringProtocol {
     }
 }
 
-/// Which fields of a request are no secrets, and which go with its body.
+/// Which fields of a request are not secret, and which belong to its body.
 package enum PortableFields {
-    /// The fields that another origin gets, too; none of them is a secret.
+    /// The fields that another origin also gets; none of them is a secret.
     ///
     /// Idempotency-Key is one of them because a request may be repeated only with it.
     private static let portable: Set<String> = [
@@ -88,11 +89,11 @@ package enum PortableFields {
         "transfer-encoding",
     ]
 
-    /// True for a field that is sent to another origin, too.
+    /// True for a field that is also sent to another origin.
     package static func mayCrossOrigins(_ name: HTTPField.Name) -> Bool {
         self.portable.contains(name.canonicalName) || self.describesBody(name)
     }
 
-    /// True for a field that a request without its body does not have.
+    /// True for a field that a request has only together with a body.
     package static func describesBody(_ name: HTTPField.Name) -> Bool { self.descriptive.contains(name.canonicalName) }
 }

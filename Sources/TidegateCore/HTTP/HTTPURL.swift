@@ -24,14 +24,14 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
     package let textWithoutQuery: String
 
     package var scheme: Scheme { self.origin.scheme }
-    /// Host and port; the port is always there.
+    /// Host and port; the port is always present.
     package var target: Target { self.origin.target }
     /// Path and query, as the request line has them.
     package var requestTarget: String { self.path + (self.query.map { "?\($0)" } ?? "") }
 
     /// Parses `http://[USER[:PASSWORD]@]HOST[:PORT][/PATH][?QUERY][#FRAGMENT]`.
     ///
-    /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
+    /// - Parameter zone: See ``Target/init(_:zone:)``.
     package convenience init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(HTTPURLError) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { throw .character(text) }
         // By bytes, which takes a tenth of the time that characters take.
@@ -50,7 +50,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
             userInfo: at.map { String(authority[..<$0]) }, path: path.isEmpty ? "/" : path, query: query)
     }
 
-    /// As ``init(_:zone:)``, quicker for a URL of the same server as another one: most lists are of few servers.
+    /// Like ``init(_:zone:)``, but quicker for a URL of the same server as another one: most lists have few servers.
     package convenience init(_ text: String, near other: HTTPURL) throws(HTTPURLError) {
         let known = other.textWithoutQuery.utf8.prefix(other.textWithoutQuery.utf8.count - other.path.utf8.count)
         guard other.userInfo == nil, text.utf8.starts(with: known),
@@ -139,7 +139,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    // Characters beyond ASCII go as the bytes of their UTF-8; everything else is taken as it was written.
+    // Characters beyond ASCII go as the bytes of their UTF-8; everything else stays as written.
     private static func percentEncoded(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0x80 }) else { return text }
         return text.utf8.reduce(into: "") { result, byte in
@@ -151,7 +151,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A text whose `%` escapes are bytes of UTF-8 (RFC 3986 2.1); what is no escape stays.
+    /// A text whose `%` escapes are bytes of UTF-8 (RFC 3986 2.1); other text stays.
     package static func percentDecoded(_ text: some StringProtocol) -> String {
         String(decoding: PercentEncoding.decode(text), as: UTF8.self)
     }
@@ -172,7 +172,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
         return "/" + kept.joined(separator: "/")
     }
 
-    /// Two URLs are equal if their requests are: user information, which becomes a field of its own, included.
+    /// Two URLs are equal if their requests are, including user information, which becomes a field of its own.
     package static func == (left: HTTPURL, right: HTTPURL) -> Bool {
         left === right || (left.text == right.text && left.userInfo == right.userInfo)
     }
@@ -211,7 +211,7 @@ package enum HTTPURLError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    // Of a text with an @ only what follows the last one: what stands before it may be a password.
+    // For a text with an @ only the part after the last one: the part before it may be a password.
     private static func shown(_ text: String) -> String {
         guard let at = text.lastIndex(of: "@") else { return text }
         let scheme = text.firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""

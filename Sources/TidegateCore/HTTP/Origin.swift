@@ -35,6 +35,6 @@ package final class Origin: Sendable, Hashable, CustomStringConvertible {
         return self.target.address?.family == .ipv6 ? "[\(host)]" : host
     }
 
-    /// `https://HOST:PORT`; the port is always there.
+    /// `https://HOST:PORT`; the port is always present.
     package var description: String { "\(self.scheme.rawValue)://\(self.target)" }
 }

@@ -1,6 +1,6 @@
-/// A proxy: how it is spoken to, where it is and as whom.
+/// A proxy: its protocol, its address and its credentials.
 package struct Proxy: Sendable, Hashable, CustomStringConvertible {
-    /// How a proxy is spoken to (CURLOPT_PROXY(3)).
+    /// The protocol of a proxy (CURLOPT_PROXY(3)).
     package enum Scheme: String, Sendable, CaseIterable {
         case http, https
         /// SOCKS 4 with names, which the proxy looks up.
@@ -12,7 +12,7 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
     }
 
     package let scheme: Scheme
-    /// Its host and port; the port is always there.
+    /// Its host and port; the port is always present.
     package let target: Target
     /// `USER` or `USER:PASSWORD`, as written; nil without.
     private let userInfo: String?
@@ -31,7 +31,7 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
         guard let scheme = Scheme(rawValue: name.lowercased()) else {
             throw TextError("\(shown) is not a proxy of http, https, socks4a, socks5 or socks5h")
         }
-        // What stands before it is no host, but a part of a password.
+        // The text before it is a part of a password, not a host.
         guard !rest.dropFirst(authority.count).contains("@") else {
             throw TextError("the user or the password of a proxy has a slash in it, which has to be written as %2F")
         }

@@ -57,7 +57,7 @@ public struct ResumeData: Sendable, Hashable, Codable {
     public let url: String
     /// The destination of the finished file.
     public let file: String
-    /// How much is there.
+    /// How much has arrived.
     package let point: ResumePoint
 
     /// Data from their parts.
@@ -106,7 +106,7 @@ package struct FileIdentity: Sendable, Hashable, Codable {
         self.modifiedNanoseconds = modifiedNanoseconds
     }
 
-    /// True if the contents can be taken for the same: a copy that was put back keeps only size and time.
+    /// True if the contents can be treated as the same: a copy that was put back keeps only size and time.
     package func hasContents(of other: FileIdentity) -> Bool {
         self.size == other.size && self.modifiedSeconds == other.modifiedSeconds
             && self.modifiedNanoseconds == other.modifiedNanoseconds

@@ -11,7 +11,7 @@ public struct URLRedaction: Sendable, Hashable {
         self.userinfo = userinfo
     }
 
-    /// `url` without what must not be shown; a text that is no URL loses what looks like it, too.
+    /// `url` without the redacted parts; a text that is not a URL loses what looks like them as well.
     package func text(of url: String) -> String {
         let whole = self.query ? url.prefix { $0 != "?" && $0 != "#" } : url[...]
         guard self.userinfo, let authority = URLRedaction.authority(of: whole),
@@ -20,7 +20,7 @@ public struct URLRedaction: Sendable, Hashable {
         return whole[..<authority.lowerBound] + String(whole[whole.index(after: at)...])
     }
 
-    /// The same of what a probe asks, which may be a URL without its scheme.
+    /// The same for a probe's target, which may be a URL without its scheme.
     package func target(from text: String) -> String {
         Self.hasScheme(text) ? self.text(of: text) : String(self.text(of: "//\(text)").dropFirst(2))
     }

@@ -2,17 +2,17 @@
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The rule that the bytes break.
     public enum Kind: Sendable, Hashable {
-        /// A value has to stand here, and none does.
+        /// A value is missing here.
         case noValue
         /// The text ends inside a value.
         case endOfText
-        /// Something follows the value.
+        /// More text follows the value.
         case trailingBytes
         /// A string contains a control character, or is not UTF-8.
         case invalidString
         /// An escape that RFC 8259 section 7 does not know.
         case invalidEscape
-        /// `\uD800` to `\uDFFF` without its other half: no character is meant.
+        /// `\uD800` to `\uDFFF` without its other half: it encodes no character.
         case loneSurrogate
         /// A number of another form than RFC 8259 section 6 has, or one larger than a double holds.
         case invalidNumber

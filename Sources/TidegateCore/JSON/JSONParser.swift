@@ -58,7 +58,7 @@ struct JSONParser {
         return counts.map(\.self)
     }
 
-    // Where the closing quote of a string is; the end of the text for a string without one.
+    // The position of the closing quote of a string; the end of the text for a string without one.
     private func endOfString(from start: Int) -> Int {
         var position = start
         while position < self.bytes.count, self.bytes[position] != UInt8(ascii: "\"") {
@@ -67,7 +67,7 @@ struct JSONParser {
         return min(position, self.bytes.count)
     }
 
-    // How many elements or members the array or object has that begins here.
+    // How many elements or members the array or object that begins here has.
     private mutating func open() -> Int {
         self.offset += 1
         defer { self.opened += 1 }
@@ -186,14 +186,14 @@ struct JSONParser {
         self.offset += 1
         let start = self.offset
         var text: [UInt8] = []
-        // Where the bytes begin that are not in `text` yet.
+        // The start of the bytes that are not in `text` yet.
         var rest = start
         while let byte = self.next {
             switch byte {
             case UInt8(ascii: "\""):
                 let last = self.bytes[rest..<self.offset]
                 self.offset += 1
-                // A string without an escape is made from the bytes themselves.
+                // A string without an escape is made directly from the bytes.
                 if rest > start { text += last }
                 guard
                     let string = rest > start

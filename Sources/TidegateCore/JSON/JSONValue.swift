@@ -6,7 +6,7 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
     case bool(Bool)
     /// A whole number.
     case integer(Int64)
-    /// A number; what is not finite becomes `null`.
+    /// A number; values that are not finite become `null`.
     case number(Double)
     /// A string.
     case string(String)

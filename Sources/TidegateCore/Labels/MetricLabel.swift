@@ -11,7 +11,7 @@ package protocol MetricLabel: CaseIterable, LabelKey {
 }
 
 extension MetricLabel {
-    /// One label is a key by itself.
+    /// A single label is a key.
     package var values: [String] { [self.label] }
 }
 
@@ -38,6 +38,6 @@ public enum HostLabel: Sendable, Hashable {
     case off
     /// By these hosts; the others are one, `_other`.
     case allowlist(Set<String>)
-    /// By every host, but by the first `limit` ones only; those that come later are one, `_other`, and are counted.
+    /// By every host, but by the first `limit` ones only; later ones share `_other`, and are counted.
     case top(limit: Int)
 }

@@ -1,10 +1,10 @@
-/// What the endpoint reads of a monitor.
+/// The endpoint's view of a monitor.
 package protocol MonitorView: Sendable {
-    /// Everything the monitor knows about the network now.
+    /// The complete current state of the network, as far as the monitor knows it.
     var status: ReachabilityStatus { get }
     /// Of the tasks that are not over, and those that ended recently, the `limit` that follow the task `after`.
     func tasks(after: TaskID?, atMost limit: Int) -> TaskSlice<TaskInfo>
-    /// Of the same tasks those that say most about now.
+    /// The tasks of that list that show most about the present.
     func taskSample(atMost limit: Int) -> TaskSample
     /// One task; nil if the id is not known.
     func task(_ id: TaskID) -> TaskInfo?
@@ -20,7 +20,7 @@ package protocol MonitorView: Sendable {
     var diagnosis: HostDiagnosis? { get }
     /// A user opened the status page: the ladder is measured again if the last measurement is not recent.
     ///
-    /// Returns at once; the page that is being made shows what is known already.
+    /// Returns immediately; the page that is being made shows the previous measurement.
     func pageViewed()
     /// What observes the connections of other programs; nil if nothing does.
     var connectionObservation: (any ConnectionObservation)? { get }
@@ -34,7 +34,7 @@ package enum MonitorThread: String, MetricLabel {
     case check
     /// Reads the kernel's messages and evaluates paths.
     case netlink
-    /// Follows the connections of other programs, if the configuration wants that.
+    /// Follows the connections of other programs, if the configuration asks for it.
     case observe
 }
 
@@ -64,7 +64,7 @@ package struct SessionStatistics: Sendable, Hashable {
     package var idleConnections: Int = 0
     /// Accepted tasks in the journal that are not over, by state.
     package var journaled: [TaskState.Name: Int] = [:]
-    /// What is left of the hosts' retry budgets, by host; of several ports the least.
+    /// The remaining retry budgets by host; for several ports the smallest.
     ///
     /// Empty unless the session reports them.
     package var retryTokens: [String: Double] = [:]
@@ -75,8 +75,8 @@ package struct SessionStatistics: Sendable, Hashable {
 
 /// What observes the connections of other programs.
 package protocol ConnectionObservation: Sendable {
-    /// What is known of them now.
+    /// The current report.
     func report() async -> ConnectionsReport
-    /// What has been counted since they are observed.
+    /// Counts since the observation began.
     var statistics: ConnectionStatistics { get }
 }

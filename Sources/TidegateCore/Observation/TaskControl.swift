@@ -1,17 +1,17 @@
 /// What the control socket needs of a daemon.
 package protocol TaskControl: Sendable {
-    /// Accepts a task; once this returns it is carried out although the daemon may be killed in the meantime.
+    /// Accepts a task; once this returns, the task survives a kill of the daemon.
     ///
     /// A submission by a member may name files below the directories of the configuration only.
     func submit(_ submission: TaskSubmission, by caller: ControlCaller) async throws(ControlRefusal) -> SubmitResponse
     /// Of the tasks that are not over, and those whose end is still remembered, the `limit` that follow the task
     /// `after`.
     func tasks(after: TaskID?, atMost limit: Int) async throws(ControlRefusal) -> TaskSlice<TaskDocument>
-    /// One task with all that is known about it.
+    /// One task with all known details.
     func task(_ id: TaskID) async throws(ControlRefusal) -> TaskDocument
-    /// The body that a task received that is over; a member gets files of confined tasks only.
+    /// The body that a finished task received; a member gets files of confined tasks only.
     func body(_ id: TaskID, for caller: ControlCaller) async throws(ControlRefusal) -> TaskBody
-    /// A task's request, and what came of it, in a format of other programs.
+    /// A task's request and its result, in another program's format.
     func export(
         _ id: TaskID, as format: ExportFormat, showingSecrets: Bool
     ) async throws(ControlRefusal) -> String
@@ -29,7 +29,7 @@ package enum ControlCaller: Sendable, Hashable {
 
 /// The body that a task received.
 package enum TaskBody: Sendable {
-    /// What the daemon keeps in memory: it was not written to a file, or came with an error response.
+    /// Kept in the daemon's memory: it was not written to a file, or came with an error response.
     case kept([UInt8])
     /// The open file that it was written to: each call returns the next piece, and nothing at the end.
     ///

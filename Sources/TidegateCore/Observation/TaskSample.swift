@@ -1,10 +1,10 @@
-/// The tasks that say most about now, and counts of all.
+/// The tasks that show most about the present, and counts of all.
 package struct TaskSample: Sendable {
     /// Tasks, oldest first.
     package let tasks: [TaskInfo]
     /// How many tasks there are in each state.
     package private(set) var counts: [TaskState.Name: Int] = [:]
-    /// How many tasks wait, by what for.
+    /// How many tasks wait, by hold reason.
     package private(set) var waiting: [HoldReason: Int] = [:]
 
     /// At most `limit` of `all`, which are sorted by age: those with a name first, then what runs, waits and is

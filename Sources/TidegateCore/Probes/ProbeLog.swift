@@ -17,14 +17,14 @@ package struct ProbeLog: Sendable, Hashable {
         let value: String
     }
 
-    /// A body could be full of what is logged; more than this is not kept.
+    /// A response could fill the log; lines beyond this limit are dropped.
     private static let limit = 200
 
     private let module: String
     private let target: String
     private var entries: [Line] = []
 
-    /// An empty log of a target, which is shown without a password that it may have.
+    /// An empty log of a target, whose password is not shown.
     package init(module: String, target: String) {
         self.module = module
         self.target = target

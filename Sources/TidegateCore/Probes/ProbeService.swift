@@ -1,6 +1,6 @@
 /// Answers requests for probes; the endpoint asks, the daemon passes one in.
 package protocol ProbeService: Sendable {
-    /// Probes once, whatever comes of it.
+    /// Probes once, regardless of the result.
     ///
     /// - Throws: Why there was nothing to probe.
     func probe(_ question: ProbeQuestion) async throws(ProbeRefusal) -> ProbeReport
@@ -45,13 +45,13 @@ package enum ProbeRefusal: Error, Sendable, Hashable {
     case badTimeout(String)
     /// No target is named.
     case missingTarget
-    /// The module says already for which host its targets are asked.
+    /// The module already sets the host name to ask its targets for.
     case hostnameConflict(module: String, parameter: String)
-    /// The name that the target is to be asked for is none.
+    /// The requested host name is not valid.
     case invalidHostname(String)
     /// The module has credentials, and a web page may be asking.
     case credentials(module: String)
-    /// So many probes run already.
+    /// Too many probes are running.
     case tooMany(limit: Int)
 }
 
@@ -74,7 +74,7 @@ package struct ProbeReport: Sendable, Hashable {
     package var failure: Failure?
     /// True if this host had no path to the target, which was therefore not asked.
     package var isGated: Bool
-    /// True if what lies between this host and the internet was found to be down: its gateway, provider or resolver.
+    /// True if the network between this host and the internet was found to be down: its gateway, provider or resolver.
     package var isOutage: Bool
     /// The addresses of its last connection; nil if there was none.
     package var connection: ProbeConnection?

@@ -1,4 +1,4 @@
-/// A probe that the sidecar makes by itself.
+/// A probe that the sidecar makes on its own schedule.
 package struct ScheduledProbe: Sendable, Hashable {
     /// Its name in metrics, in events and on the page.
     package var name = ""
@@ -11,10 +11,10 @@ package struct ScheduledProbe: Sendable, Hashable {
     /// By how much of ``every`` a turn may come later, at random.
     package var jitter = 0.1
 
-    /// A probe that its configuration still has to fill in.
+    /// A probe without the values from its configuration.
     package init() {}
 
-    /// What tells its counts from those of others after a restart.
+    /// Distinguishes its counts from those of other probes after a restart.
     package var identity: String { [self.name, self.module, self.target].joined(separator: "\n") }
 }
 
@@ -24,7 +24,7 @@ package struct ScheduledProbeRun: Sendable, Hashable {
     package let time: WallTime
     /// How long it took.
     package let duration: Duration
-    /// What it says of the target.
+    /// The result for the target.
     package let result: ProbeEvent.Result
     /// What was wrong; nil after a success.
     package let failure: ProbeFailure?
@@ -32,7 +32,7 @@ package struct ScheduledProbeRun: Sendable, Hashable {
 
 /// What the runs of a scheduled probe have found.
 package struct ScheduledProbeReport: Sendable, Hashable {
-    /// What outlives a restart.
+    /// The part that survives a restart.
     package struct Past: Sendable, Hashable, Codable {
         /// When the first run ended, in microseconds since 1970.
         package var since: Int64
@@ -53,7 +53,7 @@ package struct ScheduledProbeReport: Sendable, Hashable {
     package private(set) var overruns: UInt64 = 0
     /// The last runs, the oldest first.
     package private(set) var runs: [ScheduledProbeRun] = []
-    /// The last run that says something of the target; nil before the first.
+    /// The last run with a result for the target; nil before the first.
     package private(set) var lastConclusive: ScheduledProbeRun?
     /// When the last run that succeeded ended; nil if none did.
     package private(set) var lastSuccess: WallTime?
@@ -72,7 +72,7 @@ package struct ScheduledProbeReport: Sendable, Hashable {
         self.counts = [.success: past.success, .failure: past.failure, .inconclusive: past.inconclusive]
     }
 
-    /// What is to outlive a restart; nil before the first run.
+    /// The part that must survive a restart; nil before the first run.
     package var past: Past? {
         self.since.map { since in
             Past(
@@ -83,16 +83,16 @@ package struct ScheduledProbeReport: Sendable, Hashable {
 
     /// The share of conclusive runs that succeeded, from 0 to 1; nil while there was none.
     ///
-    /// What this host's own network kept from being known is not charged to the target.
+    /// Runs that this host's own network made inconclusive do not count against the target.
     package var uptime: Double? {
         let (good, bad) = (self.counts[.success] ?? 0, self.counts[.failure] ?? 0)
         return good + bad == 0 ? nil : Double(good) / Double(good + bad)
     }
 
-    /// Whether the target answered as it should when last something was known of it; nil before that.
+    /// Whether the target answered correctly in the last conclusive run; nil before the first.
     package var isAnswering: Bool? { self.lastConclusive.map { $0.result == .success } }
 
-    /// Why the last run says nothing of the target; nil if it does.
+    /// Why the last run proves nothing about the target; nil if it does.
     package var inconclusive: ProbeFailure? { self.runs.last.flatMap { $0.result == .inconclusive ? $0.failure : nil } }
 
     /// Records a turn that was left out.

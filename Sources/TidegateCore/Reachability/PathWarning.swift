@@ -17,7 +17,7 @@ public enum PathWarning: Sendable, Hashable, CustomStringConvertible {
     /// The preferred default route is dead and hides a live one.
     case deadPreferredDefault
 
-    /// The warning as people read it: `only 1 of 2 nexthops usable`.
+    /// The warning for display: `only 1 of 2 nexthops usable`.
     public var description: String { self.texts.clause }
 
     /// The warning as JSON gives it: `{"code":"sourceScope","detail":"ula"}`; most have no detail.

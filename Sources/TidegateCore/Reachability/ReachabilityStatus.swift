@@ -11,7 +11,7 @@ public struct ReachabilityStatus: Sendable {
         /// No multicast at all; lookups on a timer.
         case poll
 
-        /// What the monitor watches by: `kernel events`.
+        /// What the monitor uses to watch: `kernel events`.
         public var description: String {
             switch self {
             case .once: "one look"
@@ -36,7 +36,7 @@ public struct ReachabilityStatus: Sendable {
         }
     }
 
-    /// How well the monitor itself is doing.
+    /// The health of the monitor.
     package struct Health: Sendable, Hashable {
         /// How often the kernel dropped messages.
         package var overruns: UInt64 = 0

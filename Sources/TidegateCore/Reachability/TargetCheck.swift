@@ -2,7 +2,7 @@
 public struct TargetCheck: Sendable, Hashable {
     /// What a check does.
     public enum Kind: String, Sendable, CaseIterable, Hashable {
-        /// Nothing: the kernel's route is all that is known.
+        /// Nothing: only the kernel's route is known.
         case none
         /// Makes a TCP connection.
         case tcp
@@ -42,7 +42,7 @@ public struct TargetCheck: Sendable, Hashable {
         self.location = location
     }
 
-    /// How a target is checked for which nothing else is configured: by TCP if it has a port, otherwise not at all.
+    /// The check of a target without a configured one: by TCP if it has a port, otherwise none.
     public static func standard(for target: Target) -> TargetCheck { TargetCheck(target.port == nil ? .none : .tcp) }
 
     package func validate(for target: Target) throws(ConfigurationValueError) {

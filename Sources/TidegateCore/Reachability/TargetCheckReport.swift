@@ -8,7 +8,7 @@ public struct TargetCheckReport: Sendable, Hashable {
         public var since: WallTime
         /// Why it failed.
         public var reason: UnreachableReason
-        /// Whose failure it was.
+        /// The responsible party.
         public var party: FaultParty
         /// What was found, in one clause.
         public var text: String
@@ -50,7 +50,7 @@ public struct TargetCheckReport: Sendable, Hashable {
     public var lastFailure: Failure?
     /// When the certificate ends that the server showed last; nil if it showed none.
     public var certificateExpiry: WallTime?
-    /// When the next check begins; nil while nothing is checked, for want of a path or because of the configuration.
+    /// When the next check begins; nil while nothing is checked, without a path or because of the configuration.
     public var nextCheck: WallTime?
     /// How long the phases of the last success took.
     package var phases = PhaseDurations()

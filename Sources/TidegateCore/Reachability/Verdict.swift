@@ -6,7 +6,7 @@ public struct Verdict: Sendable, Hashable {
     public var reason: UnreachableReason?
     /// The path the packet would take; nil without one.
     public var path: NetworkPath?
-    /// What else is worth knowing.
+    /// Warnings.
     public var notes: [PathWarning]
 
     /// A verdict from its parts.
@@ -24,7 +24,7 @@ public struct Verdict: Sendable, Hashable {
 
     /// True if no router stands between this host and `peer`: the path has no gateway, or the peer is the gateway.
     ///
-    /// A tunnel has no gateway either, and yet leads beyond the link.
+    /// A tunnel also has no gateway, but leads beyond the link.
     package func isOnLink(_ peer: IPAddress?) -> Bool {
         guard let path = self.path, let peer else { return false }
         guard let gateway = path.gateway else { return !self.notes.contains(.tunnel) }

@@ -1,4 +1,4 @@
-/// Whose failure it was.
+/// The party that is responsible for a failure.
 public enum FaultParty: String, Sendable, MetricLabel, CustomStringConvertible {
     /// This host: its links, addresses, routes, disk or the request itself.
     case mine
@@ -15,7 +15,7 @@ public enum FaultParty: String, Sendable, MetricLabel, CustomStringConvertible {
     /// The evidence does not say.
     case unknown
 
-    /// The party as every output that people read names it: `your router`.
+    /// The party's name in output for people: `your router`.
     public var description: String {
         switch self {
         case .mine: "this host"

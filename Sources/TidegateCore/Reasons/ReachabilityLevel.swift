@@ -1,4 +1,4 @@
-/// How far the kernel would let a packet go, and what was found there; ordered from unknown to online.
+/// How far the kernel would let a packet go, and what checks found there; ordered from unknown to online.
 public enum ReachabilityLevel: String, Sendable, Comparable, MetricLabel {
     /// The kernel cannot be read, or the monitor is still starting. Gates are open.
     case unknown

@@ -8,7 +8,7 @@ public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel, Cust
     case noCarrier
     /// The link waits for an external event, such as 802.1X (operstate dormant).
     case dormant
-    /// The link loses its carrier so often that it is waited for to stay.
+    /// The link loses its carrier so often that the monitor waits until it lasts.
     case flapping
     /// The link below this one is down (operstate lowerlayerdown).
     case lowerLayerDown
@@ -82,7 +82,7 @@ public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel, Cust
         }
     }
 
-    /// Whose failure it is, unless further evidence says otherwise.
+    /// The responsible party, unless further evidence says otherwise.
     package var party: FaultParty {
         switch self {
         case .monitorDown, .noInterface, .adminDown, .noSuchInterface, .noCarrier, .dormant, .flapping, .lowerLayerDown,
@@ -146,6 +146,6 @@ public enum UnreachableReason: String, Sendable, CaseIterable, MetricLabel, Cust
 public enum Rung: String, Sendable, MetricLabel {
     case monitor, interface, carrier, address, route, gateway, dns, internet, tcp, tls, http
 
-    /// True if the kernel knows it, without a packet.
+    /// True if the kernel determines it, without a packet.
     package var isOfKernel: Bool { [.monitor, .interface, .carrier, .address, .route].contains(self) }
 }

@@ -21,7 +21,7 @@ package struct ExtendedSocketError: Sendable, Hashable {
 
     /// The first such message among control messages from recvmsg(2); nil without one.
     ///
-    /// Whatever the bytes are, nothing beyond them is read.
+    /// Never reads beyond the bytes, whatever they are.
     package init?(control bytes: [UInt8]) {
         var rest = bytes[...]
         // `struct cmsghdr` on 64-bit Linux: size_t length, int level, int type.
@@ -61,7 +61,7 @@ package struct ExtendedSocketError: Sendable, Hashable {
         case 10:
             guard name.count >= 24, let address = IPAddress(octets: name.dropFirst(8).prefix(16)) else { return nil }
             let zone = name.count >= 28 ? UInt32(name.number(at: 24, 4)) : 0
-            // The kernel gives a scope with global addresses, too; they mean the same everywhere.
+            // The kernel also gives a scope with global addresses, which mean the same everywhere.
             return address.isLinkLocal ? IPAddress(octets: address.octets, zone: zone) : address
         default: return nil
         }
@@ -69,7 +69,7 @@ package struct ExtendedSocketError: Sendable, Hashable {
 }
 
 extension ArraySlice<UInt8> {
-    /// The number that so many bytes are in this machine's order.
+    /// The number in so many bytes, in this machine's byte order.
     fileprivate func number(at offset: Int, _ count: Int) -> UInt64 {
         let bytes = self.dropFirst(offset).prefix(count)
         #if _endian(little)

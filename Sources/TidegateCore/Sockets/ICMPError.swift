@@ -49,23 +49,23 @@ package struct ICMPError: Sendable, Hashable {
         }
     }
 
-    /// What it says.
+    /// The meaning of the error.
     ///
-    /// Types mean other things in the other version of IP; without an offender, 1 and 3 still tell which one it is:
+    /// The types of the two IP versions differ; without an offender, types 1 and 3 still identify the version, because
     /// neither is used with the other's meaning here.
     package var kind: Kind { self.isICMPv6 ? self.kind6 : self.kind4 }
 
-    /// True if the link-layer address was not found, be it here or at the last router.
+    /// True if the link-layer address was not found, either here or at the last router.
     package var isHostUnreachable: Bool { self.kind == .hostUnreachable }
 
     var json: JSONValue {
         ["type": .whole(self.type), "code": .whole(self.code), "from": .optional(self.offender?.description)]
     }
 
-    /// The sender, or else what `unknown` says.
+    /// The sender, or else `unknown`.
     package func sender(or unknown: String) -> String { self.offender.map { "\($0)" } ?? unknown }
 
-    /// True if `address` sent it, whatever its zone.
+    /// True if `address` sent it, regardless of its zone.
     package func isFrom(_ address: IPAddress?) -> Bool {
         guard let address, let offender = self.offender else { return false }
         return offender.withoutZone == address.withoutZone

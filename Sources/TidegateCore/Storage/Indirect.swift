@@ -1,6 +1,6 @@
 /// A large value behind one reference, for values that are copied often and read in few places.
 ///
-/// A class with a stored value, so that other modules, too, read a property of the value without copying the rest.
+/// A class with a stored value, so that other modules also read a property of the value without copying the rest.
 // Inlinable, so that each module specialises it for its values.
 @usableFromInline
 package final class Indirect<Value: Sendable>: Sendable {
@@ -9,7 +9,7 @@ package final class Indirect<Value: Sendable>: Sendable {
     @inlinable package init(_ value: Value) { self.value = value }
 }
 
-/// A large value that is seldom there: one reference in place of room for it.
+/// A large value that is rarely present: one reference instead of room for it.
 // Inlinable and frozen, for the same reason.
 @frozen @usableFromInline @propertyWrapper
 package struct Rare<Value: Sendable>: Sendable {

@@ -1,12 +1,12 @@
 /// Why a TLS handshake failed, if not for the server's certificate.
 package enum HandshakeFailure: Sendable, Hashable, CustomStringConvertible {
-    /// What answers there sends no records of TLS.
+    /// The peer does not send TLS records.
     case notTLS
-    /// The server says that it goes no further.
+    /// The server reports that it goes no further.
     case refused(TLSAlert)
     /// The connection ended before the handshake did.
     case brokenOff
-    /// This host does not accept what the server offers; the library's words for what that is.
+    /// This host does not accept what the server offers; the library's description of it.
     case notAccepted(String)
 
     /// True if the certificate of this host, or that it showed none, is the reason.
@@ -17,8 +17,8 @@ package enum HandshakeFailure: Sendable, Hashable, CustomStringConvertible {
     /// The failure behind an error of OpenSSL 3 or BoringSSL, whose words are `reason`.
     ///
     /// The code is that of ERR_get_error(3). Both libraries count reasons alike: from 1000 those of alerts that the peer
-    /// sent. Of the others only the few are looked at that mean something else than their words; `notTLS` names those of
-    /// a record that is none.
+    /// sent. Of the others only the few whose text is misleading matter; `notTLS` lists those for data that is not a
+    /// TLS record.
     package init(code: UInt32, notTLS: Set<UInt32>, endOfStream: UInt32?, reason: String) {
         let number = code & 0xFFF
         if let alert = TLSAlert(reason: number) {

@@ -30,7 +30,7 @@ public struct TLSDetails: Sendable, Hashable {
     }
 }
 
-/// What a server shows of itself before a request is sent to it: what a hook judges.
+/// What a server shows before a request is sent to it: the input of a hook.
 public struct ServerTrust: Sendable, Hashable {
     /// The host that the request is for, in lower case and encoded (RFC 5890).
     public var host: String
@@ -52,9 +52,9 @@ public struct ServerTrust: Sendable, Hashable {
 
 /// Whether a request is sent to a server.
 public enum ServerTrustVerdict: Sendable, Hashable {
-    /// As without a hook: if verification found nothing wrong.
+    /// Like without a hook: the request is sent if verification found nothing wrong.
     case verified
-    /// It is sent, whatever verification found; pins still have to match.
+    /// It is sent regardless of the verification; pins must still match.
     case trusted
     /// It is not sent: the task fails as `tlsFailed` with this reason, which is a clause without a full stop.
     case refused(String)

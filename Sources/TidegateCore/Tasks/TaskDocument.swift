@@ -18,12 +18,12 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
     /// The whole request body; nil if it is unknown.
     package var expectedSentBytes: Int64?
     package var sentFraction: Double?
-    /// Whether the request's body is being sent; nil if it is not said.
+    /// Whether the request's body is being sent; nil if the document does not say.
     package var sending: Bool?
     package var created: String
     package var started: String?
     package var file: String?
-    /// Whether the task is in the journal; nil where it is not said, and nothing of the journal's is.
+    /// Whether the task is in the journal; nil if the document has no members of the journal.
     package var durable: Bool?
     package var key: String?
     /// How many attempts were charged; nil until the task has ended.
@@ -32,12 +32,12 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
     package var status: Int?
     package var reason: String?
     package var explanation: String?
-    /// Whose failure it was, of an ended task or of the last attempt; nil if nothing failed.
+    /// The responsible party of an ended task or of the last attempt; nil if nothing failed.
     package var party: String?
-    /// When the next attempt, or the next run of the schedule, starts; nil if that is not planned.
+    /// When the next attempt, or the next run of the schedule, starts; nil if none is planned.
     package var nextRun: String?
 
-    /// A task without what only a journal knows of it.
+    /// A task without the members that only a journal knows.
     package init(_ info: TaskInfo) {
         (self.id, self.name, self.kind) = (info.id.description, info.name, info.kind.rawValue)
         (self.method, self.url, self.state) = (info.method, info.url, info.state.name.rawValue)
@@ -63,7 +63,7 @@ package struct TaskDocument: Sendable, Hashable, Decodable {
 
     package var json: JSONValue { .object(self.members) }
 
-    /// The document as an answer of its own, which begins with the schema's number.
+    /// The document as a response, which begins with the schema's number.
     package var response: JSONValue { .object([.init("schema", 1)] + self.members) }
 
     private var members: [JSONValue.Member] {

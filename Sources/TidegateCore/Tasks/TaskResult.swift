@@ -37,11 +37,11 @@ public struct TaskResult: Sendable, CustomStringConvertible {
     public var file: String? { self.parts.value.file }
     /// Why it failed; nil on success.
     public var failure: TaskFailure? { self.parts.value.failure }
-    /// Whose failure it was; nil on success.
+    /// The responsible party; nil on success.
     public var attribution: Attribution? { self.parts.value.attribution }
     /// What went wrong in one sentence, naming the resource; nil on success.
     public var explanation: String? { self.parts.value.explanation }
-    /// ``explanation`` without what it names and without the number of attempts; nil on success.
+    /// ``explanation`` without the resource and the number of attempts; nil on success.
     package var clause: String? { self.parts.value.clause }
     /// How long it was neither held nor suspended; nil if that is not known.
     package var activeTime: Duration? { self.parts.value.activeTime }
@@ -156,7 +156,7 @@ public struct TaskError: Error, Sendable, CustomStringConvertible {
     public var reason: TaskFailure
     /// How many attempts were charged.
     public var attempts: Int
-    /// Whose failure it was; nil for a cancelled task.
+    /// The responsible party; nil for a cancelled task.
     public var attribution: Attribution?
     /// What went wrong in one sentence, naming the resource.
     public var underlying: String

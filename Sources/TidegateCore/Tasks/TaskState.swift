@@ -59,13 +59,13 @@ public struct TaskInfo: Sendable {
     public var started: WallTime?
     /// The final file of a download.
     public var file: String?
-    /// Why an attempt under way gets nothing out, as `no path: eth0 has no carrier`; nil while it does.
+    /// Why a running attempt makes no progress, such as `no path: eth0 has no carrier`; nil while it does.
     package var stall: String?
     /// Why it failed; nil unless it has.
     public var failure: TaskFailure?
     /// What went wrong in one sentence; nil unless it has failed.
     public var explanation: String?
-    /// Whose failure it was; nil unless it has failed.
+    /// The responsible party; nil unless it has failed.
     public var party: FaultParty?
 
     /// A task's entry from its parts.

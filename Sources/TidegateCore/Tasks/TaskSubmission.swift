@@ -14,15 +14,15 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     package var output: String?
     /// The file's permissions in octal digits, such as `0640`.
     package var mode: String?
-    /// What the body's SHA-256 has to be, in 64 hexadecimal digits.
+    /// The required SHA-256 of the body, in 64 hexadecimal digits.
     package var sha256: String?
     /// A name to show in lists.
     package var name: String?
     /// The caller's own name for the task, which makes the submission repeatable.
     package var key: String?
-    /// What is done when the key is known: `keep`, `replace` or `append`.
+    /// What happens if the key is known: `keep`, `replace` or `append`.
     package var onDuplicate: String?
-    /// Which task gets a connection first if there are not enough; higher goes first.
+    /// Which task gets a connection first if there are too few; higher goes first.
     package var priority: Int?
     /// True submits the task suspended.
     package var suspended: Bool?
@@ -51,7 +51,7 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     package static var members: [String] { CodingKeys.allCases.map(\.rawValue) }
 }
 
-/// What a submission came to.
+/// The result of a submission.
 public struct SubmitResponse: Sendable, Hashable {
     /// The task; the existing one if the key was known.
     public let id: TaskID

@@ -10,11 +10,11 @@ public struct TraceContext: Sendable, Hashable {
     /// The field `tracestate`, which is passed on unchanged; nil without one.
     public var state: String?
 
-    /// The context that a field `traceparent` gives; nil if the text is none.
+    /// The context that a field `traceparent` gives; nil if the text is not valid.
     ///
     /// It is `VERSION-TRACE-PARENT-FLAGS`: a version of 2 hexadecimal digits other than `ff`, a trace's id of 32 and a
-    /// part's of 16, neither all zero, and 2 of flags, all in lower case. What a version later than `00` adds is left out.
-    /// A `state` that a header field cannot carry is not sent.
+    /// part's of 16, neither all zero, and 2 of flags, all in lower case. Additions of versions after `00` are left
+    /// out. A `state` that a header field cannot carry is not sent.
     public init?(traceParent text: String, state: String? = nil) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count >= 4, parts[0] != "ff", parts[0] != "00" || parts.count == 4,

@@ -29,16 +29,17 @@ public struct TransferProgress: Sendable, Hashable, CustomStringConvertible {
         self.attempt = attempt
     }
 
-    /// The share of the response body that is here, 0 to 1; nil while its length is unknown.
+    /// The share of the response body that has arrived, 0 to 1; nil while its length is unknown.
     public var fraction: Double? { Self.share(self.offset + self.receivedWire, of: self.expected) }
 
-    /// True while the request's body is being sent: not all of it is gone, and nothing of the response's has come.
+    /// True while the request's body is being sent: some of it is not sent yet, and nothing of the response has
+    /// arrived.
     public var isSending: Bool {
         guard self.receivedWire == 0 else { return false }
         return self.expectedSent.map { self.sent < $0 } ?? (self.sent > 0)
     }
 
-    /// The body that moves now: the request's while it is sent, or else the response's.
+    /// The body that is moving: the request's while it is sent, or else the response's.
     package var current: BodyProgress {
         self.isSending
             ? BodyProgress(isSent: true, bytes: self.sent, total: self.expectedSent, fraction: self.fractionSent)
@@ -57,12 +58,12 @@ public struct TransferProgress: Sendable, Hashable, CustomStringConvertible {
     /// The sum of two lengths; nil if one of them is unknown, `Int64.max` if it is larger than that.
     package static func sum(_ one: Int64?, _ other: Int64?) -> Int64? {
         guard let one, let other else { return nil }
-        // Servers say any length.
+        // A server may claim any length.
         let (sum, isTooLarge) = one.addingReportingOverflow(other)
         return isTooLarge ? .max : sum
     }
 
-    /// What has come of the body that moves now: `1.5 KiB of 5.0 GiB`, and of a request's `1.5 KiB of 5.0 GiB sent`.
+    /// The progress of the body that is moving: `1.5 KiB of 5.0 GiB`, and of a request's `1.5 KiB of 5.0 GiB sent`.
     public var description: String { self.current.description }
 }
 

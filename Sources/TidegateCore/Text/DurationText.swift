@@ -77,7 +77,7 @@ package struct DurationText: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Duration {
-    /// The duration as people read it: `0.42 ms`, `24 ms`, `1.5 s`, and from a minute on in two units: `2 min 10 s`.
+    /// The duration for display: `0.42 ms`, `24 ms`, `1.5 s`, and from a minute on in two units: `2 min 10 s`.
     package var shortText: String {
         if self <= .zero { return "0 s" }
         let seconds = self.components.seconds

@@ -1,6 +1,6 @@
 /// Words of a shell command.
 package enum ShellWord {
-    /// `word` so that a POSIX shell takes it for one word and changes nothing in it.
+    /// `word` quoted so that a POSIX shell reads it as one unchanged word.
     ///
     /// Within single quotes only the single quote itself is special (POSIX.1-2017 XCU 2.2.2).
     package static func quoted(_ word: String) -> String {

@@ -1,4 +1,4 @@
-/// A day of the Gregorian calendar, which holds for the days before its invention, too.
+/// A day of the Gregorian calendar, extended to the days before its invention.
 package struct CivilDate: Sendable, Hashable {
     /// The year; 0 is the one before 1.
     package let year: Int64
@@ -10,7 +10,7 @@ package struct CivilDate: Sendable, Hashable {
     /// The days before 1970-01-01, counted from the first of March of the year 0.
     private static let daysBefore1970: Int64 = 719_468
 
-    /// A date from its parts, which are not looked at.
+    /// A date from its parts, which are not checked.
     package init(year: Int64, month: Int64, day: Int64) {
         (self.year, self.month, self.day) = (year, month, day)
     }
@@ -45,7 +45,7 @@ extension Int64 {
         (self - self.flooredRemainder(by: divisor)) / divisor
     }
 
-    /// What the rounded quotient leaves: 0 to `divisor` - 1.
+    /// The remainder of the rounded quotient: 0 to `divisor` - 1.
     package func flooredRemainder(by divisor: Int64) -> Int64 {
         let remainder = self % divisor
         return remainder < 0 ? remainder + divisor : remainder

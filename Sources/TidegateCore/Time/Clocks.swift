@@ -76,7 +76,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
 
 /// The two clocks of a monitor or a session: they stamp its events and drive the timers of its tasks.
 ///
-/// Programs pass `SystemClock`, tests `ManualTime` of `TidegateTesting`. Any other source has to run at the machine's
+/// Programs pass `SystemClock`, tests `ManualTime` of `TidegateTesting`. Any other source must run at the machine's
 /// rate.
 public protocol TimeSource: Sendable {
     /// The moment on the monotonic clock.

@@ -13,7 +13,7 @@ package enum HTTPDate {
         return self.seconds(day: parts[2], month: parts[1], year: parts[4], time: parts[3], near: year)
     }
 
-    /// The moment as servers have to write it: `Fri, 20 Nov 2026 23:14:22 GMT`.
+    /// The moment in the form that servers must write: `Fri, 20 Nov 2026 23:14:22 GMT`.
     package static func text(_ time: WallTime) -> String {
         let text = time.description
         let (year, month) = (text.prefix(4), Int(text.dropFirst(5).prefix(2)) ?? 1)

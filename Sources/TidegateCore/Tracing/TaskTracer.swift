@@ -9,7 +9,7 @@ public protocol TaskTracer: Sendable {
 
     /// Starts the span of a task, in the caller's place and with its task-local values.
     ///
-    /// A `parent` is what the request itself continues, and goes before the caller's trace.
+    /// A `parent` is the trace that the request itself continues, and goes before the caller's trace.
     func startSpan(of request: TracedRequest, parent: TraceContext?) -> any TaskSpan
 }
 
@@ -35,7 +35,7 @@ public struct TracedRequest: Sendable, Hashable {
     public var name: String?
     /// The method.
     public var method: String
-    /// The URL without what the session's redaction leaves out: user information and query by default.
+    /// The URL after the session's redaction, which removes user information and query by default.
     public var url: String
     /// The server's name or address.
     public var host: String
