@@ -2,12 +2,12 @@ package import TidegateCore
 
 /// Checks configured targets; the front door passes one in.
 package protocol TargetChecker: Sendable {
-    /// Checks once. Ends within twice the check's time-out and a second, and five more if it looks for a cause.
+    /// Checks once. Ends within twice the check's time-out and a second, and five more if it searches for a cause.
     func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome
 }
 
 extension TargetCheck {
-    /// What is checked, and what is known when the check begins.
+    /// What to check, and what is known when the check begins.
     package struct Request: Sendable, Hashable {
         /// The target.
         package var target: Target
@@ -21,7 +21,7 @@ extension TargetCheck {
         package var verdict: Verdict
         /// True if the check before this one reached the target; nil if this is the first one.
         package var isReached: Bool?
-        /// What became of checks of other targets on the same path.
+        /// The results of checks of other targets on the same path.
         package var peers = PeerEvidence()
     }
 

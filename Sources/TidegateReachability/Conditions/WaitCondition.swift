@@ -2,7 +2,7 @@ public import TidegateCore
 
 /// Something to wait for, as `tidegate wait --for` takes it.
 public enum WaitCondition: Sendable, Hashable {
-    /// How a host has to answer.
+    /// How a host must answer.
     public enum HostCheck: String, Sendable, CaseIterable, Hashable {
         case tcp, tls, http
     }
@@ -15,9 +15,9 @@ public enum WaitCondition: Sendable, Hashable {
     case route(family: AddressFamily?)
     /// The gateway of a default path answers on its link; a path without a gateway needs no answer.
     case gateway
-    /// A resolver answers, asked for the address of `a.root-servers.net`: that the name does not exist is an answer.
+    /// A resolver answers, asked for the address of `a.root-servers.net`; a denial of the name counts as an answer.
     case dns
-    /// A name has an address, looked up as programs do: in `/etc/hosts`, then by the resolvers.
+    /// A name has an address, looked up like programs do: in `/etc/hosts`, then by the resolvers.
     case name(String)
     /// Internet checks succeed.
     case internet
@@ -37,7 +37,7 @@ public enum WaitCondition: Sendable, Hashable {
     /// Parses `carrier[:IF]`, `address[:IF][:v4|v6]`, `route[:v4|v6]`, `gateway`, `dns[:NAME]`, `internet`,
     /// `host:NAME[:PORT[/tcp|tls|http]]`, or an http or https URL.
     ///
-    /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
+    /// - Parameter zone: See ``Target/init(_:zone:)``.
     /// - Throws: ``WaitConditionError``, which quotes the part that is wrong.
     public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(WaitConditionError) {
         guard !text.contains("://") else {
@@ -148,7 +148,7 @@ public enum WaitCondition: Sendable, Hashable {
 }
 
 extension WaitCondition.HostCheck {
-    /// How far a check has to come.
+    /// The stage that a check must reach.
     var stage: Stage {
         switch self {
         case .tcp: .connect
@@ -189,7 +189,7 @@ public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertib
     case badFamily(String, of: String)
     /// `host:` or `dns:` without a name.
     case noHost(String)
-    /// This is an address or has a port, where a name is needed.
+    /// This is an address or has a port, but a name is required.
     case badName(String, of: String)
     /// The URL cannot be requested.
     case badURL(String)

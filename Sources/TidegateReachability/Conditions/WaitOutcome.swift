@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// Whether a condition holds and, if not, what is missing.
+/// Whether a condition holds and, if not, the missing part.
 package enum WaitOutcome: Sendable, Hashable {
     /// It holds.
     case satisfied
@@ -11,15 +11,15 @@ package enum WaitOutcome: Sendable, Hashable {
     package var isSatisfied: Bool { self == .satisfied }
 }
 
-/// What checks found, for conditions that the kernel's state alone does not decide.
+/// The findings of checks, for conditions that the kernel's state alone does not decide.
 package enum ConditionEvidence: Sendable, Hashable {
     /// Nothing was checked yet.
     case pending
-    /// The host, the URL or the name answered as it should.
+    /// The host, the URL or the name answered as expected.
     case passed
-    /// It did not: why, and what came instead, if that says more.
+    /// It did not: why, and the unexpected answer, if that helps.
     case failed(UnreachableReason, detail: String? = nil)
-    /// What was found on the condition's rung, one report for each family.
+    /// The findings on the condition's rung, one report for each family.
     case rungs([RungReport])
 }
 
@@ -28,7 +28,7 @@ extension WaitCondition {
     ///
     /// - Parameters:
     ///   - family: Only this family counts (`-4`, `-6`).
-    ///   - evidence: What checks found, for conditions that the status does not decide.
+    ///   - evidence: The findings of checks, for conditions that the status does not decide.
     package func evaluate(
         _ status: ReachabilityStatus, family: AddressFamily? = nil, evidence: ConditionEvidence = .pending
     ) -> WaitOutcome {

@@ -4,8 +4,8 @@ public import TidegateCore
 public struct ReachabilityConfiguration: Sendable, Hashable {
     /// The addresses whose lookups stand for "the internet", by family.
     ///
-    /// No packet is ever sent to them. Four or more global unicast addresses of each family are best, those of IPv4 in
-    /// both halves of the address space.
+    /// No packet is ever sent to them. Four or more global unicast addresses of each family work best, with those of
+    /// IPv4 in both halves of the address space.
     public var sentinels = ReachabilityConfiguration.defaultSentinels
     /// The targets to evaluate, in the order of the status.
     public var targets: [Target]
@@ -23,7 +23,7 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
     public var meteredInterfaces: [String] = []
     /// The mark of the sockets to look up routes for (SO_MARK in socket(7)), which policy rules may match; nil for none.
     public var mark: UInt32?
-    /// The user of the sockets to look up routes for, whom policy rules may match (uidrange in ip-rule(8)).
+    /// The user of the sockets to look up routes for, which policy rules may match (uidrange in ip-rule(8)).
     ///
     /// Nil for the user that this process runs as.
     public var uid: UInt32?
@@ -68,7 +68,7 @@ public struct InternetCheckPolicy: Sendable, Hashable {
     /// From one success to the next check: at least 10 s.
     public var interval: Duration
 
-    /// No checks, the default: no packet is sent to hosts that were not named.
+    /// No checks, the default: no packet is sent to hosts that the configuration does not name.
     public static let off = InternetCheckPolicy(isEnabled: false, urls: [])
 
     /// A policy; by default checks every 5 minutes.
@@ -89,9 +89,9 @@ public struct InternetCheckPolicy: Sendable, Hashable {
 
 /// A URL whose answer shows whether the internet can be reached.
 ///
-/// Over http the answer has to be 204, an empty 200, or begin with the expected body. A redirect to another host, status
-/// 511 and another body than the expected one are a portal's; anything else only means that the URL is no good for this.
-/// Over https any 2xx status is good, because the certificate proves the server.
+/// Over http the answer must be 204, an empty 200, or begin with the expected body. A redirect to another host, status
+/// 511 and another body than the expected one mean a portal; anything else only means that the URL is unsuitable. Over
+/// https any 2xx status is good, because the certificate proves the server.
 public struct InternetCheckURL: Sendable, Hashable {
     let location: HTTPURL
     /// How the answer's body begins; nil if it is empty.

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Decides when to evaluate after kernel messages: the first at once, a burst together, a loss without delay.
+/// Decides when to evaluate after kernel messages: the first immediately, a burst together, a loss without delay.
 struct EvaluationThrottle {
     enum Decision: Hashable {
         /// Evaluate now.

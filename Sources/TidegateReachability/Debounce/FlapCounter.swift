@@ -2,8 +2,8 @@ internal import TidegateCore
 
 /// Counts carrier losses; after three within 30 seconds a link counts as flapping, and its gains are held back.
 ///
-/// Not for long: a link that is up three seconds in four carries three requests in four. After 15 seconds gains count at
-/// once again, until the link has kept its carrier for 30 seconds.
+/// Not for long: a link that is up three seconds in four carries three requests in four. After 15 seconds gains count
+/// immediately again, until the link has kept its carrier for 30 seconds.
 struct FlapCounter {
     private struct LinkID: Hashable {
         let index: UInt32
@@ -49,7 +49,7 @@ struct FlapCounter {
         self.records = next
     }
 
-    /// How long a gain over the link has to be stable; nil if it has not lost its carrier too often lately, or its gains
+    /// How long a gain over the link must be stable; nil if it has not lost its carrier too often lately, or its gains
     /// have been held back for long enough.
     func hold(_ index: UInt32, _ generation: UInt32, at now: MonotonicTime) -> Duration? {
         guard let record = self.records[LinkID(index: index, generation: generation)],

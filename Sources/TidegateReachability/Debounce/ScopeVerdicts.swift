@@ -35,7 +35,8 @@ struct ScopeVerdicts {
 
     /// Records the families' new verdicts; returns the changes to publish, the global one first.
     ///
-    /// `published` are shown instead of those that gates go by. `times` says how long a gain over a path has to be stable.
+    /// `published` are shown instead of those that gates go by. `times` gives how long a gain over a path must be
+    /// stable.
     mutating func update(
         _ verdicts: [ReachabilityStatus.Family], published: [ReachabilityStatus.Family]? = nil,
         times: (NetworkPath?) -> VerdictDebouncer.Times, detection: Duration?,

@@ -1,14 +1,14 @@
 internal import TidegateCore
 
-/// Debounces the verdicts of one scope: a loss is reported at once, a gain once it has been stable.
+/// Debounces the verdicts of one scope: a loss is reported immediately, a gain once it has been stable.
 struct VerdictDebouncer {
-    /// How long a gain has to be stable.
+    /// How long a gain must be stable.
     struct Times: Hashable {
         var gating = Duration.milliseconds(200)
         var published = Duration.milliseconds(500)
         /// Why a gain is held back for longer than usual; nil if it is not.
         ///
-        /// Said once the gain would have counted.
+        /// Reported once the gain would have counted.
         var reason: UnreachableReason?
 
         static let usual = Times()
@@ -21,7 +21,7 @@ struct VerdictDebouncer {
     }
 
     enum Input {
-        /// An evaluation came to this verdict; `detection` is the time from the kernel's message to it.
+        /// An evaluation produced this verdict; `detection` is the time from the kernel's message to it.
         ///
         /// `published` is what status and events show instead of the verdict that gates go by; nil for the same.
         case verdict(Verdict, published: Verdict? = nil, Times, detection: Duration?)
@@ -36,9 +36,9 @@ struct VerdictDebouncer {
         case published(from: Verdict?, lasted: Duration?, detection: Duration?)
     }
 
-    /// What gates go by.
+    /// The verdict for gates.
     private(set) var gating = Debounced()
-    /// What status, events and metrics show.
+    /// The verdict for status, events and metrics.
     private(set) var published = Debounced()
 
     /// When a gain becomes stable; nil if none is pending.
@@ -48,7 +48,7 @@ struct VerdictDebouncer {
         return min(gating, published)
     }
 
-    /// Reports the next verdict at once, whatever it is: it answers another question than the last one did.
+    /// Reports the next verdict immediately: it answers another question than the last one did.
     mutating func reset() {
         self.gating.reset()
         self.published.reset()
@@ -89,7 +89,8 @@ struct VerdictDebouncer {
             var verdict: Verdict
             var since: MonotonicTime
             var deadline: MonotonicTime
-            /// Why it is held back for longer than usual, and when it would have counted; nil if it is not, or was said.
+            /// Why it is held back for longer than usual, and when it would have counted; nil if it is not, or if that
+            /// was reported.
             var hold: (reason: UnreachableReason, since: MonotonicTime)?
             var detection: Duration?
 
@@ -114,7 +115,7 @@ struct VerdictDebouncer {
             else {
                 return self.commit(verdict, detection, at: now)
             }
-            // Only what stays on its level is stable; a further step up starts the wait again.
+            // Only a verdict that stays on its level is stable; a further step up starts the wait again.
             let since = self.pending.flatMap { $0.verdict.level == verdict.level ? $0.since : nil } ?? now
             self.pending = Pending(
                 verdict: verdict, since: since, deadline: since + times[keyPath: time],

@@ -28,7 +28,7 @@ struct CauseFinder {
     // MARK: Evidence
 
     private var evidence: FailureEvidence {
-        // That this host has a path says its own rung.
+        // Its own rung already shows that this host has a path.
         let verdict = Verdict(level: .unknown, path: self.path?.verdict.path, notes: self.path?.verdict.notes ?? [])
         var evidence = FailureEvidence(
             failure: .timedOut, peer: self.path?.subject.address, before: verdict, after: verdict)
@@ -65,7 +65,7 @@ struct CauseFinder {
         return evidence
     }
 
-    /// The cause of a name that is answered with an address that no public name has.
+    /// The cause of a name that resolves to an address that no public name has.
     func cause(ofBlocked name: String, by server: IPAddress?, answer: IPAddress) -> Cause {
         var evidence = self.evidence
         (evidence.failure, evidence.lookup) = (.resolveFailed, .blocked(name, by: server, answer: answer))
@@ -74,7 +74,7 @@ struct CauseFinder {
 
     private var wantedFamily: AddressFamily? { self.findings.families.count == 1 ? self.findings.families.first : nil }
 
-    // How the internet checks fail. A check of one server is no witness; the target's silence is.
+    // How the internet checks fail. A check of one server is not a witness; the target's silence is.
     private func addChecks(_ report: RungReport, to evidence: inout FailureEvidence) {
         evidence.internet = report.reason == .portal ? .portal(location: nil) : .failing
         guard let path = self.path, let observations = path.internet else { return }
@@ -108,7 +108,7 @@ struct CauseFinder {
         if !evidence.isFiltered { evidence.kernel = self.refusal(.resolverNoRoute, nil) }
     }
 
-    // What the target answered, or how far a check of it came.
+    // The target's answer, or how far a check of it came.
     private func addAnswer(_ report: RungReport, to evidence: inout FailureEvidence) {
         let answer = self.path.flatMap { $0.web[$0.subject.address] } ?? HTTPCheck.Result(reached: nil)
         (evidence.text, evidence.local) = (answer.text, answer.local)
@@ -129,7 +129,7 @@ struct CauseFinder {
             }
             evidence.failure = .timedOut
             if WebRungs.isLate(answer) { (evidence.handshake, evidence.socketError) = (nil, nil) }
-            // The connection stands.
+            // The connection is established.
             evidence.witnesses.append(Witness(.target, .destination))
         default:
             evidence.refusal = answer.refusal ?? self.path?.neighbourRefusal
@@ -174,7 +174,7 @@ struct CauseFinder {
         if let witness = path.connections?.witness { witnesses.append(witness) }
         if let observations = path.internet {
             switch ConnectivityEvaluator.connectivity(observations) {
-            // A wrong answer has come from there, too.
+            // A wrong answer also came from there.
             case .full, .limited: witnesses.append(Witness(.internetCheck, .beyond(nil)))
             case .portal, .none: witnesses.append(Witness(.internetCheck, .nothing))
             case .unknown: break
@@ -183,7 +183,8 @@ struct CauseFinder {
         witnesses += self.resolverWitnesses(path)
         witnesses += path.web.compactMap { address, answer in
             let isReached = answer.hasReached(.connect)
-            // The silent party is no witness; one that accepted a connection is, unless it is on this side of the gateway.
+            // The silent party is not a witness; one that accepted a connection is, unless it is on this side of the
+            // gateway.
             guard address != path.subject.address || isReached && gateway != nil else { return nil }
             return Witness(.target, isReached ? .beyond(nil) : .nothing, refusal: answer.refusal)
         }
@@ -200,7 +201,7 @@ struct CauseFinder {
             let hasAnswered = asked.contains { outcome in
                 if case .failed = outcome { true } else { outcome.isAnswer || outcome == .refused }
             }
-            // That of the path itself is one of its own walks.
+            // The walk to the path's own resolver is one of the path's walks.
             let walk = server.server == path.subject.address ? nil : self.findings.name?.walks[server.server]
             return [Witness(.resolver, hasAnswered ? .beyond(server.server) : .nothing)]
                 + [walk?.witness(past: path.provenGateway, asking: path.subject.address)].compactMap(\.self)

@@ -8,9 +8,9 @@ struct DiagnosisSchedule: Sendable, Hashable {
         case changed
         /// Nothing can be sent any more.
         case lost
-        /// A packet was not answered, so that others are asked soon.
+        /// A packet was not answered, so other hosts are asked soon.
         case failed
-        /// Something has been answered, which may be the end of an outage.
+        /// A host has answered, which may end an outage.
         case answered
         /// The status page was requested, or the ladder may look different now.
         case viewed
@@ -20,16 +20,17 @@ struct DiagnosisSchedule: Sendable, Hashable {
         case ended(isBad: Bool)
     }
 
-    /// How long a change has to last.
+    /// How long a change must last.
     static let settling = Duration.seconds(1)
     /// The time between diagnoses in the first minute of an outage, and after it.
     static let badIntervals = (short: Duration.seconds(5), long: Duration.seconds(10))
     private static let young = Duration.seconds(60)
-    /// The time at least between diagnoses for the status page.
+    /// The minimum time between diagnoses for the status page.
     static let interval = Duration.seconds(15)
-    /// The time at least between a diagnosis and one for a packet that was not answered, or was after an outage.
+    /// The minimum time between a diagnosis and the next one for an unanswered packet, or for an answer after an
+    /// outage.
     static let patience = Duration.seconds(3)
-    /// The time at least between diagnoses for a link that comes and goes.
+    /// The minimum time between diagnoses for a link that comes and goes.
     static let flapping = Duration.seconds(1)
 
     /// When the next diagnosis is due; nil while none is.

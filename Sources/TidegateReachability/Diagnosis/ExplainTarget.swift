@@ -10,11 +10,11 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
     package let location: HTTPURL?
     /// True if it is the internet as a whole: every way out of this host, and every resolver.
     package var isInternet = false
-    /// The proxy that requests go through; the ladder is that of its host then.
+    /// The proxy that requests go through; the ladder is then that of its host.
     var proxy: Proxy?
     /// A proxy that the environment names and that is not used; nil without one.
     package var unusedProxy: String?
-    /// What its addresses have just answered, which counts where they are silent now.
+    /// The recent answers of its addresses, which count if they are silent now.
     var answered: [IPAddress: HTTPCheck.Result] = [:]
 
     /// The same through a proxy; a host without a URL is only asked for through it on its port, and the internet as a
@@ -35,7 +35,7 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
         if self.location != nil { return .body }
         switch self.target.port {
         case nil: return nil
-        // For the port of https the certificate is checked, too.
+        // For the port of https the check includes the certificate.
         case 443: return .tls
         default: return .connect
         }
@@ -49,7 +49,7 @@ package struct ExplainTarget: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ExplainTarget {
-    /// A host, perhaps with a port.
+    /// A host with an optional port.
     package init(_ target: Target) {
         self.init(target: target, description: target.description, location: nil)
     }
@@ -59,7 +59,7 @@ extension ExplainTarget {
 
     /// Parses `HOST`, `HOST:PORT`, or an http or https URL.
     ///
-    /// - Parameter zone: As ``Target/init(_:zone:)`` takes it.
+    /// - Parameter zone: See ``Target/init(_:zone:)``.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
     package init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
         do throws(HTTPURLError) {

@@ -21,7 +21,7 @@ enum ExplanationComposer {
             explanation.conclusion = explanation.findings.isEmpty ? .works : .worksBut
             return explanation
         }
-        // Of what neither failed nor was reached, the party is not known.
+        // The party is unknown if no ladder failed or reached the target.
         var cause = Cause.unknown(.notEnoughTime)
         explanation.conclusion = .notChecked
         if let failing {
@@ -36,8 +36,8 @@ enum ExplanationComposer {
         return explanation
     }
 
-    // The ladder whose first failure is highest, IPv4 if they are equal; if nothing tells whose that is, the way out that
-    // the other one found to be dead.
+    // The ladder whose first failure is highest, IPv4 if they are equal; if its party is unknown, the dead way out that
+    // the other one found.
     private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
         func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure?.rung.order ?? -1 }
         let failing = ladders.filter { $0.firstFailure != nil }
@@ -48,7 +48,7 @@ enum ExplanationComposer {
 
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {
         guard !target.isInternet else {
-            // Where the daemon may not walk to the internet, a resolver that answers is all there is to go by.
+            // If the daemon may not walk to the internet, an answering resolver is the only evidence.
             return (ladder.firstFailure == nil || ladder.cause == .unknown(.oneCheck))
                 && ladder.rungs.contains { [.dns, .internet].contains($0.rung) && $0.status == .ok }
         }
@@ -61,12 +61,12 @@ enum ExplanationComposer {
     }
 }
 
-/// What is worth knowing about a target that was reached.
+/// Findings about a target that was reached.
 struct ReachedFindings {
     let findings: LadderFindings
     let ladders: [Explanation.Ladder]
 
-    /// The clauses, what matters most first.
+    /// The clauses, the most important first.
     var clauses: [String] {
         self.otherFamily + self.otherAddresses + self.servers + self.slowness + self.certificates + self.authorities
             + self.proxies
@@ -78,7 +78,7 @@ struct ReachedFindings {
             guard let failure = ladder.firstFailure,
                 isOneCheck || self.findings.name?.addresses.contains(where: { $0.family == ladder.family }) ?? true
             else { return nil }
-            // The target was reached over this family all the same.
+            // The target was reached over this family anyway.
             if isOneCheck || ladder.rungs.contains(where: { $0.rung == .tcp && $0.status == .ok }),
                 failure.rung == .internet
             {
@@ -129,7 +129,7 @@ struct ReachedFindings {
         return ["the certificate has \(days) day\(days == 1 ? "" : "s") left (until \(text))"]
     }
 
-    // Private addresses are expected to be vouched for by private authorities.
+    // Private authorities are expected to sign for private addresses.
     private var authorities: [String] {
         let signers = self.paths.compactMap { path -> LocalAuthority? in
             path.subject.address.isGlobal ? path.web[path.subject.address]?.certificate?.localAuthority : nil
@@ -141,7 +141,7 @@ struct ReachedFindings {
         ]
     }
 
-    /// A proxy that may be needed here; worth knowing about a target that was not reached, too.
+    /// A proxy that may be required here; also useful for a target that was not reached.
     var proxies: [String] {
         guard let proxy = self.findings.target.unusedProxy else { return [] }
         return ["the environment names the proxy \(proxy), which was not used (--proxy)"]

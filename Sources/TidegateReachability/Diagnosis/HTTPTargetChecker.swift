@@ -4,15 +4,15 @@ package import TidegateCore
 
 /// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time.
 ///
-/// Once it is started, it also finds out why checks fail, as `explain` does.
+/// Once started, it also finds out why checks fail, like `explain` does.
 package final class HTTPTargetChecker: TargetChecker {
     private struct State {
-        // What it diagnoses by has the targets' checks, and so this.
+        // Its diagnostics own the targets' checks, which own this checker.
         weak var host: HostDiagnostics?
         var findings: [Target: (failure: TargetCheck.Outcome.Failure, moment: MonotonicTime)] = [:]
     }
 
-    // More addresses of one name are hardly ever of use, and each one is a connection.
+    // More addresses of one name rarely help, and each one costs a connection.
     private static let mostAddresses = 4
 
     private let web: any HTTPChecker
@@ -21,7 +21,7 @@ package final class HTTPTargetChecker: TargetChecker {
     /// A checker whose connections `web` makes.
     package init(web: any HTTPChecker) { self.web = web }
 
-    /// Diagnoses by `host` from now on, which it does not keep alive.
+    /// Uses `host` for diagnoses from now on, and keeps only a weak reference to it.
     package func start(_ host: HostDiagnostics) { self.state.withLock { $0.host = host } }
 
     private enum Step: Sendable {
@@ -31,8 +31,8 @@ package final class HTTPTargetChecker: TargetChecker {
 
     /// Checks the first address, and if it fails, the others: one that answers is enough.
     ///
-    /// A target that is silent, and was not known to be, has the way out diagnosed before its time-out; if that is dead, the
-    /// check need not wait for the target.
+    /// If a target becomes silent, the checker diagnoses the way out before the time-out; if the way out is dead, the
+    /// check does not wait for the target.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
         guard let host = self.state.withLock({ $0.host }), !Task.isCancelled else {
             return await self.outcome(of: request)
@@ -40,7 +40,7 @@ package final class HTTPTargetChecker: TargetChecker {
         let start = host.diagnostics.time.monotonic()
         // Not a task group, which would wait for a check that goes on until its time-out.
         let first = Promise<Step>()
-        // A server that takes the connection is there, however long its answer takes.
+        // A server that accepts the connection is present, however long its answer takes.
         let isConnected = Promise<Bool>()
         let ended = Task { first.fulfil(.ended(await self.outcome(of: request) { isConnected.fulfil(true) })) }
         let silent = Task {
@@ -52,7 +52,7 @@ package final class HTTPTargetChecker: TargetChecker {
             guard isSilent, !Task.isCancelled else { return }
             host.suspect(since: start)
             let gateway = request.verdict.path?.gateway
-            // Others wait for this diagnosis: the end of the check does not cancel it.
+            // Other checks wait for this diagnosis: the end of this check does not cancel it.
             let cause = Task { await host.outage(at: request.addresses.first, through: gateway) }
             if let cause = await cause.value { first.fulfil(.silent(cause)) }
         }
@@ -76,9 +76,9 @@ package final class HTTPTargetChecker: TargetChecker {
         }
     }
 
-    /// The failure of a check with its cause, and whose it is; as it was if nothing more is found out.
+    /// The failure of a check with its cause and party; unchanged if the diagnosis finds nothing more.
     ///
-    /// An answer needs no diagnosis: it says itself what is wrong.
+    /// An answer needs no diagnosis: it names the problem itself.
     private func explained(
         _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request, by host: HostDiagnostics
     ) async -> TargetCheck.Outcome.Failure {
@@ -90,7 +90,7 @@ package final class HTTPTargetChecker: TargetChecker {
         {
             return finding.failure
         }
-        // Many targets that fail at once have one cause, which one diagnosis finds.
+        // Many targets that fail together have one cause, which one diagnosis finds.
         var cause =
             failure.reason == .timeout || failure.reason == .resolverTimeout
             ? await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway) : nil
@@ -102,7 +102,7 @@ package final class HTTPTargetChecker: TargetChecker {
                 target, within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
                 walksToInternet: diagnostics.policy.isEnabled)
             cause = explanation.conclusion == .broken ? explanation.cause : nil
-            // Resolvers that answer the diagnosis were slow, or packets were lost.
+            // The resolvers answer the diagnosis: before, they were slow, or packets were lost.
             if failure.reason == .resolverTimeout, explanation.conclusion != .notChecked { failure.party = .unknown }
             if cause?.party == .unknown { cause = nil }
         }
@@ -123,7 +123,7 @@ package final class HTTPTargetChecker: TargetChecker {
         return found
     }
 
-    // `onWire` is called once the first address has taken the connection.
+    // `onWire` is called once the first address has accepted the connection.
     private func outcome(
         of request: TargetCheck.Request, onWire: @escaping @Sendable () -> Void = {}
     ) async -> TargetCheck.Outcome {
@@ -178,7 +178,7 @@ extension TargetCheck.Request {
         (evidence.local, evidence.text, evidence.peers) = (answer.local, answer.text, self.peers)
         (evidence.handshake, evidence.certificateError) = (answer.handshake, answer.certificateError)
         evidence.certificate = answer.certificate
-        // What an answer means follows from the rung, as for a ladder.
+        // The meaning of an answer follows from the rung, like for a ladder.
         if reason == .tlsFailed || reason == .httpError { evidence.rung = reason.rung }
         let attribution = DecisionTable.attribution(of: evidence)
         let text = answer.text.isEmpty ? attribution?.evidence.first ?? reason.description : answer.text

@@ -2,12 +2,12 @@ internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
 
-/// Diagnoses this host whenever ``DiagnosisSchedule`` says so, keeps the one diagnosis that everything shows, and revises
-/// the attribution of attempts that had failed in silence before.
+/// Diagnoses this host when ``DiagnosisSchedule`` requires it, keeps the one diagnosis that all outputs show, and
+/// revises the attribution of attempts that had failed in silence before.
 package final class HostDiagnostics: Sendable {
     private struct State {
         var standing = StandingDiagnosis()
-        /// What the bus and the level have been given last.
+        /// The last diagnosis that the bus and the level received.
         var published: HostDiagnosis?
         /// True while the published level follows an outage.
         var isLevelSet = false
@@ -19,7 +19,7 @@ package final class HostDiagnostics: Sendable {
 
     let diagnostics: PathDiagnostics
     private let state = Mutex(State())
-    // Without ``run()`` no later diagnosis would end what one has found.
+    // Without ``run()`` no later diagnosis would end the findings of one.
     private let isRunning = Atomic<Bool>(false)
     private let inputs: AsyncStream<DiagnosisSchedule.Input?>
     private let input: AsyncStream<DiagnosisSchedule.Input?>.Continuation
@@ -32,10 +32,11 @@ package final class HostDiagnostics: Sendable {
         self.diagnostics.monitor.evidence.onSilence { [weak self] in self?.suspect(since: $0) }
     }
 
-    /// What is known of this host; nil until the first suspicion or measurement on the present path.
+    /// The current diagnosis of this host; nil until the first suspicion or measurement on the present path.
     package var latest: HostDiagnosis? { self.state.withLock { $0.standing.latest } }
 
-    /// Packets that were sent since `moment` may be unanswered: requests a diagnosis, and says so until it has ended.
+    /// Packets that were sent since `moment` may be unanswered: requests a diagnosis, and reports `checking` until it
+    /// has ended.
     func suspect(since moment: MonotonicTime) {
         guard self.isRunning.load(ordering: .relaxed) else { return }
         let since = self.moment(moment)
@@ -71,7 +72,7 @@ package final class HostDiagnostics: Sendable {
             if let input { schedule = schedule.after(input, at: now) }
             guard let deadline = schedule.deadline else { continue }
             guard deadline <= now else {
-                // Nil only wakes this loop up; a deadline that has moved by then is looked at again.
+                // Nil only wakes this loop up; a deadline that has moved by then is read again.
                 let isSet = self.diagnostics.monitor.call(after: deadline - now) { self.input.yield(nil) }
                 if isSet { continue } else { return }
             }
@@ -83,13 +84,13 @@ package final class HostDiagnostics: Sendable {
         }
     }
 
-    /// Diagnoses once, whatever the schedule says, or waits for the diagnosis under way; true if something is wrong, or not
-    /// decided.
+    /// Diagnoses once, regardless of the schedule, or waits for the diagnosis under way; true if something is wrong, or
+    /// not decided.
     ///
-    /// Two at once would share how often a router answers.
+    /// Two concurrent diagnoses would share the rate limit of a router's answers.
     @discardableResult
     package func diagnose() async -> Bool {
-        // One that joins another changes no plan: the other's end does.
+        // A diagnosis that joins another one does not change the schedule: the end of the other one does.
         let isOwn = Atomic<Bool>(false)
         let isBad = await self.diagnoseOrJoin {
             isOwn.store(true, ordering: .relaxed)
@@ -116,7 +117,7 @@ package final class HostDiagnostics: Sendable {
 
     /// The cause of an address's silence if the way out is dead; nil if it is not, or if another gateway leads there.
     ///
-    /// Without an address, the cause of silence about names. Diagnoses this host, unless that was done a moment ago.
+    /// Without an address, the cause of silence about names. Diagnoses this host, unless it was diagnosed a moment ago.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.diagnostics.time.monotonic() - $0 }
         let isKnown = self.isRunning.load(ordering: .relaxed) && self.latest?.isBroken ?? false
@@ -130,7 +131,7 @@ package final class HostDiagnostics: Sendable {
             let own = outage?.ladders.first { $0.family == address.family }?.cause
             cause = own ?? cause ?? DecisionTable.cause(of: evidence)
         }
-        // Where all ways end behind one router, a target that is silent, too, is behind it as well.
+        // If all paths end behind one router, a target that is also silent is behind it as well.
         return cause.flatMap { $0.party.isWayOut || outage != nil && $0.party == .path ? $0 : nil }
     }
 
@@ -141,7 +142,7 @@ package final class HostDiagnostics: Sendable {
         let found = await self.diagnostics.diagnoseHost(within: Thresholds.hostDiagnosis)
         let now = self.diagnostics.time.monotonic()
         let ended = self.moment(now)
-        // What was found until it was cancelled, or the path changed, says nothing.
+        // The findings before a cancellation, or a change of path, prove nothing.
         guard !Task.isCancelled, path == self.state.withLock({ $0.standing.path }) else {
             self.state.withLock { $0.running = nil }
             return true
@@ -208,7 +209,7 @@ package final class HostDiagnostics: Sendable {
         case .probe(let probe):
             guard case .finished(let outcome) = probe.kind else { return }
             guard let party = outcome.failure?.party else { return self.receiveAnswer() }
-            // What the kernel knows already needs no diagnosis.
+            // A failure that the kernel reports needs no diagnosis.
             if !outcome.isGated, outcome.isNews {
                 self.receive(silenceOf: party, event.moment - outcome.duration)
             } else if !outcome.isGated, outcome.result == .inconclusive {
@@ -244,10 +245,10 @@ extension HostDiagnostics {
         }
     }
 
-    // Without an outage an answer is nothing new, and they are many.
+    // Without an outage an answer is not news, and answers are frequent.
     private func receiveAnswer() { if self.latest?.isBroken ?? false { self.input.yield(.answered) } }
 
-    // A server that is silent alone says little about the way out.
+    // One silent server proves little about the way out.
     private func receive(silenceOf party: FaultParty, _ start: MonotonicTime) {
         switch party {
         case .mine, .theirs: break
@@ -258,23 +259,23 @@ extension HostDiagnostics {
 }
 
 extension PathEvent {
-    /// True if the kernel's state has changed, not only what is known of the way beyond it.
+    /// True if the kernel's state has changed, and not just what is known of the way beyond it.
     fileprivate var isOfKernel: Bool {
         if min(self.from.level, self.to.level) < .routed { return true }
-        // Which family is the better one follows from what is known of the ways beyond, too.
+        // The better family also depends on what is known of the ways beyond.
         return self.from.path?.source?.family == self.to.path?.source?.family
             && self.from.path?.identity != self.to.path?.identity
     }
 }
 
-/// Tells a host's diagnostics what happens on the bus; the bus does not keep them alive.
+/// Informs a host's diagnostics of events on the bus; the bus does not keep them alive.
 private final class SilenceObserver: EventSink {
     private weak let diagnostics: HostDiagnostics?
 
     init(diagnostics: HostDiagnostics) { self.diagnostics = diagnostics }
 
     func receive(_ event: Event) {
-        // Most events are of tasks that work, and a weak reference costs more than to look at them.
+        // Most events belong to tasks that work, and a weak reference costs more than a check of the event.
         if case .task(let task) = event.payload {
             guard case .attemptFailed = task.kind else { return }
         }
@@ -282,11 +283,11 @@ private final class SilenceObserver: EventSink {
     }
 }
 
-/// What a diagnosis of the whole host comes to.
+/// The result of a diagnosis of the whole host.
 struct HostFindings: Sendable {
     /// The ladders and the conclusion.
     var explanation: Explanation
-    /// What is known of each family's gateway, and of what lies beyond it.
+    /// The findings about each family's gateway, and about what lies beyond it.
     var evidence: [AddressFamily: SilenceEvidence] = [:]
     /// The families over which the internet check's URLs answer.
     var answering: [AddressFamily]
@@ -298,7 +299,7 @@ struct HostFindings: Sendable {
         }.map(\.key)
         for (family, path) in findings.paths where path.verdict.level >= .routed {
             let finder = CauseFinder(findings: findings, path: path)
-            // That a public address answers says nothing of another target's host.
+            // An answer from a public address proves nothing about another target's host.
             let witnesses = finder.witnesses.map {
                 $0.reach == .destination ? Witness($0.kind, .beyond(path.subject.address), refusal: $0.refusal) : $0
             }

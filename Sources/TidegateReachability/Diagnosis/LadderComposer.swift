@@ -7,7 +7,7 @@ struct LadderComposer {
     let findings: LadderFindings
     let family: AddressFamily
 
-    /// The ladder: what was measured, what follows from it, and the cause of what fails.
+    /// The ladder: the measured rungs, those that follow from them, and the cause of the failure.
     var ladder: Explanation.Ladder {
         guard let path = self.findings.paths[self.family] else {
             let text = "no path over \(self.family.name) was looked for"
@@ -28,14 +28,15 @@ struct LadderComposer {
         return self.ladder(rungs, cause, rung)
     }
 
-    // A target that refuses has answered, whatever internet checks say; in its place only a portal could have.
+    // A target that refuses has answered, regardless of internet checks; only a portal could have answered in its
+    // place.
     private func answered(_ rungs: [RungReport]) -> RungReport? {
         let failing = rungs.filter { $0.status == .bad }
         guard failing.first?.rung == .internet, failing.first?.reason != .portal else { return nil }
         return failing.first { $0.rung == .tcp && $0.reason == .refused }
     }
 
-    // Of the internet as a whole, something beyond the gateway has to have answered.
+    // For the internet as a whole, a party beyond the gateway must have answered.
     private func internetLadder(_ rungs: [RungReport], _ path: PathFindings) -> Explanation.Ladder {
         guard self.findings.target.isInternet, path.verdict.level >= .routed else {
             return Explanation.Ladder(family: self.family, rungs: rungs)
@@ -75,7 +76,7 @@ struct LadderComposer {
             + [path.routeRung, gateway, self.names, self.internet(path, web)] + web
     }
 
-    // The failing rung is bad and says what is wrong first; what lies above it and was not checked says so.
+    // The failing rung is bad and names the problem first; unchecked rungs above it are marked as such.
     private func ladder(_ rungs: [RungReport], _ cause: Cause, _ failing: Rung) -> Explanation.Ladder {
         let marked = rungs.map { report -> RungReport in
             var report = report
@@ -189,7 +190,7 @@ struct LadderComposer {
 }
 
 extension Cause {
-    /// The reason that a rung fails for this cause with, if it has not one of its own.
+    /// The reason for a rung that fails from this cause, if it has none of its own.
     fileprivate var reason: UnreachableReason? {
         switch self {
         case .router(.silent): .gatewaySilent

@@ -2,7 +2,7 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Everything that a diagnosis found out, from which its explanation is composed.
+/// All findings of a diagnosis, from which its explanation is composed.
 struct LadderFindings: Sendable {
     var target: ExplainTarget
     /// The families to explain, in order.
@@ -18,7 +18,7 @@ struct LadderFindings: Sendable {
     var paths: [AddressFamily: PathFindings] = [:]
 }
 
-/// What the resolvers answered about the target's name.
+/// The resolvers' answers about the target's name.
 struct NameFindings: Sendable {
     var name: String
     /// The system's answer, hosts file included; nil if none came in time.
@@ -30,9 +30,9 @@ struct NameFindings: Sendable {
     var hostsFile: [IPAddress] = []
     /// The hop walks to resolvers that stayed silent.
     var walks: [IPAddress: HopWalkResult] = [:]
-    /// The gateways that were probed while resolvers stayed silent.
+    /// The gateways that were probed while resolvers were silent.
     var gateways: [IPAddress: GatewayFindings] = [:]
-    /// Whether targets that were reached before took a connection meanwhile.
+    /// Whether previously reached targets accepted a connection in the meantime.
     var targets: [IPAddress: HTTPCheck.Result] = [:]
 
     /// How long the fastest server took for an answer; nil without one.
@@ -41,7 +41,7 @@ struct NameFindings: Sendable {
     /// True if the servers' silence has another reason: every gateway is gone, or all walks end at the same router.
     var isSilenceExplained: Bool {
         let isGone = !self.gateways.isEmpty && self.gateways.values.allSatisfy { $0.answer == .unresolved }
-        // A walk to a server on the link says nothing of what lies beyond it.
+        // A walk to a server on the link proves nothing about what lies beyond it.
         let onLink = self.servers.filter { $0.verdict.path?.gateway == nil }.map(\.server)
         let reaches = self.walks.filter { !onLink.contains($0.key) }.map { address, walk in
             walk.reach(past: self.gateways.keys.first { $0.family == address.family }, asking: address)
@@ -55,7 +55,7 @@ struct NameFindings: Sendable {
     var addresses: [IPAddress] {
         switch self.system {
         case .success(let addresses)?: return addresses
-        // What another server knows helps no program: the system takes the first denial for an answer.
+        // Another server's answer helps no program: the system accepts the first denial.
         case .failure(.nameNotFound)?: return []
         case .failure?, nil:
             return self.servers.flatMap(\.addresses).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
@@ -63,7 +63,7 @@ struct NameFindings: Sendable {
     }
 }
 
-/// What one resolver answered, and whether packets reach it.
+/// The answers of one resolver, and whether packets reach it.
 struct ResolverFindings: Sendable {
     var server: IPAddress
     /// The kernel's verdict on the path to it.
@@ -100,9 +100,9 @@ struct ResolverFindings: Sendable {
     }
 }
 
-/// What was found out about one family's path.
+/// The findings about one family's path.
 struct PathFindings: Sendable {
-    /// What the path leads to.
+    /// The destination of the path.
     enum Subject: Sendable, Hashable {
         /// The target itself.
         case target(IPAddress)
@@ -132,9 +132,9 @@ struct PathFindings: Sendable {
     var internet: [InternetObservation]?
     /// The result at each address that was tried, the subject's among them.
     var web: [IPAddress: HTTPCheck.Result] = [:]
-    /// What recent requests over this path showed, and how long ago.
+    /// What recent requests over this path proved, and how long ago.
     var passive: PassiveFindings?
-    /// What connections of other programs showed in the end; nil if they are not observed.
+    /// What connections of other programs proved in the end; nil if they are not observed.
     var connections: ConnectionFindings?
     /// The hop walk to the subject; nil if it was not silent.
     var walk: HopWalkResult?
@@ -148,7 +148,7 @@ struct PathFindings: Sendable {
     var sentinelWalk: HopWalkResult?
     /// True if small packets pass and large ones do not.
     var losesLargePackets = false
-    /// What a packet to a target on the link itself came to; nil if nothing was sent, or if it was answered.
+    /// The error for a packet to a target on the link itself; nil if nothing was sent, or if it was answered.
     var neighbourRefusal: ICMPError?
 
     /// The gateway that packets of this path prove: a resolver on the link that is the gateway proves nothing beyond it.
@@ -191,7 +191,7 @@ struct PathFindings: Sendable {
 }
 
 extension NameFindings {
-    /// Why the name has no address, as its servers say.
+    /// Why the name has no address, according to its servers.
     func failure(_ reason: UnreachableReason, _ wanted: AddressFamily?) -> LookupFailure {
         switch reason {
         case .resolverTimeout: return .silent(self.servers.filter { $0.outcomes.contains(.timedOut) }.map(\.server))
@@ -227,7 +227,7 @@ extension NameFindings {
             deniesOthers: denying.map { isKnownElsewhere || $0.control == .nameNotFound } ?? false)
     }
 
-    /// What the servers answer for a family.
+    /// The servers' answers for a family.
     func answered(_ family: AddressFamily) -> [IPAddress] {
         let all = self.servers.flatMap { server -> [IPAddress] in
             guard case .answered(let addresses, _)? = server.answers[DNSQuestion.RecordType(family)] else { return [] }
@@ -236,11 +236,11 @@ extension NameFindings {
         return all.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// An answer for a public name that no public name has, and the server that gave it.
+    /// An answer for a public name with an address that no public name has, and the server that gave it.
     var blocked: (server: IPAddress?, answer: IPAddress)? {
         guard self.name != "localhost", !self.name.hasSuffix(".localhost"), self.hostsFile.isEmpty,
             let answer = self.addresses.first,
-            // 0.0.0.0, :: or a loopback address: what filters answer instead of an address.
+            // 0.0.0.0, :: or a loopback address: the answer of filters instead of an address.
             self.addresses.allSatisfy({ $0.isLoopback || $0.octets.allSatisfy { $0 == 0 } })
         else { return nil }
         let server = self.servers.first { server in
@@ -253,7 +253,7 @@ extension NameFindings {
 }
 
 extension PathFindings {
-    /// What the kernel says of the path to a subject.
+    /// The kernel's report on the path to a subject.
     init(_ subject: Subject, _ report: RouteReport) {
         self.init(subject: subject)
         guard let path = report.routes[subject.address] else { return }

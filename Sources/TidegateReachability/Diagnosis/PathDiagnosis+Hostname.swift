@@ -2,7 +2,7 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-// What a diagnosis finds out about names and resolvers.
+// Findings about names and resolvers.
 extension PathDiagnosis {
     // A name that exists as long as there is an internet.
     static let controlName = "a.root-servers.net"
@@ -32,7 +32,7 @@ extension PathDiagnosis {
         let start = self.now
         let types = families.map { DNSQuestion.RecordType($0) }
         findings = await self.asked(findings, routed, families) { await self.query(first, $0, types) }
-        // The system asks the same servers, in order: once they have spoken, or have not, it hardly knows more.
+        // The system asks the same servers, in order: after their answers or their silence it rarely adds anything.
         let hasAnswer = findings.servers.contains(where: \.hasAnswered)
         let isLate = self.now - start >= Thresholds.slowName
         let patience: Duration =
@@ -61,12 +61,12 @@ extension PathDiagnosis {
         ) { await self.queryControlName($0, within: limit) }
     }
 
-    // Of a short diagnosis, a part is left for what follows the name.
+    // A short diagnosis keeps a part of its time for the steps after the name.
     private var limitForNames: Duration { min(Thresholds.nameQuery, self.rest * 4 / 5) }
 
     /// Asks servers; while they stay silent, walks to the first and to the internet, and probes the gateways.
     ///
-    /// Silent ones get less time if another one answers, or if the others have told why nothing comes.
+    /// Silent servers get less time if another one answers, or if the other findings explain the silence.
     private func asked(
         _ known: NameFindings, _ servers: [ResolverFindings], _ families: [AddressFamily], besideTargets: Bool = false,
         _ ask: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
@@ -119,7 +119,7 @@ extension PathDiagnosis {
         async let probed = self.probed(path, since: start)
         async let walk = self.walksToInternet ? self.walk(to: sentinel, nil) : nil
         let (findings, walked) = (await probed, await walk)
-        // An end in the middle says nothing.
+        // A cancelled query proves nothing.
         guard !Task.isCancelled else { return NamePart() }
         return NamePart(walks: walked.map { [sentinel: $0] } ?? [:], gateways: [gateway: findings])
     }
@@ -149,13 +149,13 @@ extension PathDiagnosis {
             var (server, isTime) = (server, false)
             for await answer in group where server.answers.count < types.count {
                 if let (type, outcome) = answer {
-                    // A refusal holds for every type, and hosts limit how many ICMP errors they send.
+                    // A refusal applies to every type, and hosts limit how many ICMP errors they send.
                     let isOfAll = outcome.isRefusal && !server.hasAnswered
                     for type in isOfAll ? types : [type] { server.answers[type] = outcome }
                     server.record(outcome, sent: start, at: self.now)
                 }
                 isTime = isTime || answer == nil
-                // One kind of address is enough to go on with.
+                // One kind of address is enough to continue.
                 if server.answers.count == types.count || isTime && !server.addresses.isEmpty { group.cancelAll() }
             }
             return server
@@ -177,8 +177,7 @@ extension PathDiagnosis {
     }
 }
 
-// What is found out about one server, by its position, about one silent resolver, or about the way out over one
-// family.
+// A finding about one server, by its position, about one silent resolver, or about the way out over one family.
 private struct NamePart {
     var server: (position: Int, findings: ResolverFindings)?
     var walks: [IPAddress: HopWalkResult] = [:]

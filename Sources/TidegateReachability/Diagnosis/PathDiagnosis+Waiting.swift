@@ -2,7 +2,7 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-// How long a diagnosis waits for a silent target, and whom it asks meanwhile.
+// How long a diagnosis waits for a silent target, and which parties it asks in the meantime.
 extension PathDiagnosis {
     private enum Answer: Sendable {
         case gateway(GatewayFindings)
@@ -15,7 +15,8 @@ extension PathDiagnosis {
 
     /// Asks the target and its gateway in parallel; asks the hops between them once the target has been silent.
     ///
-    /// A target that answers makes the rest moot. One that does not gets its time, unless the others have told why.
+    /// An answer from the target ends the rest. A silent one gets its full time, unless the other findings explain the
+    /// silence.
     func asked(
         _ known: PathFindings, _ requests: TargetRequests?, isProbed: Bool, resolvingLimit: Duration
     ) async -> PathFindings {
@@ -61,12 +62,12 @@ extension PathDiagnosis {
         }
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop ?? path.gateway.firstHop
         path.internet = await internet
-        // Last, so that they answered after the target did not.
+        // Last, so that these answers came after the target's silence.
         path.connections = await self.diagnostics.connections(path, since: start)
         return path
     }
 
-    // How long a silent target is waited for, from the first packet to it; nil for its whole time.
+    // How long to wait for a silent target, from the first packet to it; nil for its full time.
     private func patience(_ path: PathFindings, _ requests: TargetRequests) -> Duration? {
         if requests.isSent { return nil }
         if path.isSilenceExplained { return Thresholds.certainty }
@@ -83,7 +84,7 @@ extension PathDiagnosis {
         return .walks(target: await walk, sentinel: await sentinel)
     }
 
-    /// Waits on the monitor's thread; false if the Swift task was cancelled meanwhile.
+    /// Waits on the monitor's thread; false if the Swift task was cancelled in the meantime.
     func pause(for duration: Duration) async -> Bool {
         if duration > .zero {
             _ = await Promise<Bool>().value { _ = self.diagnostics.monitor.call(after: duration, $0) }
@@ -103,7 +104,7 @@ extension PathDiagnosis {
             to: address, port: port ?? 33_434, within: min(self.rest, HopWalk.maximumDuration))
     }
 
-    // A host on the link itself answers for its link-layer address, whatever its firewall says; the first packet to it
+    // A host on the link itself answers for its link-layer address, regardless of its firewall; the first packet to it
     // was sent at `start`.
     private func neighbourRefusal(
         _ path: PathFindings, after patience: Duration, since start: MonotonicTime
@@ -136,7 +137,7 @@ extension PathDiagnosis {
         let place = gateway.onLink(networkPath.index)
         let dependencies = self.diagnostics.dependencies
         let probe = await dependencies.udpProbe(place, within: min(self.rest, Thresholds.patience))
-        // The kernel resolves the neighbour meanwhile: it asks every second, and gives up after three.
+        // The kernel resolves the neighbour at the same time: it asks every second, and gives up after three.
         var later = await self.gateway(path, probe, since: start)
         guard probe == .silent, !Task.isCancelled else { return later }
         if later.isResolved {

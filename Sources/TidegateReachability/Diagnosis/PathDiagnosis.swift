@@ -3,7 +3,7 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// One diagnosis: collects what can be found out before its deadline, without evaluating it.
+/// One diagnosis: collects the available facts before its deadline, without evaluating them.
 struct PathDiagnosis: Sendable {
     let diagnostics: PathDiagnostics
     private let (began, deadline): (MonotonicTime, MonotonicTime)
@@ -11,10 +11,10 @@ struct PathDiagnosis: Sendable {
     /// Whether packets with limited hops are sent towards a public address.
     var walksToInternet = true
 
-    // How many addresses of a family are tried at once; the first one's path is explained.
+    // How many addresses of a family are tried in parallel; the first one's path is explained.
     static let mostAddresses = 3
 
-    /// A diagnosis that records what it finds on `progress`, if it has one.
+    /// A diagnosis that records its findings on `progress`, if it has one.
     init(_ diagnostics: PathDiagnostics, within limit: Duration, progress: DiagnosisProgress? = nil) {
         self.diagnostics = diagnostics
         self.progress = progress
@@ -26,7 +26,7 @@ struct PathDiagnosis: Sendable {
 
     // MARK: Everything about a target
 
-    /// Finds out what it can about a target.
+    /// Collects the facts about a target.
     func findAll(_ target: ExplainTarget, _ families: [AddressFamily]) async {
         _ = await self.diagnostics.monitor.firstStatus(within: min(self.rest, .seconds(2)))
         let name = await self.names(target, families)
@@ -94,7 +94,7 @@ struct PathDiagnosis: Sendable {
     private func path(
         _ wanted: PathFindings, _ report: RouteReport, _ target: ExplainTarget, _ name: NameFindings?
     ) async -> PathFindings {
-        // One address without a route does not keep a program from the others.
+        // One address without a route does not prevent a program from using the others.
         let candidates = wanted.addresses.prefix(PathDiagnosis.mostAddresses)
         let usable = candidates.filter { report.routes[$0]?.verdict.isUsable ?? true }
         var path = PathFindings(usable.first.map { .target($0) } ?? wanted.subject, report)
@@ -110,14 +110,14 @@ struct PathDiagnosis: Sendable {
         path.sentinelWalk = path.sentinel.flatMap { name?.walks[$0] }
         let probed = path.provenGateway.flatMap { name?.gateways[$0] }
         if let probed { path.gateway = probed }
-        // Resolvers that have just been silent hardly answer for the names of check URLs.
+        // Resolvers that were just silent are unlikely to answer for the names of check URLs.
         let isSilent = name?.servers.allSatisfy { !$0.hasAnswered } ?? false
         let limit = max(Thresholds.nameQueryBesideOthers, (name?.delay ?? .zero) + .milliseconds(500))
         path = await self.asked(
             path, TargetRequests(self, target, at: usable), isProbed: probed != nil,
             resolvingLimit: isSilent ? .milliseconds(200) : limit)
         path.web.merge(name?.targets.filter { $0.key.family == path.subject.address.family } ?? [:]) { own, _ in own }
-        // What worked before a silence may not work any more.
+        // A success before a silence may no longer be valid.
         if isSilent || path.isSilent { path = await self.diagnostics.checkingRequests(path, since: self.began) }
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
@@ -147,7 +147,7 @@ struct PathDiagnosis: Sendable {
 
     // MARK: The internet
 
-    /// What the check URLs say over a family; their names are given up after `limit`, or with the diagnosis.
+    /// The answers of the check URLs over a family; their names are given up after `limit`, or with the diagnosis.
     func internet(_ family: AddressFamily, resolvingWithin limit: Duration? = nil) async -> [InternetObservation] {
         let checker = ConnectivityChecker(
             urls: self.diagnostics.policy.urls, web: self.diagnostics.web,
@@ -160,7 +160,7 @@ extension AddressFamily {
     fileprivate var sentinel: IPAddress? { ReachabilityConfiguration.defaultSentinels[self]?.first }
 }
 
-/// What a diagnosis has found so far, filled in by its parts as they end.
+/// The findings of a diagnosis so far, filled in by its parts as they end.
 final class DiagnosisProgress: Sendable {
     private let state: Mutex<LadderFindings>
     private let changed: (@Sendable (Explanation) -> Void)?
@@ -172,7 +172,7 @@ final class DiagnosisProgress: Sendable {
 
     var findings: LadderFindings { self.state.withLock { $0 } }
 
-    /// Records more.
+    /// Records another finding.
     func update(_ body: (inout LadderFindings) -> Void) {
         let findings = self.state.withLock { findings in
             body(&findings)

@@ -1,14 +1,14 @@
 internal import TidegateCore
 
-// What other traffic shows about a path, as far as it took the same next hop.
+// What other traffic proves about a path, if it took the same next hop.
 extension PathDiagnostics {
-    // So many are looked up at once.
+    // The number of addresses in one lookup.
     private static let batch = 16
-    // So many at most, should all of them go another way.
+    // The maximum number of lookups, if all of them take another next hop.
     private static let mostRemotes = 128
 
-    /// The findings with what requests of this program showed, at `start` or later, of the same next hop: an answer of a
-    /// host on the link says nothing of the gateway.
+    /// The findings with what requests of this program proved about the same next hop at `start` or later: an answer
+    /// from a host on the link proves nothing about the gateway.
     func checkingRequests(_ findings: PathFindings, since start: MonotonicTime? = nil) async -> PathFindings {
         var checked = findings
         let now = self.time.monotonic()
@@ -20,7 +20,8 @@ extension PathDiagnostics {
         return checked
     }
 
-    /// What connections of other programs show since `start`, when the path was first asked; nil if they are not observed.
+    /// What connections of other programs proved since `start`, when the path was first asked; nil if they are not
+    /// observed.
     func connections(_ findings: PathFindings, since start: MonotonicTime) async -> ConnectionFindings? {
         guard let observation = self.dependencies.connections else { return nil }
         let report = await observation.report()
@@ -40,9 +41,10 @@ extension PathDiagnostics {
         return found
     }
 
-    /// Whether configured targets behind the default gateways still take connections, if their last checks reached them.
+    /// Whether configured targets behind the default gateways still accept connections, if their last checks reached
+    /// them.
     ///
-    /// Where resolvers are silent, they may be the only ones beyond the gateway that can be asked.
+    /// If resolvers are silent, these targets may be the only parties beyond the gateway that can be asked.
     func targets(within limit: Duration) async -> [IPAddress: HTTPCheck.Result] {
         let status = self.monitor.status
         let gateways = status.families.compactMap(\.verdict.path?.gateway)
@@ -60,7 +62,7 @@ extension PathDiagnostics {
         return Dictionary(answers) { first, _ in first }
     }
 
-    // Those of the first batch in which some share the next hop: more would say the same.
+    // The remotes of the first batch with any that share the next hop: later batches would prove nothing more.
     private func first(_ findings: PathFindings, among addresses: [IPAddress]) async -> [IPAddress] {
         var rest = addresses.prefix(Self.mostRemotes)
         while !rest.isEmpty {

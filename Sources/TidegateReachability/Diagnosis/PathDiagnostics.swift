@@ -16,10 +16,10 @@ package final class PathDiagnostics: Sendable {
     let dependencies: Dependencies
     let gateways = GatewayMemory()
 
-    /// The limit for one rung that is checked by itself.
+    /// The limit for a single rung.
     static let rungLimit = Duration.seconds(3)
 
-    /// Diagnostics whose packets are sent as a test wants.
+    /// Diagnostics with the dependencies of a test.
     package init(
         monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
         internetCheck: InternetCheckPolicy, time: any TimeSource, dependencies: Dependencies
@@ -32,12 +32,12 @@ package final class PathDiagnostics: Sendable {
         self.dependencies = dependencies
     }
 
-    /// Diagnoses the path to a target over each family at once: where it fails, and why.
+    /// Diagnoses the path to a target over each family in parallel: where it fails, and why.
     ///
     /// - Parameters:
-    ///   - limit: The deadline for everything; what is not known by then stays unknown.
-    ///   - walksToInternet: Whether packets with limited hops are sent towards a public address, too.
-    ///   - progress: Called with what is known so far, whenever that is more.
+    ///   - limit: The deadline for everything; facts that are not known by then stay unknown.
+    ///   - walksToInternet: Whether packets with limited hops are also sent towards a public address.
+    ///   - progress: Called with the findings so far, whenever there are more.
     package func diagnose(
         _ target: ExplainTarget, families: [AddressFamily] = AddressFamily.allCases,
         within limit: Duration = .seconds(10), walksToInternet: Bool = true,
@@ -66,7 +66,7 @@ package final class PathDiagnostics: Sendable {
         return found
     }
 
-    /// Diagnoses the internet as a whole, and keeps what it found as evidence about silence elsewhere.
+    /// Diagnoses the internet as a whole, and keeps the findings as evidence about silence elsewhere.
     ///
     /// Packets with limited hops are sent towards a public address only if internet checks are enabled.
     func diagnoseHost(within limit: Duration) async -> HostFindings {
@@ -110,7 +110,7 @@ package final class PathDiagnostics: Sendable {
 }
 
 extension PathDiagnostics {
-    /// What a diagnosis sends packets with; a test puts it into its namespace.
+    /// The means by which a diagnosis sends packets; a test puts them into its namespace.
     package struct Dependencies: Sendable {
         private let probe: LazyThread<UDPProbe>
         private let hopWalk: LazyThread<HopWalk>
@@ -142,14 +142,15 @@ extension PathDiagnostics {
             self.connections = connections
         }
 
-        /// Sends a UDP probe to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
+        /// Sends a UDP probe to an address; nil without a thread for it, or if the Swift task is cancelled.
         func udpProbe(_ address: IPAddress, within limit: Duration) async -> UDPProbe.Result? {
             guard let probe = self.probe.thread else { return nil }
             return await Promise.value { probe.probe(address, within: limit, completion: $0) }
         }
 
-        /// Asks a gateway what routers do not limit, as they do ICMP errors: a SYN to the port of name servers, closed or not,
-        /// and an echo request where this process may send one; `answered` is called with how soon each was answered.
+        /// Probes a gateway in two ways that routers do not limit like ICMP errors: a SYN to the port of name servers,
+        /// closed or not, and an echo request if this process may send one; `answered` is called with the delay of each
+        /// answer.
         func ask(
             _ gateway: IPAddress, within limit: Duration, answered: @escaping @Sendable (Duration) -> Void
         ) {
@@ -163,18 +164,18 @@ extension PathDiagnostics {
             }
         }
 
-        /// Walks to an address; nil if there is no thread to do it, or if the Swift task is cancelled.
+        /// Walks to an address; nil without a thread for it, or if the Swift task is cancelled.
         func walk(to address: IPAddress, port: UInt16, within limit: Duration) async -> HopWalkResult? {
             guard let walk = self.hopWalk.thread else { return nil }
             return await Promise.value { walk.walk(to: address, port: port, within: limit, completion: $0) }
         }
 
-        /// What is asked of the kernel about the path to a resolver.
+        /// The question to the kernel about the path to a resolver.
         func resolverQuestion(_ server: IPAddress) -> RouteQuestion {
             RouteQuestion(server, port: self.dnsPort, ipProtocol: RouteQuestion.udp)
         }
 
-        /// Sends one query to one resolver; timed out if the Swift task is cancelled, whatever comes later.
+        /// Sends one query to one resolver; times out if the Swift task is cancelled, even if an answer comes later.
         func query(
             _ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration
         ) async -> DNSOutcome {
@@ -194,7 +195,7 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sets the value, unless there is one or the wait for it is over; nil ends the wait.
+    /// Sets the value, unless it is set already or the wait for it is over; nil ends the wait.
     func fulfil(_ value: Value?) {
         let waiter = self.state.withLock { state in
             if !state.isOver { (state.value, state.isOver) = (value, true) }
@@ -203,7 +204,7 @@ final class Promise<Value: Sendable>: Sendable {
         waiter?.resume(returning: value)
     }
 
-    /// What `begin` passes on; nil if the Swift task is cancelled or `timer` calls back first.
+    /// The value that `begin` passes on; nil if the Swift task is cancelled or `timer` calls back first.
     static func value(
         orAfter timer: (@escaping @Sendable () -> Void) -> Void = { _ in },
         _ begin: (@escaping @Sendable (Value) -> Void) -> Void
@@ -213,7 +214,7 @@ final class Promise<Value: Sendable>: Sendable {
         return await promise.value(orAfter: timer)
     }
 
-    /// The value once it is there; nil if the Swift task is cancelled or `timer` calls back first.
+    /// The value when it arrives; nil if the Swift task is cancelled or `timer` calls back first.
     func value(orAfter timer: (@escaping @Sendable () -> Void) -> Void = { _ in }) async -> Value? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in

@@ -1,12 +1,12 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// Attempts that failed in silence lately, until a diagnosis that began after them has been made.
+/// Attempts that recently failed in silence, until a diagnosis that began after them has been made.
 struct SilentAttempts: Sendable {
     struct Attempt: Sendable, Hashable {
         var task: TaskID
         var number: Int
-        /// Whose failure it was taken for.
+        /// The party that was first held responsible.
         var party: FaultParty
         var silent: SilenceEvidence.Silent
         /// Nil if it ended before it had an address.
@@ -14,7 +14,7 @@ struct SilentAttempts: Sendable {
         var moment: MonotonicTime
     }
 
-    /// An attempt whose failure turned out to be another party's.
+    /// An attempt whose responsible party changed.
     struct Revision: Sendable, Hashable {
         var task: TaskID
         var attempt: Int
@@ -33,8 +33,8 @@ struct SilentAttempts: Sendable {
         self.attempts.append(attempt)
     }
 
-    /// What a diagnosis that began at `start` says of the attempts before it, each once; what it cannot tell, the next
-    /// one may.
+    /// The revised parties of attempts before a diagnosis that began at `start`; undecided attempts stay for the next
+    /// one.
     mutating func revisions(
         by evidence: [AddressFamily: SilenceEvidence], before start: MonotonicTime, at now: MonotonicTime
     ) -> [Revision] {

@@ -10,16 +10,16 @@ struct StandingDiagnosis: Sendable, Hashable {
         static func < (left: Moment, right: Moment) -> Bool { left.monotonic < right.monotonic }
     }
 
-    /// What is known; nil until the first suspicion or measurement on this path.
+    /// The current diagnosis; nil until the first suspicion or measurement on this path.
     private(set) var latest: HostDiagnosis?
-    /// Counts the paths: a measurement that began on another one says nothing.
+    /// Counts the paths: a measurement that began on another one proves nothing.
     private(set) var path = 0
-    // The first packet that was not answered, until it is decided why.
+    // The first unanswered packet, until its reason is decided.
     private var silence: Moment?
 
     /// A packet that was sent at `moment` has not been answered.
     ///
-    /// In an outage that is known it says nothing new.
+    /// In a known outage it is not news.
     mutating func suspect(since moment: Moment) {
         if let latest = self.latest, latest.isBroken { return }
         self.silence = self.silence.map { min($0, moment) } ?? moment
@@ -30,15 +30,15 @@ struct StandingDiagnosis: Sendable, Hashable {
         self.latest = checking
     }
 
-    /// The kernel's state has changed: what was measured before says nothing about the present one.
+    /// The kernel's state has changed: earlier measurements prove nothing about the present one.
     mutating func pathChanged(to verdict: Verdict, at moment: Moment) {
         self.latest = nil
         self.path += 1
-        // The kernel knows that nothing can be sent, and since when.
+        // Since when the kernel has known that nothing can be sent.
         self.silence = verdict.level < .routed && verdict.level != .unknown ? moment : nil
     }
 
-    /// A measurement has found this between two moments.
+    /// A measurement produced this between two moments.
     mutating func record(_ explanation: Explanation, from start: Moment, to end: Moment) {
         let before = self.latest
         var found = HostDiagnosis(explanation: explanation, time: end.wall)

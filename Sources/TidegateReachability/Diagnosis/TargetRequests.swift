@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// The checks of one target at some of its addresses, and what is known of them while they run.
+/// The checks of one target at some of its addresses, and their findings while they run.
 final class TargetRequests: Sendable {
     private let diagnosis: PathDiagnosis
     private let target: ExplainTarget
@@ -11,7 +11,7 @@ final class TargetRequests: Sendable {
     private let start: MonotonicTime
     private let sent = Mutex<Set<IPAddress>>([])
 
-    /// What every link of an IPv4 path has to carry: 576 bytes without the headers (RFC 9293, 3.7.1).
+    /// What every link of an IPv4 path must carry: 576 bytes without the headers (RFC 9293, 3.7.1).
     private static let smallSegment = 536
 
     /// Nil if there is nothing to check: no address, or a target without a port.
@@ -41,7 +41,7 @@ final class TargetRequests: Sendable {
         case timeIsUp
     }
 
-    /// What came of each address.
+    /// The result at each address.
     ///
     /// Once one of them works, an address that has not accepted a connection gets no more than
     /// ``Thresholds/certainty``.
@@ -97,7 +97,7 @@ final class TargetRequests: Sendable {
         }
         let isLate = answer.failure == .timedOut && answer.hasReached(.connect)
         guard answer.failure == .cancelled || isLate else { return answer }
-        // If it was cancelled, the others have told why nothing comes.
+        // If the request was cancelled, other findings explain the silence.
         answer.failure = .timedOut
         let time = self.duration.shortText
         answer.text =
@@ -107,10 +107,10 @@ final class TargetRequests: Sendable {
         return answer
     }
 
-    /// Whether a handshake succeeds in small packets with a server that has been silent in larger ones.
+    /// Whether a handshake succeeds in small packets with a server that was silent for larger ones.
     ///
-    /// A server's certificates fill the largest packets that the link allows: where those are lost on the way, the
-    /// handshake hangs although the connection stands.
+    /// A server's certificates fill the largest packets that the link allows: if those are lost on the way, the
+    /// handshake hangs although the connection is established.
     func smallPacketsPass() async -> Bool {
         guard self.target.location?.scheme == .https, let address = self.addresses.first,
             await self.diagnosis.pause(for: Thresholds.patience), !self.isSent

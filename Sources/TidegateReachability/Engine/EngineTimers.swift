@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateLoop
 
-/// The engine's timers, one of each kind, and calls that are made once: after a delay, or when the engine stops.
+/// The engine's timers, one of each kind, and one-time calls: after a delay, or when the engine stops.
 struct EngineTimers {
     typealias Call = @Sendable () -> Void
 
@@ -14,12 +14,12 @@ struct EngineTimers {
     // The tokens of calls; lower ones belong to the timers.
     private var lastToken: UInt64 = 1000
     private var calls: [UInt64: Call] = [:]
-    // Those that the first status makes, too.
+    // Calls that the first status also triggers.
     private var waiting: [UInt64: Call] = [:]
 
     init(_ loop: Loop) { self.loop = loop }
 
-    /// Arms a timer for this moment instead of the one before; nil disarms it.
+    /// Arms a timer for this moment instead of the previous one; nil disarms it.
     mutating func arm(_ kind: Kind, at moment: MonotonicTime?) {
         if let old = self.armed[kind] {
             if old.moment == moment { return }
@@ -28,14 +28,14 @@ struct EngineTimers {
         self.armed[kind] = moment.map { (self.loop.schedule(at: $0, token: kind.rawValue), $0) }
     }
 
-    /// Adds a call; `isWaiting` if the first status makes it, too.
+    /// Adds a call; `isWaiting` if the first status also triggers it.
     mutating func call(after delay: Duration, isWaiting: Bool, _ call: @escaping Call) {
         self.lastToken += 1
         if isWaiting { self.waiting[self.lastToken] = call } else { self.calls[self.lastToken] = call }
         _ = self.loop.schedule(after: delay, token: self.lastToken)
     }
 
-    /// The timer that has fired; nil if the token is a call's, which is made unless it was before.
+    /// The timer that has fired; nil if the token belongs to a call, which runs unless it has run already.
     mutating func fired(_ token: UInt64) -> Kind? {
         guard let kind = Kind(rawValue: token) else {
             (self.calls.removeValue(forKey: token) ?? self.waiting.removeValue(forKey: token))?()
@@ -45,13 +45,13 @@ struct EngineTimers {
         return kind
     }
 
-    /// Makes the calls that wait for the first status.
+    /// Runs the calls that wait for the first status.
     mutating func releaseWaiting() {
         for call in self.waiting.values { call() }
         self.waiting = [:]
     }
 
-    /// Makes every call.
+    /// Runs every call.
     mutating func releaseAll() {
         self.releaseWaiting()
         for call in self.calls.values { call() }

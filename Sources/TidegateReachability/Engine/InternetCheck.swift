@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Raises the verdicts of routes by what internet checks found; owns their state and makes them.
+/// Raises the verdicts of routes by the results of internet checks; owns the checks and their state.
 final class InternetCheck {
     private var machine: InternetMachine
     private let checker: ConnectivityChecker
@@ -9,7 +9,7 @@ final class InternetCheck {
     private let time: any TimeSource
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
-    /// The checks that are made without a request for them; nil if there are none.
+    /// The checks on a schedule; nil if none are configured.
     init?(_ dependencies: ReachabilityEngine.Dependencies) {
         guard dependencies.checksInternet, let web = dependencies.web else { return nil }
         let policy = dependencies.configuration.internetCheck
@@ -66,10 +66,10 @@ final class InternetCheck {
         self.perform(self.machine.handle(.requestSucceeded(family, at: moment), at: now), at: now)
     }
 
-    /// Records that a request has failed: what was good may not be any more.
+    /// Records that a request has failed: a good connectivity may no longer be valid.
     func requestFailed(at now: MonotonicTime) { _ = self.machine.handle(.requestFailed, at: now) }
 
-    // When a request over the family's path last showed that the internet is there.
+    // When a request over the family's path last proved that the internet is reachable.
     private func lastSuccess(_ family: AddressFamily, at now: MonotonicTime) -> MonotonicTime? {
         // Events are stamped by the bus's clock, which may not be the netlink thread's.
         let found = self.evidence.fresh(from: self.machine.path(family)?.source, at: self.time.monotonic())
@@ -82,7 +82,7 @@ final class InternetCheck {
             switch effect {
             case .level: isChanged = true
             case .check(let family, let round): self.check(family, round)
-            // The diagnosis goes by the bus's clock, too.
+            // The diagnosis also uses the bus's clock.
             case .silent(let start): self.evidence.suspect(since: self.time.monotonic() + (start - now))
             }
         }

@@ -91,7 +91,7 @@ final class ReachabilityEngine: LoopHandler {
     private func evaluate(receivedAt: MonotonicTime?) {
         self.throttle.didEvaluate()
         self.timers.arm(.evaluate, at: nil)
-        // While messages that the kernel dropped are read again, the last verdict is better than one by wrong tables.
+        // While dropped messages are read again, the last verdict is better than one from wrong tables.
         if self.kernel.isBehind, self.publisher.isReady { return self.updateHealth() }
         guard self.kernel.isConnected else { return self.didDisconnect() }
         let start = self.kernel.moment
@@ -119,7 +119,8 @@ final class ReachabilityEngine: LoopHandler {
 
     private var links: [Link] { self.evaluator.reducer.snapshot.sortedLinks }
 
-    /// Records the families' verdicts, raised by what internet checks found; what is published follows the diagnosis.
+    /// Records the families' verdicts, raised by what internet checks found; the published verdicts follow the
+    /// diagnosis.
     private func update(
         _ families: [ReachabilityStatus.Family], detection: Duration?, at now: MonotonicTime
     ) -> VerdictPublisher.Update {
@@ -135,7 +136,7 @@ final class ReachabilityEngine: LoopHandler {
                 families, published: published,
                 times: { path in
                     var times = self.evaluator.debounceTimes(for: path, at: now)
-                    // `limited` is above `routed`, and no gain here.
+                    // `limited` is above `routed`, but here it is not a gain.
                     if !self.failing.isEmpty { times.published = .zero }
                     return times
                 },
@@ -155,12 +156,12 @@ final class ReachabilityEngine: LoopHandler {
 
     private func refreshSnapshot() {
         guard let snapshot = self.evaluator.refreshSnapshot(at: self.kernel.now) else { return }
-        // A watch that is called with a verdict may ask at once which addresses are still held.
+        // A watch may immediately ask which addresses are still held.
         let held = Set(snapshot.sources.keys)
         self.publisher.store.write { $0.heldAddresses = held }
     }
 
-    /// Evaluates everything, and what may have changed without an event: routes, resolvers, a dead netlink socket.
+    /// Evaluates everything, including changes without an event: routes, resolvers, a dead netlink socket.
     private func evaluatePeriodically() {
         let news = self.kernel.readMonitor()
         if !news.events.isEmpty { self.kernelChanged(news) }
@@ -236,7 +237,7 @@ final class ReachabilityEngine: LoopHandler {
         self.targets.resolveAgain()
     }
 
-    /// Makes a call when the first status is there, or after `limit`.
+    /// Makes a call when the first status is available, or after `limit`.
     func waitForStatus(within limit: Duration, _ call: @escaping EngineTimers.Call) {
         if self.isComplete { call() } else { self.timers.call(after: limit, isWaiting: true, call) }
     }
@@ -261,7 +262,7 @@ final class ReachabilityEngine: LoopHandler {
         self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
     }
 
-    /// An attempt failed, so that the internet check may be due earlier.
+    /// An attempt failed, so the internet check may be due earlier.
     func requestFailed() { self.internet?.requestFailed(at: self.kernel.now) }
 
     /// Notes the families over which a diagnosis found nothing to work.
@@ -328,7 +329,7 @@ final class ReachabilityEngine: LoopHandler {
 }
 
 extension ReachabilityEngine {
-    /// What the engine is given once.
+    /// The engine's constant inputs.
     struct Dependencies: Sendable {
         var configuration: ReachabilityConfiguration
         var bus: EventBus
@@ -337,7 +338,7 @@ extension ReachabilityEngine {
         /// The addresses of the host's resolvers.
         var systemResolvers: @Sendable () -> [IPAddress]
         var evidence: PassiveEvidence
-        /// Requests the URLs of internet checks; nil if there are none.
+        /// Requests the URLs of internet checks; nil without any.
         var web: (any HTTPChecker)?
 
         /// Checks the configured targets; nil if none is checked.
@@ -345,23 +346,23 @@ extension ReachabilityEngine {
         /// Sends a command to the engine, from any thread.
         var send: @Sendable (@escaping Command) -> Void = { _ in }
 
-        /// True if internet checks are made without a request for them.
+        /// True if internet checks run on a schedule.
         var checksInternet: Bool { self.configuration.internetCheck.isEnabled && self.web != nil }
     }
 
-    /// What other threads have the engine do.
+    /// Work that other threads send to the engine.
     typealias Command = @Sendable (ReachabilityEngine) -> Void
 }
 
 extension NetlinkClient {
-    // Not every change is reported by an event; the others are found by evaluating periodically.
+    // Some changes have no event; a periodic evaluation finds them.
     private static let periodicInterval = Duration.seconds(12)
     private static let stormInterval = Duration.milliseconds(500)
 
     /// True while the kernel can be read.
     var isConnected: Bool { if case .connected = self.state { true } else { false } }
 
-    /// True while route messages are left out because there are too many.
+    /// True while route messages are left out because of a storm.
     var isStorm: Bool { self.state == .connected(.storm) }
 
     /// Why the kernel cannot be read.
@@ -369,7 +370,7 @@ extension NetlinkClient {
         if case .unavailable(let text) = self.state { text } else { "the kernel has not been read yet" }
     }
 
-    /// When to evaluate again without an event; nil if there will be a reason before, or none at all.
+    /// When to evaluate again without an event; nil if an earlier evaluation is certain, or none is needed.
     var nextPeriodicEvaluation: MonotonicTime? {
         switch self.state {
         case .connected(.once), .unavailable, .starting: nil

@@ -9,7 +9,7 @@ final class TargetChecks {
         let target: Target
         var verdict = Verdict.unknown
         var addresses: [IPAddress] = []
-        // Ends what was found before packets could no longer be sent.
+        // Increases when packets can no longer be sent, which voids the results of earlier rounds.
         var round = 0
         var report: TargetCheckReport
 
@@ -26,7 +26,7 @@ final class TargetChecks {
     private var peers = PeerHistory()
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
-    /// Nil if nothing is there to check with.
+    /// Nil without a checker.
     init?(_ targets: [Target], _ dependencies: ReachabilityEngine.Dependencies, publisher: VerdictPublisher) {
         guard let checker = dependencies.targetChecker else { return nil }
         self.checker = checker
@@ -53,12 +53,13 @@ final class TargetChecks {
         let before = self.states[number].verdict
         self.states[number].verdict = verdict
         let usable = addresses.filter(\.verdict.isUsable)
-        // What is still being found out about a name without an address holds no more.
+        // A pending lookup of the cause for a missing address no longer counts.
         if self.states[number].addresses.isEmpty, !usable.isEmpty { self.states[number].round += 1 }
         self.states[number].addresses = usable.map(\.address)
         if !verdict.isUsable {
             self.schedule.pause(number)
-            // An address that no public name has comes from a resolver that blocks the name: the checker finds out which.
+            // An address that no public name has comes from a resolver that blocks the name: the checker finds out
+            // which one.
             if self.states[number].target.address == nil, !addresses.isEmpty,
                 addresses.allSatisfy({ $0.address.isUnspecified })
             {
@@ -80,7 +81,7 @@ final class TargetChecks {
     /// Checks a target whose name has no address: the checker knows whether the resolvers fail, or the way to them.
     func setUnresolved(_ failure: ResolveFailure, of number: Int, at now: MonotonicTime) {
         let state = self.states[number]
-        // Without a way to any resolver it is not the resolvers that fail, and why is known already.
+        // Without a route to any resolver the resolvers are not at fault, and the cause is already known.
         guard state.isChecked, state.addresses.isEmpty, state.verdict.isUsable else { return }
         self.checkName(of: number, failure, at: now)
     }
@@ -104,7 +105,7 @@ final class TargetChecks {
         }
     }
 
-    // No packet can be sent, so that no check is needed to know.
+    // No packet can be sent, so no check is needed.
     private func setUnreachable(_ verdict: Verdict, _ number: Int) {
         let (reason, report) = (verdict.reason ?? .noRoute, self.states[number].report)
         self.states[number].round += 1
@@ -123,10 +124,10 @@ final class TargetChecks {
         return Cause.thisHost(.kernel(refusal)).advice(for: target)
     }
 
-    /// Records that the way out fails from now on, or works again: what was found before is checked soon.
+    /// Records that the way out fails from now on, or works again: earlier results are checked soon.
     func wayOutChanged(isFailing: Bool, at now: MonotonicTime) {
         let numbers = self.states.indices.filter { self.states[$0].report.isReached == isFailing }
-        // Many checks at a time would slow each other down.
+        // Many simultaneous checks would slow each other down.
         let spread = Double(max(0, numbers.count - Self.mostAtOnce)) / Double(Self.mostAtOnce)
         for number in numbers {
             let delay = Duration.seconds(spread == 0 ? 0 : .random(in: 0...spread, using: &self.generator))
@@ -179,7 +180,7 @@ final class TargetChecks {
         return true
     }
 
-    /// What the level of a target follows from; nil if it has not been checked.
+    /// The basis of a target's level; nil if it has not been checked.
     func found(_ number: Int) -> TargetEntry.Found? {
         let report = self.states[number].report
         guard let isReached = report.isReached else { return nil }
@@ -197,7 +198,7 @@ final class TargetChecks {
 }
 
 extension TargetCheck.Outcome {
-    // The target itself refused, or answered wrongly: no change of path explains that.
+    // The target itself refused, or answered wrongly: a change of path cannot explain that.
     fileprivate var isAnswered: Bool {
         switch self.failure?.reason {
         case nil, .refused, .tlsFailed, .httpError: true

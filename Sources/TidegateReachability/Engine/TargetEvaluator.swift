@@ -8,7 +8,7 @@ final class TargetEvaluator {
 
     private let evaluator: RouteEvaluator
     private let publisher: VerdictPublisher
-    /// Checks the configured targets; nil if nothing is there to do it.
+    /// Checks the configured targets; nil without a checker.
     let checks: TargetChecks?
     private let resolver: any NameResolver
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
@@ -27,7 +27,8 @@ final class TargetEvaluator {
 
     // MARK: Watches
 
-    /// Adds a watch; returns the target's position if it was never evaluated, otherwise the handler has its verdict.
+    /// Adds a watch; returns the target's position if it was never evaluated, otherwise the handler has received its
+    /// verdict.
     func watch(_ target: Target, id: UInt64, handler: @escaping TargetTable.Handler) -> Int? {
         let known = target.address == nil ? self.resolver.cached(target.host) : nil
         let position = self.table.watch(target, id: id, known: known, handler: handler)
@@ -133,7 +134,7 @@ final class TargetEvaluator {
 
     /// Resolves names, once there is a first verdict.
     ///
-    /// Even if no resolver has a route: /etc/hosts needs none, and a failure comes at once.
+    /// Even if no resolver has a route: /etc/hosts needs none, and a failure comes immediately.
     func resolve(_ choice: HostnameTable.Choice) {
         guard self.publisher.isReady else { return }
         for name in self.table.hostnames.take(choice) {
@@ -141,7 +142,7 @@ final class TargetEvaluator {
         }
     }
 
-    /// Resolves every name again, because there may be other addresses for it.
+    /// Resolves every name again, because its addresses may have changed.
     func resolveAgain() {
         self.resolver.invalidate()
         self.resolve(.all)

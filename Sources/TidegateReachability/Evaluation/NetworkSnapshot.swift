@@ -13,7 +13,7 @@ struct NetworkSnapshot {
     private(set) var links: [UInt32: Link] = [:]
     /// What links run on, by index, if the kernel says so: the parent of a VLAN, the `dev` of a tunnel.
     private(set) var underlays: [UInt32: UInt32] = [:]
-    /// Links that lead over a phone by Bluetooth.
+    /// Links that connect through a phone by Bluetooth.
     private(set) var tethers: Set<UInt32> = []
     /// Addresses that traffic may come from, on links in any state.
     private(set) var sources: [IPAddress: Source] = [:]
@@ -116,11 +116,11 @@ extension Link {
 enum LinkEvaluator {
     /// The first reason why a link cannot carry traffic; nil when it can.
     ///
-    /// IFF_LOWER_UP falls at once and operstate follows later, so that both have to agree before a link counts as up.
+    /// IFF_LOWER_UP falls immediately and operstate follows later, so both must agree before a link counts as up.
     static func reason(_ link: KernelLink, hasLivePort: Bool) -> UnreachableReason? {
         guard link.isAdminUp else { return .adminDown }
         guard let reason = self.operational(link) else {
-            // A bridge without ports shows every sign of being up.
+            // A bridge without ports looks like a bridge that is up.
             return self.needsPort(link) && !hasLivePort ? .noCarrier : nil
         }
         return reason
@@ -173,7 +173,7 @@ enum AddressEvaluator {
 
 // Guesses whether traffic over links costs money.
 extension NetworkSnapshot {
-    // Bounds cycles: links are not stacked higher on purpose.
+    // Bounds cycles: real links are not stacked higher.
     private static let depthLimit = 8
 
     /// Whether traffic over a link costs money; `configured` are the links that the configuration names as metered.
@@ -182,7 +182,7 @@ extension NetworkSnapshot {
         if self.costs(link) { return .guessYes }
         guard link.kind == .tunnel || link.kind == .virtual else { return .guessNo }
         let underlay = depth < Self.depthLimit ? self.underlays[link.index].flatMap { self.links[$0] } : nil
-        // A tunnel costs what it runs over; if that is not known, the worst that it can run over.
+        // A tunnel costs as much as its underlay; if that is unknown, as much as the most expensive possible one.
         let isCostly =
             underlay.map { self.metered($0, configured: configured, depth: depth + 1).isCostly }
             ?? (link.kind == .tunnel && self.isAnyUplinkCostly(configured))

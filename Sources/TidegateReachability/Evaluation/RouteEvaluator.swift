@@ -4,7 +4,7 @@ internal import TidegateNetwork
 /// Looks up routes and turns the answers into verdicts; owns the snapshot of links and addresses they are based on.
 final class RouteEvaluator {
     private let source: any RouteSource
-    /// What lookups for sentinels and targets are made for.
+    /// The sockets that lookups for sentinels and targets represent.
     let context: LookupContext
     /// The addresses that stand for the internet, IPv4 first.
     let sentinels: [(family: AddressFamily, addresses: [IPAddress])]
@@ -17,7 +17,7 @@ final class RouteEvaluator {
     private var isStale = true
     private var resolvers: [IPAddress] = []
     private var flaps = FlapCounter()
-    /// When routes expire that were matched since the last evaluation of the families.
+    /// When the routes that were matched since the last evaluation of the families expire.
     var expiry = RouteExpiry()
 
     /// An evaluator; `systemResolvers` reads the host's own, and is called if the configuration names none.
@@ -54,13 +54,13 @@ final class RouteEvaluator {
         return snapshot
     }
 
-    /// How long a gain over a path has to be stable.
+    /// How long a gain over a path must be stable.
     func debounceTimes(for path: NetworkPath?, at now: MonotonicTime) -> VerdictDebouncer.Times {
         guard let path, let hold = self.flaps.hold(path.index, path.generation, at: now) else { return .usual }
         return .flapping(hold)
     }
 
-    /// Reads again which resolvers are configured.
+    /// Reads the configured resolvers again.
     func readResolvers() {
         self.resolvers = self.configuredResolvers.isEmpty ? self.systemResolvers() : self.configuredResolvers
     }
@@ -69,7 +69,7 @@ final class RouteEvaluator {
 
     /// Evaluates families, IPv4 first, by routes alone; nil if the kernel cannot be queried.
     ///
-    /// Also gives the best verdict over the resolvers, and how many routes were looked up.
+    /// Also returns the best verdict over the resolvers, and how many routes were looked up.
     func evaluateFamilies() -> (families: [ReachabilityStatus.Family], resolvers: Verdict, lookups: Int)? {
         if self.resolvers.isEmpty { self.readResolvers() }
         // The resolvers' routes decide about targets whose name has no address yet. Names are resolved by this
@@ -100,7 +100,7 @@ final class RouteEvaluator {
         }
     }
 
-    // The kernel prefers a dead default route to a live one with a higher metric, which is worth a note.
+    // The kernel prefers a dead default route to a live one with a higher metric, which deserves a note.
     private func hidesLiveDefault(_ results: [LookupResult], _ sentinels: [IPAddress]) -> Bool {
         guard case .failed(_, let dead?) = results.first, let sentinel = sentinels.first else { return false }
         let others = self.reducer.snapshot.usableLinks(besides: dead).prefix(8)
@@ -133,7 +133,7 @@ final class RouteEvaluator {
             let verdict = self.reducer.address(address, result)
             var link = verdict.path?.interface
             if case .failed(_, let dead?) = result { link = self.reducer.snapshot.links[dead]?.name }
-            // Without a route there is no link in it; a host that has one only means that one.
+            // Without a route the link is unknown; on a host with a single link it is that one.
             let others = self.reducer.snapshot.links.values.filter { $0.kind != .loopback }
             if link == nil, others.count == 1 { link = others[0].name }
             route = AddressRoute(verdict: verdict, link: link)
@@ -193,7 +193,7 @@ struct RouteExpiry {
         self.soonest.map { now + max($0 + .milliseconds(20), .milliseconds(200)) }
     }
 
-    /// When to evaluate once more after an evaluation at an expiry; nil if ``deadline(from:)`` says it all.
+    /// When to evaluate once more after an evaluation at an expiry; nil if ``deadline(from:)`` is enough.
     mutating func confirmation(from now: MonotonicTime) -> MonotonicTime? {
         self.isUncertain = !self.isUncertain && self.soonest == nil
         return self.isUncertain ? now + .milliseconds(100) : nil
@@ -220,7 +220,7 @@ struct NamePatterns {
     /// True when one of the patterns matches the whole name.
     mutating func match(_ name: String) -> Bool {
         if let answer = self.known[name] { return answer }
-        // Names of container links never repeat, so the cache would grow without end.
+        // Names of container links never repeat, so the cache would grow without bound.
         if self.known.count > 4096 { self.known = [:] }
         let answer = self.patterns.contains { (try? $0.wholeMatch(in: name)) ?? nil != nil }
         self.known[name] = answer

@@ -3,7 +3,7 @@ internal import TidegateNetwork
 
 /// Reduces lookups to verdicts: values in, values out.
 struct VerdictReducer {
-    /// What thousands of lookups need about a link.
+    /// The link data that thousands of lookups need.
     private typealias LinkPath = (path: NetworkPath, isUsable: Bool, isTunnel: Bool)
 
     /// The leg of a route that packets take.
@@ -13,7 +13,7 @@ struct VerdictReducer {
     private let paths: [UInt32: LinkPath]
     private let loopback: Link?
 
-    /// A reducer by this snapshot; `meteredLinks` are those that the configuration calls metered.
+    /// A reducer by this snapshot; `meteredLinks` are those that the configuration names as metered.
     init(_ snapshot: NetworkSnapshot, meteredLinks: Set<UInt32> = []) {
         self.snapshot = snapshot
         self.loopback = snapshot.links.values.first { $0.kind == .loopback }
@@ -120,7 +120,7 @@ struct VerdictReducer {
         guard let first = routes.first else {
             // A lookup without an answer may be the one that has a route.
             guard failures.count == results.count, !failures.isEmpty else { return .unknown }
-            // If sentinels fail differently, an unusable route says more than none.
+            // If sentinels fail differently, an unusable route is more informative than none.
             let failure = failures.first { $0.reason != .noRoute } ?? failures.first
             let reason = self.fundamental(failure?.reason ?? .noRoute, family, deadLink: failure?.deadLink)
             return Verdict(level: self.snapshot.localFamilies.contains(family) ? .local : .none, reason: reason)
@@ -139,7 +139,8 @@ struct VerdictReducer {
         case .routed(let path, let notes, _): return Verdict(level: .routed, path: path, notes: notes)
         case .silent: return .unknown
         case .failed(let reason, let deadLink):
-            // A neighbour on the link can be reached from a link-local source, whatever the family lacks.
+            // A neighbour on the link can be reached from a link-local source, even if the family lacks an address or a
+            // route.
             guard !address.isLinkLocal else { return Verdict(level: .none, reason: reason) }
             return Verdict(level: .none, reason: self.fundamental(reason, address.family, deadLink: deadLink))
         }
@@ -160,7 +161,7 @@ struct VerdictReducer {
     }
 }
 
-/// What one route lookup means.
+/// The meaning of one route lookup.
 enum LookupResult: Hashable {
     /// A packet would leave now.
     case routed(NetworkPath, notes: [PathWarning], expiresIn: Duration?)
@@ -171,7 +172,7 @@ enum LookupResult: Hashable {
 }
 
 extension UnreachableReason {
-    /// The reason behind a refused lookup (errno(3)); nil if it says nothing about the network.
+    /// The reason behind a refused lookup (errno(3)); nil if it has no meaning for the network.
     init?(lookupErrno code: Int32, hasText: Bool, family: AddressFamily) {
         switch code {
         // EPERM, ENOSYS, EOPNOTSUPP: a sandbox that answers no lookups, or a kernel built without IPv6.

@@ -1,7 +1,7 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// What connections of other programs show about a path.
+/// What connections of other programs prove about a path.
 struct ConnectionFindings: Sendable, Hashable {
     /// How many remotes behind the same next hop answered a moment ago, the path's own end not among them.
     var answering = 0
@@ -14,7 +14,7 @@ struct ConnectionFindings: Sendable, Hashable {
     /// The connections to the path's own end and port.
     var toTarget: [RemoteReport] = []
 
-    /// What others than this program show of the path; nil if they show nothing.
+    /// What programs other than this one prove about the path; nil if they prove nothing.
     var witness: Witness? {
         if self.isEndAnswering { return Witness(.connection, .destination) }
         if let remote = self.remote { return Witness(.connection, .beyond(remote)) }
@@ -22,18 +22,19 @@ struct ConnectionFindings: Sendable, Hashable {
     }
 }
 
-/// The remotes of a report that can say something about the path to one address.
+/// The remotes of a report that can prove something about the path to one address.
 struct PathRemotes: Sendable, Hashable {
     private let reports: [RemoteReport]
     private let subject: IPAddress
     private let window: Duration
-    // Whether live connections were listed since the path was first asked: an older list does not show who answers.
+    // Whether live connections were listed since the path was first asked: an older list does not show which remotes
+    // answer.
     private let isCurrent: Bool
 
-    /// Those of a report that are of the same family; of a public address's path only public remotes say anything.
+    /// The remotes of the same family in a report; for the path of a public address only public remotes count.
     ///
-    /// Answers count if they came within `window`, the time since the path was first asked: what worked before may not
-    /// work any more.
+    /// Answers count if they came within `window`, the time since the path was first asked: an earlier success may no
+    /// longer be valid.
     init(_ report: ConnectionsReport, for subject: IPAddress, within window: Duration) {
         self.subject = subject.withoutZone
         self.window = min(window, Thresholds.answerAge)

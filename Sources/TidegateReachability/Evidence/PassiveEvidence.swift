@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// What requests that succeeded lately show about the paths they took, as long as none has failed in silence since.
+/// What recent successful requests prove about their paths, while none has failed in silence since.
 ///
 /// It receives every event of a busy bus, so it only updates a record in place under a short lock.
 final class PassiveEvidence: EventSink {
@@ -39,7 +39,7 @@ final class PassiveEvidence: EventSink {
                     connection.local.withoutZone, connection.remote, isEncrypted: connection.isEncrypted,
                     at: event.moment)
             }
-            // One that fails all the time says nothing new.
+            // A permanent failure is not news.
             return probe.isSilence && (outcome.isNews || outcome.result == .inconclusive)
                 ? self.doubt(outcome.family) : ()
         }
@@ -71,7 +71,7 @@ final class PassiveEvidence: EventSink {
         }
     }
 
-    // What worked before a silence may not work any more.
+    // A success before a silence may no longer be valid.
     private func doubt(_ family: AddressFamily?) {
         self.records.withLock { $0.removeAll { family == nil || $0.source.family == family } }
     }
@@ -114,7 +114,7 @@ final class FailedAttemptObserver: EventSink {
 }
 
 extension ProbeEvent {
-    // The target did not answer, and it is not known that this was its own doing.
+    // The target did not answer, and may not be responsible.
     fileprivate var isSilence: Bool {
         guard case .finished(let outcome) = self.kind, let failure = outcome.failure, !outcome.isGated else {
             return false
@@ -123,7 +123,7 @@ extension ProbeEvent {
     }
 }
 
-/// What requests show that succeeded within the last 30 seconds.
+/// What requests that succeeded within the last 30 seconds prove.
 struct PassiveFindings: Sendable, Hashable {
     /// How long ago a response came.
     var answered: Duration

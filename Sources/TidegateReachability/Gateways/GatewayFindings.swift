@@ -22,7 +22,7 @@ struct GatewayFindings: Sendable {
     /// False for links without neighbours: tunnels, point-to-point links.
     var resolvesNeighbours = true
 
-    /// What packets to it came to.
+    /// The result of packets to it.
     enum Answer: Sendable, Hashable {
         /// It answered, after this time if that was measured.
         case answered(Duration?)
@@ -30,7 +30,7 @@ struct GatewayFindings: Sendable {
         case unresolved
     }
 
-    /// What packets to it came to; nil if none was sent, or if nothing came back.
+    /// The result of packets to it; nil if none was sent, or if nothing came back.
     var answer: Answer? {
         if let firstHop = self.firstHop { return .answered(firstHop) }
         switch self.udpProbe {
@@ -47,8 +47,7 @@ struct GatewayFindings: Sendable {
     /// True if it answered this diagnosis itself.
     var hasAnswered: Bool { self.firstHop != nil || self.udpProbe == .answered }
 
-    /// True if the kernel's requests for its link-layer address have not been answered for so long that one of them was
-    /// a repetition.
+    /// True if the kernel's requests for its link-layer address have been unanswered long enough for a repetition.
     var isUnanswered: Bool {
         guard let probedAgo = self.probedAgo, self.neighbour?.state == .incomplete else { return false }
         return probedAgo >= Thresholds.certainty
@@ -64,7 +63,8 @@ struct GatewayFindings: Sendable {
 
     /// True if it did not answer, and was last confirmed before it was asked.
     ///
-    /// A kernel that takes it for reachable longer than usual (neigh/default/base_reachable_time_ms) may know better.
+    /// A kernel that considers it reachable for longer than usual (neigh/default/base_reachable_time_ms) may know
+    /// better.
     var isSilentNow: Bool {
         guard self.answer == nil, let probedAgo = self.probedAgo, self.udpProbe == .silent else { return false }
         let isReachable = self.neighbour?.state == .reachable
@@ -79,7 +79,7 @@ struct GatewayFindings: Sendable {
         switch self.answer {
         case .answered: return .answers(gateway)
         case .unresolved: return lost
-        // After FAILED the kernel asks again, so that INCOMPLETE is no sign of recovery.
+        // After FAILED the kernel asks again, so INCOMPLETE does not mean recovery.
         case nil: if self.isStuck { return lost }
         }
         let unconfirmed = SilenceEvidence.Gateway.unconfirmed(gateway, link: link, age: self.neighbour?.confirmedAge)
@@ -101,12 +101,12 @@ struct GatewayFindings: Sendable {
 final class GatewayMemory: Sendable {
     private let answers = Mutex<[NeighbourKey: MonotonicTime]>([:])
 
-    /// How long ago a gateway answered in the outage that lasts; nil if it did not.
+    /// How long ago a gateway answered in the present outage; nil if it did not.
     func answeredAgo(_ gateway: NeighbourKey, at now: MonotonicTime) -> Duration? {
         self.answers.withLock { $0[gateway] }.map { now - $0 }.flatMap { $0 <= Thresholds.evidenceAge ? $0 : nil }
     }
 
-    /// Records what a diagnosis that ends now found about a gateway and about what lies beyond it.
+    /// Records the findings of a diagnosis that ends now, about a gateway and about what lies beyond it.
     ///
     /// A diagnosis that asked no party beyond the gateway changes nothing.
     func record(_ gateway: NeighbourKey, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {

@@ -57,7 +57,7 @@ struct HostnameTable {
         self.new.remove(target.host)
     }
 
-    /// The names to resolve now; they count as being resolved from then on.
+    /// The names to resolve now; marks them as being resolved.
     mutating func take(_ choice: Choice) -> [String] {
         let chosen: [String]
         switch choice {
@@ -120,8 +120,8 @@ struct HostnameTable {
         self.schedule(self.names[name]?.deadline)
     }
 
-    // Thousands of names, each with a time of its own, are looked at together. An answer only moves the deadline
-    // forward: finding the earliest one would take a scan of every name.
+    // Thousands of names, each with a time of its own, are checked together. An answer only moves the deadline forward:
+    // finding the earliest one would take a scan of every name.
     private mutating func schedule(_ moment: MonotonicTime?) {
         guard let moment = moment.map({ max($0, self.earliestScan) }) else { return }
         self.deadline = min(self.deadline ?? moment, moment)

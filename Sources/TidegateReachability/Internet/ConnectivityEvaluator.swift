@@ -1,29 +1,29 @@
 internal import TidegateCore
 
-/// What the answer of one check URL means.
+/// The meaning of one check URL's answer.
 struct InternetObservation: Sendable, Hashable {
     enum Finding: Sendable, Hashable {
         /// The expected answer.
         case good
-        /// A portal answered: with a redirect, with 511, or with another body than the one that is known.
+        /// A portal answered: with a redirect, with 511, or with another body than the expected one.
         case portal(location: String?)
         /// Neither of the two.
         case unexpected
         /// No answer.
         case silent
-        /// The URL's host has no address of this family, so that nothing was requested.
+        /// The URL's host has no address of this family, so nothing was requested.
         case absent
     }
 
     var url: InternetCheckURL
     var finding: Finding
-    /// What was seen, in one clause.
+    /// The observation, in one clause.
     var evidence: String
 }
 
 /// Evaluates the answers to internet checks.
 enum ConnectivityEvaluator {
-    /// What one answer means.
+    /// The meaning of one answer.
     static func observation(_ url: InternetCheckURL, _ answer: HTTPCheck.Result) -> InternetObservation {
         guard let status = answer.status else {
             let text = answer.text.isEmpty ? "no answer" : answer.text
@@ -41,7 +41,7 @@ enum ConnectivityEvaluator {
         InternetObservation(url: url, finding: .silent, evidence: "\(url.location.target.shownHost): \(text)")
     }
 
-    /// A URL that means nothing for a family, because its host has no address of it.
+    /// A URL without meaning for a family, because its host has no address of it.
     static func absent(_ url: InternetCheckURL, from family: AddressFamily) -> InternetObservation {
         let text = "it has no \(family.name) address"
         return InternetObservation(
@@ -58,7 +58,7 @@ enum ConnectivityEvaluator {
         case .http:
             if self.isExpected(url, answer, status, takesAnyBody: false) { return .good }
             if (300..<400).contains(status) { return self.redirect(url, answer.location) }
-            // Only a body that is known can be a wrong one: any other may be what the URL always answers.
+            // Only a known body can be wrong: any other may be the URL's usual answer.
             return (200..<300).contains(status) && url.expectedBody != nil ? .portal(location: nil) : .unexpected
         }
     }
@@ -71,7 +71,7 @@ enum ConnectivityEvaluator {
         return status == 204 || takesAnyBody || answer.body.isEmpty
     }
 
-    // A redirect to the server itself is no portal, only a bad choice of URL.
+    // A redirect to the server itself is not a portal, but a bad choice of URL.
     private static func redirect(_ url: InternetCheckURL, _ location: String?) -> InternetObservation.Finding {
         guard let location else { return .portal(location: nil) }
         if location.hasPrefix("/") && !location.hasPrefix("//") { return .unexpected }
@@ -79,7 +79,7 @@ enum ConnectivityEvaluator {
         return host == url.location.target.host ? .unexpected : .portal(location: location)
     }
 
-    /// What all answers together mean.
+    /// The meaning of all answers together.
     ///
     /// A portal that answers http usually drops https, so it takes precedence over failures. One good answer of
     /// several operators is enough, but each scheme that is checked needs one.
@@ -97,7 +97,7 @@ enum ConnectivityEvaluator {
 }
 
 extension InternetCheckURL {
-    /// What the URL has to answer, as a clause.
+    /// The required answer of the URL, as a clause.
     fileprivate var expectation: String {
         if self.expectedBody != nil { return "a check URL has to answer with the body that is configured" }
         switch self.location.scheme {
@@ -107,7 +107,7 @@ extension InternetCheckURL {
     }
 }
 
-/// Requests the check URLs over one family, all at once.
+/// Requests the check URLs over one family, in parallel.
 struct ConnectivityChecker: Sendable {
     let urls: [InternetCheckURL]
     let web: any HTTPChecker
@@ -123,7 +123,7 @@ struct ConnectivityChecker: Sendable {
         await self.urls.concurrentMap { await self.check($0, family, resolve) }
     }
 
-    /// What the URLs say together; one that is silent is not waited for once the others have answered well.
+    /// The combined result of the URLs; a silent one is not waited for once the others have answered well.
     func connectivity(
         _ family: AddressFamily, resolve: @escaping @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
     ) async -> Connectivity {
@@ -131,7 +131,7 @@ struct ConnectivityChecker: Sendable {
         let found = await self.urls.concurrentMap(until: { found in
             Set(found.map(\.url.location.scheme)) == all && ConnectivityEvaluator.connectivity(found) == .full
         }) { await self.check($0, family, resolve) }
-        // URLs that answer something else are badly chosen, and say nothing of the internet.
+        // URLs that answer something else are badly chosen, and prove nothing about the internet.
         let isWrong = found.allSatisfy { $0.finding == .unexpected || $0.finding == .absent }
         return isWrong ? .unknown : ConnectivityEvaluator.connectivity(found)
     }
@@ -159,9 +159,9 @@ struct ConnectivityChecker: Sendable {
 }
 
 extension Array where Element: Sendable {
-    /// The results of `body`, which is called for all elements at once, in the elements' order.
+    /// The results of `body`, which is called for all elements in parallel, in the elements' order.
     ///
-    /// As soon as `isEnough` is true of those that are there, the rest is cancelled and left out.
+    /// As soon as `isEnough` is true of the available results, the rest is cancelled and left out.
     func concurrentMap<Result: Sendable>(
         until isEnough: ([Result]) -> Bool = { _ in false }, _ body: @escaping @Sendable (Element) async -> Result
     ) async -> [Result] {

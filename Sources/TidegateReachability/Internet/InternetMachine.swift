@@ -1,19 +1,19 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// Decides when the internet is checked and what the results mean, for each family separately.
+/// Decides when the internet is checked and what the results mean, separately for each family.
 ///
 /// After a success the next check follows after the policy's interval, after a failure with exponential back-off, and
-/// on another path at once.
+/// on another path immediately.
 struct InternetMachine {
     enum Input {
-        /// The family's default path is this one now; nil if it has none.
+        /// The family's default path is now this one; nil if it has none.
         case path(AddressFamily, NetworkPath?)
-        /// A round of checks found this.
+        /// A round of checks produced this.
         case finished(AddressFamily, round: Int, Connectivity)
         /// A request over the path succeeded at this moment, which counts as a check.
         case requestSucceeded(AddressFamily, at: MonotonicTime)
-        /// A request failed: what was good may not be any more.
+        /// A request failed: a good connectivity may no longer be valid.
         case requestFailed
         /// Time has passed.
         case tick
@@ -42,7 +42,7 @@ struct InternetMachine {
         var failures = 0
         var round: Int
         var startedAt: MonotonicTime?
-        /// When a check that has begun counts as silent; nil once it does, or where that is known.
+        /// When a running check counts as silent; nil once it does, or if a silence is already known.
         var silentAt: MonotonicTime?
     }
 
@@ -75,7 +75,7 @@ struct InternetMachine {
             }
             return self.record(family, found, at: now)
         case .requestSucceeded(let family, let moment):
-            // A success from before the running check says nothing about its result.
+            // A success from before the running check proves nothing about its result.
             guard let state = self.families[family], state.startedAt.map({ $0 < moment }) ?? true else { return [] }
             return self.record(family, .full, at: now)
         case .requestFailed:
@@ -168,8 +168,8 @@ struct InternetMachine {
 extension Connectivity {
     /// True if one failure ends it.
     ///
-    /// On a path that has just come up the first answer may be slow or lost, and what works is not given up for one
-    /// either; a portal has answered.
+    /// On a path that has just come up the first answer may be slow or lost, and a working connectivity is not given up
+    /// for one failure either; a portal has answered.
     fileprivate func isLeftAtOnce(for found: Connectivity) -> Bool {
         switch (self, found) {
         case (.full, _): false

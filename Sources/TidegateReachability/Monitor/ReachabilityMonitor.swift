@@ -3,20 +3,20 @@ public import TidegateCore
 internal import TidegateLoop
 package import TidegateNetwork
 
-/// Watches links, addresses, routes and rules of this network namespace, and says where packets would go.
+/// Watches links, addresses, routes and rules of this network namespace, and determines where packets would go.
 ///
 /// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privilege. If the kernel cannot be
-/// read, every level is `unknown`, all gates are open, and ``unavailableReason`` says why.
+/// read, every level is `unknown`, all gates are open, and ``unavailableReason`` gives the reason.
 package final class ReachabilityMonitor: PathSource, Sendable {
     /// Carries the monitor's events.
     let bus: EventBus
     private let store: ReachabilityStore
     private let thread: LoopThread<ReachabilityEngine>?
     private let lastWatch = Atomic<UInt64>(0)
-    /// What requests that succeeded lately showed.
+    /// What recent successful requests proved.
     let evidence = PassiveEvidence()
     private let resolverWatch: ResolverWatch?
-    /// What lookups for sentinels and targets are made for.
+    /// The sockets that lookups for sentinels and targets represent.
     let lookupContext: LookupContext
 
     /// Starts watching the kernel as `kernel` opens it: in this namespace, in a test's, or with sockets that are refused.
@@ -73,10 +73,10 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         return await monitor.firstStatus(within: limit)
     }
 
-    /// Everything known now, as published: a gain shows once it is stable.
+    /// The current state, as published: a gain shows once it is stable.
     package var status: ReachabilityStatus { self.store.status }
 
-    /// The status with these targets, too: their verdicts as gates see them, if they are watched.
+    /// The status including these targets: their verdicts for gates, if they are watched.
     func status(including targets: Set<Target>) -> ReachabilityStatus {
         var status = self.status
         let known = Set(status.targets.map(\.target))
@@ -93,7 +93,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// Whether the netlink thread has been in one turn for longer than 10 s.
     package var isStalled: Bool { self.thread?.turns.isStalled ?? false }
 
-    /// The first status with every configured target's name resolved, or what is known after `limit` or once the Swift
+    /// The first status with every configured target's name resolved, or the status after `limit`, or once the Swift
     /// task is cancelled.
     package func firstStatus(within limit: Duration) async -> ReachabilityStatus {
         // A stream, because a continuation would not end with the Swift task.
@@ -104,13 +104,13 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         return self.store.status
     }
 
-    /// Ends the watch; verdicts stay as they were last.
+    /// Ends the watch; the last verdicts stay.
     package func stop() {
         self.resolverWatch?.stop()
         self.thread?.stop()
     }
 
-    /// Evaluates everything now; returns how long it took.
+    /// Evaluates everything now; returns the duration.
     package func evaluateNow() async -> Duration { await self.ask({ $0.evaluateNow() }, or: .zero) }
 
     /// What the kernel would do now with a packet to an address; `unknown` if it cannot be asked.
@@ -118,13 +118,13 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         await self.ask({ $0.route(to: address) }, or: AddressRoute(verdict: .unknown))
     }
 
-    /// What the kernel says about some addresses now.
+    /// The kernel's current routes to some addresses.
     func routeReport(_ query: RouteQuery) async -> RouteReport {
         let reason = self.unavailableReason ?? "the monitor has been stopped"
         return await self.ask({ $0.report(query) }, or: .unavailable(reason))
     }
 
-    // What the engine answers, or `fallback` if there is no thread to ask.
+    // The engine's answer, or `fallback` without a thread to ask.
     private func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (ReachabilityEngine) -> Answer, or fallback: Answer
     ) async -> Answer {
@@ -134,19 +134,19 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         }
     }
 
-    /// Calls `body` once, after `delay` or when the monitor stops; false if there is no thread to do it.
+    /// Calls `body` once, after `delay` or when the monitor stops; false without a thread for it.
     package func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
         self.thread?.send { $0.call(after: delay, body) } ?? false
     }
 
     // MARK: What a diagnosis found
 
-    /// Has the published levels follow a diagnosis: the families over which nothing works although they have a route.
+    /// Makes the published levels follow a diagnosis: the families over which nothing works although they have a route.
     func setFailing(_ families: [AddressFamily: UnreachableReason]) async {
         await self.ask({ $0.setFailing(families) }, or: ())
     }
 
-    /// What a diagnosis found holds no more.
+    /// The findings of a diagnosis no longer apply.
     func forgetFailing() { self.thread?.send { $0.setFailing([:]) } }
 
     /// The check URLs have answered over these families since a diagnosis began.
@@ -156,11 +156,11 @@ package final class ReachabilityMonitor: PathSource, Sendable {
 
     // MARK: Paths for tasks and apps
 
-    /// The present path to a target, then every change of it, as gates see them: a loss at once, a gain once it is
+    /// The present path to a target, then every change of it, as gates see them: a loss immediately, a gain once it is
     /// stable.
     ///
     /// Each iteration watches on its own, until it ends. A consumer that is slower than the changes gets the newest
-    /// one only: what it missed is superseded, so nothing is buffered but that.
+    /// one only: what it missed is superseded, so only the newest is buffered.
     package func paths(to target: Target) -> PathUpdates { PathUpdates(source: self, target: target) }
 
     /// The verdict that gates go by; `unknown` for a target without a watch that is not configured either.
@@ -198,9 +198,9 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     }
 }
 
-/// The present path to a target, then every change of it; never ends by itself.
+/// The present path to a target, then every change of it; never ends on its own.
 ///
-/// Of several changes that a consumer has not taken yet, only the newest is kept.
+/// If a consumer has several changes to take, only the newest is kept.
 public struct PathUpdates: AsyncSequence, Sendable {
     let source: any PathSource
     let target: Target

@@ -4,8 +4,8 @@ internal import TidegateNetwork
 
 /// Writes the state that other threads read, publishes events, and calls the watches of targets.
 final class VerdictPublisher {
-    /// What followed from new verdicts of the families: the changes to publish once gates are closed, and whether a
-    /// level has changed that gates go by.
+    /// The consequences of new verdicts of the families: the changes to publish once gates are closed, and whether a
+    /// level for gates has changed.
     typealias Update = (changes: [PathEvent], hasNewLevel: Bool)
 
     let bus: EventBus
@@ -95,7 +95,7 @@ final class VerdictPublisher {
 
     // MARK: Targets
 
-    /// What the gate of a target goes by.
+    /// The verdict for the gate of a target.
     func gating(_ position: Int, in targets: TargetTable) -> TargetVerdict {
         var verdict = targets.entries[position].gating
         verdict.internetLevel = self.scopes.gatingLevel(verdict.family)
@@ -133,7 +133,8 @@ final class VerdictPublisher {
         }
         var published = gating
         published.verdict = targets.entries[position].debouncer.published.verdict ?? .unknown
-        // The gate of a name that does not exist stays open, so that the attempt can say so; the status says it here.
+        // The gate of a name that does not exist stays open, so that the attempt can report it; the status reports it
+        // here.
         let failure = gating.addresses.isEmpty ? targets.hostnames[target.host]?.failure : nil
         if let failure, published.verdict.level >= .routed {
             published.verdict = Verdict(level: .none, reason: failure.reason)
@@ -161,7 +162,7 @@ extension Link {
 
 /// The state that other threads read; written only on the netlink thread.
 final class ReachabilityStore: Sendable {
-    /// What the store holds.
+    /// The content of the store.
     struct Content {
         /// As published, without targets.
         var status: ReachabilityStatus

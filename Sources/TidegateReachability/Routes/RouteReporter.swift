@@ -5,7 +5,7 @@ internal import TidegateNetwork
 final class RouteReporter {
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
-    // The gateways that are watched in the neighbour table, until when, and what was seen of them.
+    // The watched gateways of the neighbour table, the end of each watch, and the observations.
     private var watched: Set<NeighbourKey> = []
     private var watchEnd: MonotonicTime?
     private var neighbours = NeighbourHistory()
@@ -50,7 +50,7 @@ final class RouteReporter {
             self.kernel.watchNeighbours(self.watched)
         }
         report.neighbours = self.neighbours
-        // An explanation may be complete although the socket died with its last part.
+        // An explanation may be complete even if the socket died with its last part.
         return self.kernel.isConnected ? report : nil
     }
 
@@ -68,7 +68,7 @@ final class RouteReporter {
     }
 }
 
-/// What the kernel says at one moment about the routes to some addresses.
+/// The kernel's current answer about the routes to some addresses.
 struct RouteReport: Sendable {
     /// The kernel's answer about one address, and the verdict on it.
     struct Route: Sendable {
@@ -89,7 +89,7 @@ struct RouteReport: Sendable {
     var sentinels: [AddressFamily: IPAddress] = [:]
     /// By destination.
     var routes: [IPAddress: Route] = [:]
-    /// What is remembered of gateways.
+    /// Remembered states of gateways.
     var neighbours = NeighbourHistory()
 
     /// The report of a monitor that cannot read the kernel.
@@ -99,7 +99,7 @@ struct RouteReport: Sendable {
         return report
     }
 
-    /// What is known about the gateway on the route to an address.
+    /// The findings about the gateway on the route to an address.
     func gateway(_ address: IPAddress) -> GatewayFindings {
         var findings = GatewayFindings()
         guard let route = self.routes[address] else { return findings }
@@ -110,11 +110,11 @@ struct RouteReport: Sendable {
     }
 }
 
-/// What a route report is to cover.
+/// The scope of a route report.
 struct RouteQuery: Sendable {
-    /// The addresses, with port and protocol of what would be sent there.
+    /// The addresses, with the port and protocol of the packets.
     var questions: [RouteQuestion]
-    /// Families whose first sentinel is covered, too.
+    /// Families whose first sentinel is also covered.
     var families: [AddressFamily] = []
     /// Whether the gateways found are watched for a while.
     var watchesGateways = false
@@ -137,7 +137,7 @@ struct NeighbourHistory: Sendable {
         }
     }
 
-    /// Adds what is remembered to `findings`.
+    /// Adds the remembered states to `findings`.
     func recall(_ key: NeighbourKey, into findings: inout GatewayFindings) {
         findings.isStuck = self.stuck.contains(key)
         findings.wasReachable = self.reachable.contains(key)

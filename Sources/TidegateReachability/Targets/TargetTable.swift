@@ -60,13 +60,13 @@ struct TargetTable {
 
     /// Records the verdicts on a target's addresses; without any, that on the resolvers counts.
     ///
-    /// Returns what follows; nil if nothing at all has changed. `times` says how long a gain over a path has to be stable.
+    /// Returns what follows; nil if nothing has changed. `times` gives how long a gain over a path must be stable.
     mutating func update(
         _ position: Int, _ addresses: [AddressVerdict], times: (NetworkPath?) -> VerdictDebouncer.Times,
         detection: () -> Duration?, at now: MonotonicTime
     ) -> [VerdictDebouncer.Effect]? {
         let verdict = VerdictReducer.best(addresses) ?? self.resolverVerdict
-        // What was found over a path that is lost says nothing about the next one.
+        // Findings over a lost path prove nothing about the next one.
         if verdict.level < .routed { self.entries[position].found = nil }
         let published = self.entries[position].published(verdict)
         let isUnchanged =
@@ -80,8 +80,8 @@ struct TargetTable {
 
     /// Shuts every target outside this host, because no link is usable; returns those that have changed.
     ///
-    /// While the kernel takes a link down it answers no lookup, so gates do not wait for the lookups, which follow and
-    /// find the same.
+    /// While the kernel takes a link down it answers no lookup, so gates do not wait for the lookups, which follow with
+    /// the same result.
     mutating func shutAll(
         _ reason: UnreachableReason, detection: Duration?, at now: MonotonicTime
     ) -> [(position: Int, effects: [VerdictDebouncer.Effect])] {
@@ -115,7 +115,7 @@ struct TargetTable {
         return changes
     }
 
-    /// Records what a check of a target found; returns what follows.
+    /// Records the finding of a target's check; returns what follows.
     mutating func setFound(_ found: TargetEntry.Found?, at position: Int, now: MonotonicTime) -> [VerdictDebouncer
         .Effect]
     {
@@ -159,7 +159,7 @@ struct TargetTable {
             return positions.filter { self.entries[$0].debouncer.published.verdict == nil }
         }
         self.cachedQuestions = nil
-        // Until now the verdict was about the resolvers.
+        // Until now the verdict was that of the resolvers.
         if isFirst { for position in positions { self.entries[position].debouncer.reset() } }
         return positions
     }
@@ -227,7 +227,7 @@ struct TargetTable {
 
 /// A target in the table.
 struct TargetEntry {
-    /// What the last check found.
+    /// The finding of the last check.
     enum Found: Hashable {
         case reached
         case failed(UnreachableReason)
@@ -237,7 +237,7 @@ struct TargetEntry {
     /// The target's place among the configured ones, which are part of the status and of events; nil for the others,
     /// which exist for their watches.
     let number: Int?
-    /// What the last check found; nil while the target has not been checked since there is a path to it.
+    /// The finding of the last check; nil if the target has not been checked since its path came up.
     var found: Found?
     var watches: [UInt64: TargetTable.Handler] = [:]
     var debouncer = VerdictDebouncer()

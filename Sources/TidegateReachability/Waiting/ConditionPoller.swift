@@ -3,7 +3,7 @@ internal import TidegateCore
 
 /// Checks the conditions that the kernel's state alone cannot decide, and keeps the results while they are valid.
 final class ConditionPoller: Sendable {
-    /// Checks a condition once, within a time of its own.
+    /// Checks a condition once, with its own time limit.
     typealias Check = @Sendable (WaitCondition, ReachabilityStatus) async -> ConditionEvidence
 
     private struct Entry {

@@ -8,10 +8,10 @@ package struct HostChecks: Sendable {
     /// The deadline of one check.
     let limit: Duration
 
-    // A host may have any number of addresses; this many are tried at once.
+    // A host may have any number of addresses; this many are tried in parallel.
     private static let mostAddresses = 8
 
-    /// Whether an address of a host answers as `check` wants.
+    /// Whether an address of a host answers as `check` requires.
     package func host(_ target: Target, _ check: WaitCondition.HostCheck) async -> ConditionEvidence {
         let url = HTTPURL(scheme: check == .tls || target.port == 443 ? .https : .http, target: target)
         return await self.check(url, check.stage)
@@ -58,7 +58,7 @@ package struct HostChecks: Sendable {
         return .failed(reason, detail: self.detail(reason, answer))
     }
 
-    // A status and what is wrong with a certificate say more than the reason alone.
+    // A status or a certificate's problem is more precise than the reason alone.
     private static func detail(_ reason: UnreachableReason, _ answer: HTTPCheck.Result) -> String? {
         if reason == .httpError, let status = answer.status { return "the server answered with status \(status)" }
         return reason == .tlsFailed && !answer.text.isEmpty ? answer.text : nil

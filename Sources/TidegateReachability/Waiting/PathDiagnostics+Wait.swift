@@ -24,7 +24,7 @@ extension PathDiagnostics {
         let timeout = configuration.isSingle ? nil : configuration.timeout
         _ = await self.monitor.firstStatus(
             within: min(timeout ?? PathDiagnostics.resolveTimeout, PathDiagnostics.resolveTimeout))
-        // What is asked once is asked with its names resolved; otherwise they may be resolved while the wait goes on.
+        // A single evaluation waits for its names; otherwise they may be resolved during the wait.
         let named = configuration.isSingle ? await self.resolvable(configuration.targets) : []
         wakes.tick()
         var wait = StableWait(required: configuration.isSingle ? .zero : configuration.stable)
@@ -131,7 +131,7 @@ final class WakeSource: Sendable {
     private let watches: [PathWatch]
     private let events: Task<Void, Never>
 
-    /// The watches keep verdicts on targets up to date that are not configured.
+    /// The watches keep the verdicts on unconfigured targets up to date.
     init(_ monitor: ReachabilityMonitor, targets: Set<Target>) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.stream = stream
@@ -147,7 +147,7 @@ final class WakeSource: Sendable {
         self.events = Task { for await _ in changes { continuation.yield() } }
     }
 
-    /// Wakes now and then four times a second.
+    /// Wakes immediately and then four times a second.
     func tick() {
         if case .terminated = self.continuation.yield() { return }
         guard !self.monitor.call(after: WakeSource.interval, { self.tick() }) else { return }

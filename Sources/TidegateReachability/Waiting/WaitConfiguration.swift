@@ -29,11 +29,11 @@ package struct WaitConfiguration: Sendable {
         self.conditions.compactMap(\.target).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// True if every check is made once, however long it takes.
+    /// True if every check is made once, regardless of its duration.
     var isSingle: Bool { self.timeout == .zero }
 }
 
-/// How a wait stands.
+/// The progress of a wait.
 package struct WaitProgress: Sendable, Hashable {
     /// The time since its start.
     package let elapsed: Duration

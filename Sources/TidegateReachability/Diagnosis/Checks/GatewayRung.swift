@@ -5,8 +5,8 @@ internal import TidegateNetwork
 enum GatewayRung {
     /// The gateway's rung, from its neighbour entry and the UDP probe.
     ///
-    /// It is also ok if a request over this path succeeded lately (`passive`), or if other programs' connections over it
-    /// are answered: a gateway may forward without answering.
+    /// It is also ok if a request over this path succeeded recently (`passive`), or if other programs' connections over
+    /// it are answered: a gateway may forward without answering.
     static func report(
         _ path: NetworkPath, _ findings: GatewayFindings, passive: PassiveFindings? = nil,
         connections: ConnectionFindings? = nil

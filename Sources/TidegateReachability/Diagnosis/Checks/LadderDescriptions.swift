@@ -2,18 +2,18 @@ internal import TidegateCore
 
 /// Sentences that several rungs share.
 enum LadderDescriptions {
-    /// What a successful request shows.
+    /// What a successful request proves.
     static func passive(_ findings: PassiveFindings, ago: Duration) -> String {
         "a request to \(findings.remote) succeeded \(ago.shortText) ago"
     }
 
-    /// What connections of other programs show of a gateway.
+    /// What connections of other programs prove about a gateway.
     static func answering(_ findings: ConnectionFindings) -> String {
         let remotes = findings.answering
         return "\(remotes) remote\(remotes == 1 ? "" : "s") behind it answer\(remotes == 1 ? "s" : "") other programs"
     }
 
-    /// What connections of other programs to a remote show of it.
+    /// What connections of other programs to a remote prove about it.
     static func connections(_ report: RemoteReport) -> [String] {
         var lines: [String] = []
         let count = report.stalledCount
@@ -37,7 +37,7 @@ enum LadderDescriptions {
         return lines
     }
 
-    /// Who sent which ICMP error.
+    /// The sender of an ICMP error, and its kind.
     static func refusal(_ refusal: ICMPError, own: IPAddress?, gateway: IPAddress?) -> String {
         let role = refusal.isFrom(own) ? "this host" : refusal.isFrom(gateway) ? "the gateway" : nil
         return refusal.sentence(about: nil, role: role)
@@ -68,7 +68,7 @@ extension HopWalkResult {
         self.answers.map { RungValues.Hop(limit: $0.hop, router: $0.address, duration: $0.duration) }
     }
 
-    /// What the walk found, in one clause; `place` is what it led to.
+    /// The findings of the walk, in one clause; `place` is its destination.
     func evidence(to place: String) -> String {
         if let arrival = self.arrival {
             let hops = "\(arrival.hop) hop\(arrival.hop == 1 ? "" : "s")"

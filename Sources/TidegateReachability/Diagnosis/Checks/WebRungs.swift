@@ -2,7 +2,7 @@ internal import TidegateCore
 
 /// Evaluates a web server: the rungs tcp, tls and http.
 enum WebRungs {
-    /// The three rungs by the result of a check; nil if there was none.
+    /// The three rungs from the result of a check; nil without one.
     static func reports(
         _ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?
     ) -> [RungReport] {
@@ -86,7 +86,7 @@ private struct HTTPCheckReport {
                 rung: .tcp, status: .ok, evidence: ["connected to \(place)\(time)\(local)"],
                 duration: self.answer.phases.connect)
         }
-        // A check that could not be made says nothing about the server.
+        // A check that could not be made proves nothing about the server.
         guard self.answer.failure != .internal, self.answer.failure != .invalidRequest else {
             return .unknown(.tcp, [self.text("could not be checked")])
         }
@@ -158,7 +158,7 @@ enum InternetRung {
     /// The evidence if no check is possible.
     static let gaps = [notConfigured, notRequested]
 
-    /// The rung by what the check URLs answered; no observations if none are configured.
+    /// The rung from the answers of the check URLs; no observations if none are configured.
     static func report(_ observations: [InternetObservation]?, passive: PassiveFindings? = nil) -> RungReport {
         guard let observations else {
             guard let passive, let ago = passive.internet else { return .unknown(.internet, [self.notConfigured]) }
