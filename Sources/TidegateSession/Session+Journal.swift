@@ -2,14 +2,14 @@ public import TidegateCore
 
 /// Tasks that survive their process, in sessions that have a journal.
 extension Session {
-    /// Accepts a task: once this returns, the task is carried out although the process may be killed meanwhile.
+    /// Accepts a task: once this returns, the task is carried out even if the process is killed in the meantime.
     ///
     /// With a key the call may be repeated: a second one with the same key finds the task of the first one. A request
     /// that may not be sent twice is sent at most once; if a crash leaves open whether it was, the task ends as
     /// `outcomeUnknown`. The session's default headers are kept with the task; `options` are this process's only. A body
-    /// in memory is at most 16 MiB; a larger one belongs into a file, whose path is absolute.
+    /// in memory is at most 16 MiB; a larger one must be in a file with an absolute path.
     /// - Throws: ``TaskError``: `invalidRequest` or `fileError` if the request cannot be kept, `diskFull` if the
-    ///   journal's disk is full, `internal` if there is no journal; nothing is accepted then.
+    ///   journal's disk is full, `internal` without a journal; then nothing is accepted.
     public func submit(
         _ request: TaskRequest, key: String? = nil, onDuplicate: DuplicatePolicy = .keep, isSuspended: Bool = false,
         options: TaskOptions? = nil
@@ -28,7 +28,7 @@ extension Session {
             suspensions: isSuspended ? 1 : 0,
             life: TaskLifetime(lived: .zero, wall: wall, monotonic: time.monotonic(), boot: journal.boot))
         let answer = await withCheckedContinuation { continuation in
-            // On the journal's thread, in the order in which tasks were accepted: one that is replaced, waited for or
+            // On the journal's thread, in the order in which tasks were accepted: a task that is replaced, awaited or
             // found by its key has been taken over by then.
             journal.accept(task, onDuplicate: onDuplicate) { answer in
                 continuation.resume(returning: Result { () throws(TaskError) in try self.take(answer, options) })
@@ -50,7 +50,7 @@ extension Session {
         }
     }
 
-    /// Continues every task that an earlier process left; gives how many there are.
+    /// Continues every task that an earlier process left; returns their number.
     ///
     /// Publishes `session.restoredTasksEnded` once, when all of them have ended (immediately, if the journal holds no
     /// task).
@@ -63,7 +63,7 @@ extension Session {
             do {
                 try self.takeOver(task, isRestored: true)
             } catch {
-                // An older version accepted what this one does not: the task ends, and the others continue.
+                // An older version accepted a task that this one does not: the task ends, and the others continue.
                 let end = JournaledEnd(
                     outcome: .failure, failure: error.reason, explanation: error.underlying,
                     at: self.dependencies.time.wall())
@@ -78,21 +78,21 @@ extension Session {
 
     /// Finds tasks in the journal.
     ///
-    /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
+    /// - Throws: ``TaskError`` without a journal, or if it cannot be read.
     package func find(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTask] {
         try await self.ask { $0.find(question, completion: $1) }
     }
 
     /// Finds tasks in the journal for a list; a row that cannot be read is left out.
     ///
-    /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
+    /// - Throws: ``TaskError`` without a journal, or if it cannot be read.
     package func list(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTaskSummary] {
         try await self.ask { $0.list(question, completion: $1) }
     }
 
-    /// The file that a task's body went to; nil for a task without a file.
+    /// The file with a task's body; nil for a task without a file.
     ///
-    /// - Throws: ``TaskError`` if there is no journal, or if it cannot be read.
+    /// - Throws: ``TaskError`` without a journal, or if it cannot be read.
     package func downloadedFile(of id: TaskID) async throws(TaskError) -> DownloadedFile? {
         DownloadedFile(self.task(withID: id), try await self.find(.task(id)).first)
     }
@@ -109,16 +109,16 @@ extension Session {
         return try answer.mapError { TaskError($0) }.get()
     }
 
-    /// Suspends a task however often it was resumed, and returns once that is durable; false if it is unknown.
+    /// Suspends a task regardless of earlier resumes, and returns once that is durable; false if it is unknown.
     ///
-    /// - Throws: ``TaskError`` if the journal cannot keep it; nothing has changed then.
+    /// - Throws: ``TaskError`` if the journal cannot keep it; then nothing has changed.
     public func suspend(_ id: TaskID) async throws(TaskError) -> Bool {
         try await self.setSuspensions(id) { max(1, $0) }
     }
 
     /// Takes every suspension of a task back, and returns once that is durable; false if the task is unknown.
     ///
-    /// - Throws: ``TaskError`` if the journal cannot keep it; nothing has changed then.
+    /// - Throws: ``TaskError`` if the journal cannot keep it; then nothing has changed.
     public func resume(_ id: TaskID) async throws(TaskError) -> Bool {
         try await self.setSuspensions(id) { _ in 0 }
     }

@@ -5,7 +5,7 @@ internal import TidegateTransfer
 
 /// Makes tasks and carries them out on a thread of its own.
 ///
-/// Several sessions live side by side.
+/// Several sessions can coexist.
 ///
 /// A session that is released without ``invalidate(cancellingTasks:)`` cancels its tasks.
 public final class Session: Sendable {
@@ -24,9 +24,9 @@ public final class Session: Sendable {
     ///
     /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays; with a
     /// `journal` tasks can be submitted that survive their process.
-    /// `hooks` are asked, and `observer` is called, about every task; a `tracer` makes spans of them.
+    /// `hooks` and `observer` are called for every task; a `tracer` makes their spans.
     /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with the
-    ///   reason `internal` if the system gives no thread.
+    ///   reason `internal` if the system provides no thread.
     public convenience init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: TaskJournal? = nil,
@@ -37,7 +37,7 @@ public final class Session: Sendable {
             journal: journal, hooks: hooks, observer: observer, tracer: tracer, diagnosis: { _ in nil })
     }
 
-    /// A session that attributes silence by the latest diagnosis of the host, too, and notes its sockets in `own`.
+    /// A session that also attributes silence by the latest diagnosis of the host, and notes its sockets in `own`.
     package init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: TaskJournal?,
@@ -71,11 +71,11 @@ public final class Session: Sendable {
     ///
     /// `onCompletion` is called once, on the session's thread, when the task is over: before its `completed` event and
     /// before ``TransferTask/result()`` returns, and with ``TransferTask/body()`` at hand. It must not block. It may
-    /// make and resume the next task, which costs no change of threads.
+    /// make and resume the next task without a change of threads.
     ///
     /// After ``invalidate(cancellingTasks:)`` the task is cancelled from the start, and no event is published about
-    /// it; `onCompletion` is then called before this returns, so that a handler that makes tasks has to look at the
-    /// outcome first.
+    /// it; `onCompletion` is then called before this returns, so a handler that makes tasks must check the outcome
+    /// first.
     public func makeTask(
         _ request: TaskRequest, options: TaskOptions? = nil,
         onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
@@ -83,7 +83,7 @@ public final class Session: Sendable {
         self.make(request, options, nil, onCompletion)
     }
 
-    /// Makes a task whose completion handler runs where the caller says.
+    /// Makes a task whose completion handler runs on the caller's choice of thread or executor.
     public func makeTask(
         _ request: TaskRequest, options: TaskOptions? = nil, completion: TaskCompletion
     ) -> TransferTask {
@@ -116,7 +116,7 @@ public final class Session: Sendable {
         }
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
         let isOpen = registry.add(task, onCompletion: onCompletion)
-        // A task that is only made is nothing to the thread, unless it expires or the session is ending meanwhile.
+        // The thread does not know a task that is only made, unless it expires or the session is ending.
         guard !isOpen || request.options.expires != nil else { return task }
         if !mailbox.send(.adopt(task)), let entry = registry.end(task) {
             self.end(entry, "the session is over")
@@ -124,7 +124,7 @@ public final class Session: Sendable {
         return task
     }
 
-    /// The request with what the session gives every request that has none of its own.
+    /// The request with the session's values for options that it lacks.
     func prepared(_ request: TaskRequest) -> TaskRequest {
         var request = self.defaultHeaders.applied(to: request)
         // A tracer begins traces itself.
@@ -170,16 +170,15 @@ public final class Session: Sendable {
         self.dependencies.registry.first { $0.id == id }
     }
 
-    /// The events of this session's tasks from now on, for one reader: the newest `capacity` are kept, and those that
-    /// they displace are counted.
+    /// The events of this session's tasks from now on, for one reader: the newest `capacity` are kept, and displaced
+    /// ones are counted.
     ///
-    /// They are numbered from 1 by themselves; those of all sessions together are on the bus.
+    /// They have their own numbers from 1; the bus has those of all sessions.
     public func events(bufferingNewest capacity: Int = 256) -> Subscription {
         self.dependencies.mailbox.events.subscribe(bufferingNewest: capacity)
     }
 
-    /// Counts of tasks and connections now; idle connections and retry budgets as they were when this was called for
-    /// the last time.
+    /// Counts of tasks and connections now; idle connections and retry budgets are those of the previous call.
     package func statistics() -> SessionStatistics {
         self.dependencies.mailbox.send(.count)
         let registry = self.dependencies.registry
@@ -192,22 +191,22 @@ public final class Session: Sendable {
 
     // MARK: - The end
 
-    /// Starts no attempt from now on, because the session will be invalidated: attempts under way continue, and what
-    /// would start another one is held for `drain`.
+    /// Starts no attempt from now on, because the session will be invalidated: attempts under way continue, and tasks
+    /// that would start another one are held for `drain`.
     package func holdAll() { self.dependencies.mailbox.send(.holdAll) }
 
-    /// Ends the session: no task is made any more, and the last event is `session.invalidated`.
+    /// Ends the session: no more tasks are made, and the last event is `session.invalidated`.
     ///
-    /// With `cancellingTasks` every task is cancelled, and what the disk has not finished after five seconds is left;
-    /// after seven seconds in all the session's thread is left, too, if it hangs in the disk or in a handler: its
-    /// tasks are then published as cancelled from here. Without, the call waits for all of them to end.
+    /// With `cancellingTasks` every task is cancelled, and disk work that is not finished after five seconds is
+    /// abandoned. After seven seconds in all the session's thread is also abandoned, if it hangs in the disk or in a
+    /// handler: this call then publishes its tasks as cancelled. Without it, the call waits for all tasks to end.
     public func invalidate(cancellingTasks: Bool) async {
         let isFirst = self.dependencies.registry.close()
         if await self.drain(cancellingTasks: cancellingTasks) { self.stop() } else { self.abandon() }
         if isFirst { self.dependencies.bus.publish(.session(.invalidated)) }
     }
 
-    /// Waits until no task is left; false if that took longer than cancelling may.
+    /// Waits until no task is left; false if that exceeded the time for cancelling.
     private func drain(cancellingTasks: Bool) async -> Bool {
         var timeout: Task<Void, Never>?
         let isDone = await withCheckedContinuation { continuation in
@@ -216,7 +215,7 @@ public final class Session: Sendable {
                 .drain(cancellingTasks: cancellingTasks) { once.call(true) })
             if !isSent { once.call(true) }
             guard isSent, cancellingTasks else { return }
-            // A task of its own, because the caller's may itself be cancelled.
+            // A separate Swift task, because the caller's may itself be cancelled.
             timeout = Task {
                 try? await ContinuousClock().sleep(for: Session.patience)
                 once.call(false)
@@ -236,8 +235,8 @@ public final class Session: Sendable {
         }
     }
 
-    /// Forgets what the session has learned from servers, so that what follows starts as in a new session, as
-    /// URLSession's `reset` does.
+    /// Forgets what the session has learned from servers, so that later tasks start as in a new session, like
+    /// URLSession's `reset`.
     ///
     /// Removes the cookies of ``SessionConfiguration/cookies`` and the responses of ``SessionConfiguration/validators``,
     /// also for other sessions that share them, closes idle connections, and forgets cached addresses. Tasks go on: an
@@ -249,7 +248,7 @@ public final class Session: Sendable {
         await withCheckedContinuation { continuation in
             let isSent = self.dependencies.mailbox.send(.reset(done: { continuation.resume() }))
             guard !isSent else { return }
-            // The session is over, but its jar and its store may be those of others, too.
+            // The session is over, but other sessions may use its jar and its store.
             self.configuration.cookies?.removeAll()
             self.configuration.validators?.removeAll()
             continuation.resume()

@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// A cookie as a jar keeps it (RFC 6265 5.3).
+/// A cookie in the form a jar keeps it (RFC 6265 5.3).
 package struct Cookie: Sendable, Hashable {
     package var name: String
     package var value: String
@@ -11,14 +11,14 @@ package struct Cookie: Sendable, Hashable {
     package var path: String
     /// True if only https requests get it.
     package var isSecure: Bool
-    /// True if programs in a page are not to see it; of no meaning here, but kept.
+    /// True if scripts of a page must not see it; unused here, but kept.
     package var isHTTPOnly: Bool
     /// When it ends; nil at the end of the session.
     package var expiry: WallTime?
 }
 
 extension Cookie {
-    /// Reads a `Set-Cookie` field; nil for one that is to be ignored.
+    /// Reads a `Set-Cookie` field; nil for one that must be ignored.
     ///
     /// A domain of one label, a public suffix and an address cannot be shared: only their own host gets the cookie.
     package init?(_ field: String, from url: HTTPURL, at now: WallTime) {
@@ -56,7 +56,7 @@ extension Cookie {
         guard self.keepsItsPromises(url) else { return nil }
     }
 
-    // RFC 6265 5.2.3; false if the domain is not the server's to give.
+    // RFC 6265 5.2.3; false if the server may not set the domain.
     private mutating func take(domain text: String, of target: Target) -> Bool {
         let name = (text.hasPrefix(".") ? String(text.dropFirst()) : text).lowercased()
         guard !name.isEmpty, name != target.host else { return true }
@@ -67,7 +67,8 @@ extension Cookie {
         return true
     }
 
-    // What a name promises, and that plain HTTP does not set what is for https (RFC 6265bis 4.1.3, 5.7).
+    // Checks the promises of a name's prefix, and that plain HTTP does not set a cookie for https (RFC 6265bis 4.1.3,
+    // 5.7).
     private func keepsItsPromises(_ url: HTTPURL) -> Bool {
         if self.isSecure, url.scheme != .https { return false }
         let name = self.name.lowercased()
@@ -101,7 +102,7 @@ extension Cookie {
             || url.path.dropFirst(self.path.count).hasPrefix("/")
     }
 
-    /// True if another cookie takes its place.
+    /// True if this and another cookie replace each other.
     func isSame(as other: Cookie) -> Bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
             && self.isHostOnly == other.isHostOnly

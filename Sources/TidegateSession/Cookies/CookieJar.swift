@@ -3,19 +3,19 @@ package import TidegateCore
 
 /// The cookies of a session (RFC 6265), in memory; a program that keeps them reads and writes them as text.
 ///
-/// libcurl's own engine would not do: every hop is an attempt of its own, in a handle that serves other tasks, too, and
-/// its file is written by the thread of all transfers.
+/// libcurl's own engine does not fit: every hop is an attempt of its own, in a handle that also serves other tasks, and
+/// the thread of all transfers writes its file.
 ///
-/// A server cannot set a cookie for a public suffix such as `co.uk` or `github.io`; one that is itself such a host gets
-/// its own cookies alone.
+/// A server cannot set a cookie for a public suffix such as `co.uk` or `github.io`; a server on such a host only gets
+/// its own cookies.
 public final class CookieJar: Sendable {
     private struct State {
-        /// With numbers that count cookies, so that of equal ones the earlier is sent first.
+        /// Each with a number that counts cookies: of equal ones the earlier is sent first.
         var entries: [(cookie: Cookie, number: Int)] = []
         var lastNumber = 0
     }
 
-    /// How many cookies a domain has, and how many there are in all; the oldest go.
+    /// The maximum number of cookies per domain and in total; the oldest are removed.
     private static let (perDomain, inAll) = (50, 3000)
 
     private let state = Mutex(State())
@@ -25,10 +25,10 @@ public final class CookieJar: Sendable {
 
     /// A jar with the cookies of a file in Netscape's format, as curl(1) writes it.
     ///
-    /// Lines that make no sense are ignored, and so are cookies for all hosts of a public suffix.
+    /// Malformed lines are ignored, and so are cookies for all hosts of a public suffix.
     public convenience init(netscape text: String) {
         self.init()
-        // At line feeds alone: the value of a cookie may have what Unicode takes for the end of a line.
+        // At line feeds alone: the value of a cookie may contain other characters that Unicode treats as line ends.
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
             if let cookie = Cookie(netscape: String(decoding: line, as: UTF8.self)) { self.put(cookie) }
@@ -49,7 +49,7 @@ public final class CookieJar: Sendable {
 
     // MARK: - Requests and responses
 
-    /// What a request sends; nil for nothing.
+    /// The cookies for a request; nil without any.
     package func field(for url: HTTPURL, at now: WallTime) -> String? {
         let entries = self.state.withLock { state in
             state.entries.removeAll { $0.cookie.expiry.map { $0 <= now } ?? false }
@@ -60,7 +60,7 @@ public final class CookieJar: Sendable {
         return sorted.map { "\($0.cookie.name)=\($0.cookie.value)" }.joined(separator: "; ")
     }
 
-    /// Takes what a response sets.
+    /// Stores the cookies that a response sets.
     package func take(_ fields: [String], from url: HTTPURL, at now: WallTime) {
         for field in fields {
             guard let cookie = Cookie(field, from: url, at: now) else { continue }
@@ -91,7 +91,7 @@ public final class CookieJar: Sendable {
 }
 
 extension CookieJar: Hashable {
-    /// Jars are equal if they are the same.
+    /// Jars are equal if they are identical.
     public static func == (left: CookieJar, right: CookieJar) -> Bool { left === right }
 
     /// Hashes its identity.

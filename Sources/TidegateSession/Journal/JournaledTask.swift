@@ -1,24 +1,24 @@
 package import TidegateCore
 
-/// An accepted task as the journal has it: what was asked for, and how far it has come.
+/// An accepted task in the journal: the request and its progress.
 package struct JournaledTask: Sendable, Hashable {
     /// The task's id.
     package let id: TaskID
     /// When it was accepted.
     package let accepted: WallTime
-    /// What was asked for.
+    /// The request.
     package let description: TaskDescription
-    /// How many suspensions there are; 0 lets the task go.
+    /// How many suspensions there are; with 0 the task runs.
     package var suspensions: Int
     /// The task that must end before this one begins; nil without one.
     package var predecessor: TaskID?
     /// True if a request that may not be sent twice may have been sent.
     package var isInDoubt = false
-    /// What is held of the body; nil if nothing is.
+    /// The held part of the body; nil without one.
     package var hold: ResumePoint?
     /// The finished file on its way to its place; nil before.
     package var placing: FileIdentity?
-    /// How long the task had lived, and when that was written down.
+    /// How long the task had lived, and when that was recorded.
     package var life: TaskLifetime
     /// How it ended; nil if it is not over.
     package var end: JournaledEnd?
@@ -43,7 +43,7 @@ package struct TaskLifetime: Sendable, Hashable, Codable {
     package var monotonic: UInt64
     /// The boot that the monotonic clock counts from.
     package var boot: String
-    /// What the task had used up of what it is given; nil if nothing.
+    /// The used part of the task's retry limits; nil if nothing was used.
     package var effort: RetryProgress?
 
     /// A life of so much at a moment.
@@ -54,9 +54,9 @@ package struct TaskLifetime: Sendable, Hashable, Codable {
         self.boot = boot
     }
 
-    /// How long a task has lived now that was not suspended meanwhile; never less than was written down.
+    /// How long a task that was not suspended in the meantime has lived now; never less than recorded.
     ///
-    /// Within one boot the clock that never jumps decides; across boots only the wall clock is left.
+    /// Within one boot the clock that never jumps decides; across boots only the wall clock remains.
     func lived(at now: TaskLifetime) -> Duration {
         let passed: Duration =
             if now.boot == self.boot, !self.boot.isEmpty {
@@ -68,7 +68,7 @@ package struct TaskLifetime: Sendable, Hashable, Codable {
     }
 }
 
-/// What decides how often, and for how long, a task is still tried.
+/// The values that decide how often, and for how long, a task is still retried.
 package struct RetryProgress: Sendable, Hashable, Codable {
     /// How long it was neither suspended nor held.
     package var active: Duration
@@ -82,7 +82,7 @@ package struct RetryProgress: Sendable, Hashable, Codable {
 
 /// How an accepted task ended.
 package struct JournaledEnd: Sendable, Hashable {
-    /// How.
+    /// The outcome.
     package var outcome: TaskOutcome
     /// Why it failed; nil on success.
     package var failure: TaskFailure?
@@ -94,19 +94,19 @@ package struct JournaledEnd: Sendable, Hashable {
     package var bytes: Int64 = 0
     /// How many attempts were charged.
     package var attempts = 0
-    /// When.
+    /// The time of the end.
     package var at: WallTime
-    /// Whose failure it was; nil unless it failed.
+    /// The responsible party; nil unless it failed.
     package var party: FaultParty?
 }
 
-/// An accepted task as lists have it.
+/// An accepted task for lists.
 package struct JournaledTaskSummary: Sendable, Hashable {
     /// The task's id.
     package var id: TaskID
     /// When it was accepted.
     package var accepted: WallTime
-    /// The caller's own name for the task; nil if duplicates do not matter.
+    /// The caller's own name for the task; nil if duplicates are allowed.
     package var key: String?
     /// A name to be known by in lists.
     package var name: String?
@@ -125,7 +125,7 @@ package struct JournaledTaskSummary: Sendable, Hashable {
     /// How it ended; nil if it is not over.
     package var end: JournaledEnd?
 
-    /// A task that nothing is held of yet.
+    /// A task without any received bytes.
     package init(
         id: TaskID, accepted: WallTime, kind: TaskKind, method: String, url: String, end: JournaledEnd? = nil
     ) {
@@ -135,6 +135,6 @@ package struct JournaledTaskSummary: Sendable, Hashable {
 }
 
 extension JournaledEnd {
-    /// An end, and nothing else about it.
+    /// An end with nothing but its outcome and time.
     package init(_ outcome: TaskOutcome, at moment: WallTime) { (self.outcome, self.at) = (outcome, moment) }
 }

@@ -5,14 +5,14 @@ internal import TidegateTransfer
 
 /// A submitted request in a form that survives its process.
 ///
-/// Everything that a ``TaskRequest`` has and that means the same to another process.
+/// Everything in a ``TaskRequest`` that has the same meaning in another process.
 package struct TaskDescription: Sendable, Hashable {
     package let url: String
     package let method: String
     package let headers: [HTTPField]
     package let body: Body
     package let destination: Place
-    /// The caller's own name for the task; nil if duplicates do not matter.
+    /// The caller's own name for the task; nil if duplicates are allowed.
     package let key: String?
     let options: RequestOptions
 
@@ -27,13 +27,13 @@ package struct TaskDescription: Sendable, Hashable {
         case data(Data)
         /// A file, as it was when the task was accepted.
         case file(String, FileIdentity)
-        /// One that went when the task was over.
+        /// A body that was removed when the task ended.
         case removed
     }
 
-    /// Where a response's body goes.
+    /// The destination of a response's body.
     package enum Place: Sendable, Hashable, Codable {
-        /// Into memory: gone with the process, and then fetched again.
+        /// Into memory: lost with the process, and then fetched again.
         case memory(limit: Int)
         /// Into a file.
         case file(String, permissions: UInt16?)
@@ -47,7 +47,7 @@ extension TaskDescription: Codable {
         case url, method, headers, body, destination, key
     }
 
-    /// Reads one object: the options stand beside the other members.
+    /// Reads one object: the options are next to the other members.
     package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.url = try members.decode(String.self, forKey: .url)
@@ -75,7 +75,7 @@ extension TaskDescription: Codable {
 extension TaskDescription {
     // MARK: - What the journal keeps once a task is over
 
-    // Fields whose values are no secrets.
+    // Fields whose values are not secret.
     private static let shownFields: Set<HTTPField.Name> = [
         .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .contentEncoding, .contentLanguage, .contentType,
         .ifMatch, .ifModifiedSince, .ifNoneMatch, .ifUnmodifiedSince, .range, .userAgent,
@@ -96,7 +96,7 @@ extension TaskDescription {
             options: options)
     }
 
-    /// What kind of task it describes.
+    /// The kind of the task.
     package var kind: TaskKind {
         if self.body != .none { return .upload }
         return self.file == nil ? .data : .download
@@ -112,10 +112,10 @@ extension TaskDescription {
     /// The largest body that the journal itself keeps: 16 MiB; larger ones belong into files.
     static let bodyLimit = 16 << 20
 
-    /// Describes a request; looks at its file, so that another content later is noticed.
+    /// Describes a request; records its file's identity, so that a later change is detected.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` or `fileError` and one sentence, where the request
-    ///   cannot outlive its process.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` or `fileError` and one sentence, if the request cannot
+    ///   outlive its process.
     package init(_ request: TaskRequest, key: String?) throws(TaskError) {
         if let error = request.policyError { throw TaskDescription.refusal(error.description) }
         self.init(
@@ -124,9 +124,9 @@ extension TaskDescription {
             options: request.options)
     }
 
-    /// The request again.
+    /// The request, rebuilt.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` where this version would not accept it.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if this version would not accept it.
     package func request() throws(TaskError) -> TaskRequest {
         guard self.body != .removed else { throw TaskDescription.refusal("the task is over, and its body is not kept") }
         var request = try TaskRequest(url: self.url, method: self.method, headers: self.headers, body: self.requestBody)

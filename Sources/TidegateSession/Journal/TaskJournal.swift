@@ -15,15 +15,15 @@ public struct TaskJournal: Sendable {
 package protocol JournalStorage: Sendable {
     /// Names this boot of the machine: moments on the monotonic clock compare only within one.
     var boot: String { get }
-    /// How often it is worth making a download's bytes durable and writing their number down.
+    /// How often to make a download's bytes durable and record their number.
     var checkpointInterval: Duration { get }
 
-    /// Takes a task in, or gives the one that has its key already; the answer comes once it is durable.
+    /// Accepts a task, or returns the one that already has its key; answers once that is durable.
     func accept(
         _ task: JournaledTask, onDuplicate: DuplicatePolicy,
         completion: @escaping @Sendable (Result<Acceptance, JournalError>) -> Void)
 
-    /// Writes an entry down; the answer comes once it is durable.
+    /// Records an entry; answers once it is durable.
     ///
     /// Entries that are not ``JournalEntry/isUrgent`` wait a moment for others to share their transaction.
     func record(_ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void)
@@ -32,7 +32,7 @@ package protocol JournalStorage: Sendable {
     func find(
         _ question: JournalQuestion, completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void)
 
-    /// Finds tasks for a list: without what it takes to continue them.
+    /// Finds tasks for a list: without the data to continue them.
     ///
     /// A row that cannot be read is left out.
     func list(
@@ -43,9 +43,9 @@ package protocol JournalStorage: Sendable {
     func whenWritable(_ completion: @escaping @Sendable () -> Void)
 }
 
-/// What is done with a submitted task if another one has its key already.
+/// What happens to a submitted task if another one already has its key.
 public enum DuplicatePolicy: String, Sendable, Hashable, CaseIterable {
-    /// The known task stays, whether it is over or not, and nothing is added.
+    /// The known task stays, even if it is over, and nothing is added.
     case keep
     /// Known tasks that are not over are cancelled, and the new one takes their place.
     case replace
@@ -53,17 +53,17 @@ public enum DuplicatePolicy: String, Sendable, Hashable, CaseIterable {
     case append
 }
 
-/// What became of a task that was to be accepted.
+/// The result of accepting a task.
 package enum Acceptance: Sendable {
-    /// It is in the journal, as this.
+    /// It is in the journal, in this form.
     ///
-    /// The tasks that it replaces are cancelled there already.
+    /// The tasks that it replaces are already cancelled there.
     case accepted(JournaledTask, replacing: [TaskID])
     /// Another one has its key, and stays.
     case kept(TaskID)
 }
 
-/// What a journal is asked for.
+/// A query to a journal.
 package enum JournalQuestion: Sendable, Hashable {
     /// Every task that is not over; oldest first.
     case unfinished
@@ -83,11 +83,11 @@ package enum JournalEntry: Sendable, Hashable {
     case suspensions(TaskID, Int, TaskLifetime)
     /// A request that may not be sent twice may reach the wire from now on.
     case sending(TaskID)
-    /// It did not reach the wire after all.
+    /// It did not reach the wire.
     case notSent(TaskID)
     /// The task was tried, and is not over.
     case tried(TaskID, TaskLifetime)
-    /// So much of the body is durable.
+    /// This much of the body is durable.
     case held(TaskID, ResumePoint, TaskLifetime)
     /// The file is whole, and about to be moved to its place.
     case placing(TaskID, FileIdentity)
@@ -112,7 +112,7 @@ package enum JournalEntry: Sendable, Hashable {
     }
 }
 
-/// Why a journal cannot do what it was asked for.
+/// Why a journal cannot do what was requested.
 package struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error.
     package let reason: JournalIssue

@@ -1,10 +1,10 @@
 internal import TidegateCore
 
-/// Decides which tasks may use a connection: a number per origin and a number in all; the others wait.
+/// Decides which tasks may use a connection: a limit per origin and a limit in total; the others wait.
 ///
 /// Higher priorities go first. Within a priority the tasks of one origin go in the order in which they joined, and
-/// origins take turns, so that a long queue for one server does not keep the others waiting. Joining, withdrawing,
-/// leaving and being next take constant time, however many tasks wait.
+/// origins take turns, so that a long queue for one server does not delay the others. Joining, withdrawing, leaving and
+/// being next take constant time for any number of waiting tasks.
 struct ConnectionLimiter: Sendable {
     /// One origin's waiting tasks of one priority.
     private struct Queue {
@@ -44,7 +44,7 @@ struct ConnectionLimiter: Sendable {
     private let inAll: Int
     private var used = 0
     private var usedBy = OriginCounts()
-    /// One for each priority in use, the highest first; there are few.
+    /// One for each priority in use, the highest first; they are few.
     private var levels: [Level] = []
     private var tickets: [UInt64: (origin: Origin, priority: Int)] = [:]
 
@@ -138,7 +138,7 @@ struct ConnectionLimiter: Sendable {
 
 /// A number for each origin, 0 if none was set.
 ///
-/// The latest origin's is kept apart, because it is mostly the next one's, and is found without hashing.
+/// The latest origin's number is kept apart: usually the next one is the same, and is then found without hashing.
 struct OriginCounts: Sendable {
     private var others: [Origin: Int] = [:]
     private var latest: Origin?

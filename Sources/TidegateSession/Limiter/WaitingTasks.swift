@@ -2,8 +2,8 @@ internal import TidegateCore
 
 /// Tasks that wait for one thing, in the order in which they came.
 ///
-/// Joining, leaving and being first take constant time, however many wait: a task that leaves keeps its entry until the
-/// front reaches it or such entries outnumber the rest.
+/// Joining, leaving and being first take constant time for any number of tasks: a task that leaves keeps its entry
+/// until the front reaches it or such entries outnumber the rest.
 struct WaitingTasks: Sendable {
     private var entries: [(task: UInt64, ticket: UInt64)] = []
     private var head = 0

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// One attempt of a task, from its addresses to the moment at which it is over.
+/// One attempt of a task, from its addresses to its end.
 enum AttemptRules {
     static func start(_ record: TaskRecord, in session: inout SessionState) {
         guard let target = record.target else { return }
@@ -32,7 +32,7 @@ enum AttemptRules {
         in session: inout SessionState
     ) {
         var failed: [(TaskRecord, AttemptEnd)] = []
-        // The answer is kept for other tasks; the resolver knows how long names are good for.
+        // The answer is kept for other tasks; the resolver knows how long it is valid.
         let expiry = session.tasks.now + .seconds(5)
         for number in target.name.resolved(result, lookup: lookup, until: expiry) {
             guard let record = session.tasks[number], let live = record.live, !live.isLaunched else { continue }
@@ -87,7 +87,7 @@ enum AttemptRules {
     static func cannotStart(
         _ record: TaskRecord, _ failure: TaskFailure, _ message: String, in session: inout SessionState
     ) {
-        // The engine has nothing of it.
+        // The engine does not know this attempt.
         record.live?.pool = nil
         let end = self.abort(record, failure, message, in: &session)
         session.failures.publishFailure(record, end, failure, isCharged: false, &session.tasks)
@@ -115,7 +115,7 @@ enum AttemptRules {
         if self.mayAbort(record, in: session) { session.tasks.feed(.releaseConnection, to: record) }
     }
 
-    /// True if the attempt may be ended and another one made: neither its request nor its body comes twice.
+    /// True if the attempt may be ended and another one made: neither its request nor its body is repeated.
     static func mayAbort(_ record: TaskRecord, in session: borrowing SessionState) -> Bool {
         self.mayRepeat(record, in: session) && !self.isDeliveredForGood(record, in: session)
     }
@@ -125,7 +125,7 @@ enum AttemptRules {
         (record.request.isIdempotent || record.live?.contact == nil) && session.requests.canSendBody(record)
     }
 
-    /// True if a part of the body has gone where it cannot be taken back from, and cannot be continued.
+    /// True if a part of the body cannot be taken back from its destination, and cannot be continued.
     static func isDeliveredForGood(_ record: TaskRecord, in session: borrowing SessionState) -> Bool {
         guard record.isStream, record.download.partial.validator == nil, let live = record.live else { return false }
         let progress = session.engine.progress(of: live.id) ?? live.progress
@@ -134,7 +134,7 @@ enum AttemptRules {
 
     // MARK: - Reports
 
-    /// Takes a report of the engine's in.
+    /// Takes a report from the engine.
     static func attempt(_ record: TaskRecord, reported report: AttemptReport, in session: inout SessionState) {
         switch report {
         case .wireReached(let contact): self.wireReached(contact, record, in: &session)
@@ -161,11 +161,11 @@ enum AttemptRules {
             session.tasks.add(.showResponse(record.task, head, url: record.hop.url.text))
         }
         record.clocks.bytesMoved(at: session.tasks.now)
-        // What a refused response says of its body is not true of the body that is held.
+        // The metadata in a refused response do not describe the held body.
         guard head.range == .append || head.range == .restartFromZero else { return }
         if record.download.partial.offset > 0, head.range == .restartFromZero {
             guard !record.isStream else {
-                // What has been written to a pipe cannot be taken back.
+                // Data written to a pipe cannot be taken back.
                 let offset = record.download.partial.offset
                 let message = "the body changed on the server after \(offset) bytes had been delivered"
                 return record.attemptDidFinish(self.abort(record, .rangeMismatch, message, in: &session), in: &session)
@@ -187,7 +187,7 @@ enum AttemptRules {
         self.publishProgress(record, in: &session)
         session.bodies.noteOffset(record, &session.tasks)
         session.bodies.beginWriteBack(record, &session.tasks)
-        // Bytes only put the task's clocks off: a timer that fires too early looks again.
+        // Bytes only postpone the task's clocks: a timer that fires too early checks again.
         session.tasks.add(.showProgress(record))
     }
 
@@ -203,7 +203,7 @@ enum AttemptRules {
         record.attemptDidFinish(end, in: &session)
     }
 
-    // An attempt's end waits for the answer of a hook that is asked about it.
+    // An attempt's end waits for a pending hook.
     private static func waitsForHook(
         _ outcome: Indirect<AttemptOutcome>, _ record: TaskRecord, _ live: LiveAttempt,
         in session: borrowing SessionState
@@ -245,7 +245,7 @@ enum AttemptRules {
         return end
     }
 
-    // The attempt's object stays for whatever follows from its end.
+    // The attempt's object stays for the steps that follow its end.
     private static func closeAccounts(
         _ end: inout AttemptEnd, _ record: TaskRecord, in session: inout SessionState
     ) {

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What follows when a clock of a task's is due.
+/// What happens when one of a task's clocks is due.
 enum ClockRules {
     static func clocksDue(_ record: TaskRecord, in session: inout SessionState) {
         record.timer = .off
@@ -54,7 +54,7 @@ enum ClockRules {
         session.origins.leaveCircuit(record, &session.tasks)
         session.tasks.feed(.release(.circuit), to: record)
         session.carryOutSteps()
-        // A task that was suspended, or is held by something else as well, does not test the origin: the next one does.
+        // A task that was suspended, or is held by something else as well, does not test the origin; the next one does.
         if record.retry.probing == nil { session.origins.nextAtCircuit(of: origin, &session.tasks) }
     }
 
@@ -65,7 +65,7 @@ enum ClockRules {
         EndRules.fail(record, .gateTimeout, shut.sentence, in: &session)
     }
 
-    /// Schedules the task's expiry; looked at every minute, because the wall clock may jump.
+    /// Schedules the task's expiry; checked every minute, because the wall clock may jump.
     static func scheduleExpiry(_ record: TaskRecord, in session: inout SessionState) {
         guard let expiry = record.request.options.expires else { return }
         let left = Duration.microseconds(expiry.microseconds - session.requests.wallTime.microseconds)

@@ -1,19 +1,21 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Does what the session's state asks for: on the engine, the bus, the journal, the disk and the app's own code.
+/// Carries out the effects of the session's state: on the engine, the bus, the journal, the disk and the app's own
+/// code.
 final class EffectRunner {
     private let engine: TransferEngine
     private let delegate: DelegateDispatcher
     private let given: SessionDependencies
     /// The hooks that have not answered yet, by their tasks.
     private var questions: [UInt64: Task<Void, Never>] = [:]
-    /// The tasks whose states are to be shown.
+    /// The tasks whose states must be shown.
     private var changed = ReusedQueue<TaskRecord>()
     private static let mostChanged = 64
-    /// The tasks that are over: their results are there for all who wait once their last events are published.
+    /// The tasks that are over: their results are available to all waiting callers once their last events are
+    /// published.
     private var finished = ReusedQueue<(task: TransferTask, result: TaskResult, resumeData: Indirect<ResumeData>?)>()
-    /// What could not be done, in order.
+    /// Failed effects, in order.
     private var inputs = ReusedQueue<SessionInput>()
 
     init(_ engine: TransferEngine, _ given: SessionDependencies) {
@@ -25,14 +27,14 @@ final class EffectRunner {
     /// The next input that an effect led to; nil after the last one.
     func takeInput() -> SessionInput? { self.inputs.takeFirst() }
 
-    /// Publishes what is pending, and then shows the states of the tasks that it is about.
+    /// Publishes pending events, and then shows the states of their tasks.
     func flush(_ queue: inout EffectQueue) {
         self.publish(&queue.events)
         while let record = self.changed.takeFirst() { record.show() }
         while let end = self.finished.takeFirst() { end.task.finish(end.result, resumeData: end.resumeData) }
     }
 
-    // The events of one turn of the thread together; the session's own subscribers get those of tasks.
+    // The events of one turn of the thread together; the session's own subscribers receive those of tasks.
     private func publish(_ events: inout ReusedQueue<Event.Payload>) {
         let subscribers = self.given.mailbox.events
         guard subscribers.isOpen else { return self.given.bus.publish(events.count) { events.takeFirst() } }
@@ -88,7 +90,7 @@ final class EffectRunner {
             self.ask(task, question, hook)
         case .stopAsking(let task): self.questions.removeValue(forKey: task)?.cancel()
         case .showResponse, .showData, .reportProgress, .runHandler, .call:
-            // Code of the app's may block: whatever was published before is seen before.
+            // The app's code may block: earlier events must be visible before it runs.
             self.flush(&queue)
             self.callApp(effect)
         }
@@ -107,7 +109,7 @@ final class EffectRunner {
         guard let entry = self.given.registry.end(task, holding: end.bodyBytes) else { return }
         self.delegate.didComplete(task, result)
         entry.onCompletion?(task, result)
-        // One that the next process goes on with is not over.
+        // A task that the next process continues is not over.
         let change: TaskEvent.Kind = end.isPreserved ? .suspended(.shutdown) : .completed(result.redacted(for: task))
         task.handlers?.span?.record(change)
         queue.publish(change, of: task, isTraced: true)

@@ -1,11 +1,11 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Commits of files, and the ends of tasks: cleaned up after, and published once.
+/// Commits of files, and the ends of tasks: cleaned up, and published once.
 enum EndRules {
     // MARK: - Failures
 
-    /// Fails a task for a reason that is no attempt's.
+    /// Fails a task for a reason outside attempts.
     static func fail(
         _ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence, in session: inout SessionState
     ) {
@@ -26,7 +26,7 @@ enum EndRules {
 
     // MARK: - Commits
 
-    /// Every byte is here: commits the file or sums the body up, if either is needed, and stores the response.
+    /// All bytes have arrived: commits the file or computes the body's digest, if necessary, and stores the response.
     static func commit(_ record: TaskRecord, in session: inout SessionState) {
         if session.revalidator.restore(record, &session.tasks) { return }
         if record.download.file == nil, !record.needsDigestOfMemory { return self.finish(record, in: &session) }
@@ -34,7 +34,7 @@ enum EndRules {
         session.bodies.commit(record, &session.tasks)
     }
 
-    /// What the disk's thread reports.
+    /// A report of the disk's thread.
     static func diskReported(_ event: DiskEvent, _ record: TaskRecord, in session: inout SessionState) {
         switch event {
         case .committed(let result): self.committed(record, result, in: &session)
@@ -42,7 +42,7 @@ enum EndRules {
         case .restored(let body):
             session.revalidator.reportProblems(&session.tasks)
             session.revalidator.restored(body, record, &session.tasks)
-        // Neither a response that was stored nor one that could not be is the task's fault.
+        // A stored response, or a failure to store it, does not affect the task.
         case .stored:
             session.revalidator.reportProblems(&session.tasks)
             session.tasks.feed(.committed(isGood: true), to: record)
@@ -50,7 +50,7 @@ enum EndRules {
         }
     }
 
-    // Everything is where it belongs.
+    // Everything is in its place.
     private static func finish(_ record: TaskRecord, in session: inout SessionState) {
         if !session.revalidator.store(record, &session.tasks) {
             session.tasks.feed(.committed(isGood: true), to: record)
@@ -85,7 +85,7 @@ enum EndRules {
         }
     }
 
-    // A body was summed up before it is the task's.
+    // Handles the digest of a body before the task gets the body.
     private static func summedUp(_ record: TaskRecord, isGood: Bool, in session: inout SessionState) {
         guard !isGood, let wanted = record.request.options.sha256, let found = record.download.commit?.digest else {
             return isGood
@@ -96,7 +96,7 @@ enum EndRules {
             session.bodies.forgetBody(record)
             return session.tasks.feed(.commitLeads, to: record)
         }
-        // Nothing of it can be continued.
+        // The download cannot be continued.
         _ = record.download.partial.restart()
         record.download.body = []
         record.result.failure = .digestMismatch
@@ -108,7 +108,7 @@ enum EndRules {
 
     // MARK: - Ends
 
-    /// The machine is done: takes the task out of everything, sees to what is left on the disk, and then publishes.
+    /// The machine is done: removes the task from all tables, handles its files on the disk, and then publishes.
     static func end(_ record: TaskRecord, in session: inout SessionState) {
         record.clocks.follow(record.clockInputs, at: session.tasks.now)
         record.clocks.stop()
@@ -140,14 +140,14 @@ enum EndRules {
                 record.task, result,
                 EndOfTask(
                     resumeData: session.bodies.resumeData(of: record), isPreserved: record.isPreserved,
-                    // They begin unless it goes on in the next process.
+                    // They begin unless this task continues in the next process.
                     dependents: record.isPreserved ? [] : record.journal?.dependents ?? [],
                     bodyBytes: record.download.body.count)))
         record.download.file = nil
         session.tasks.remove(record)
     }
 
-    /// A completion handler on another executor has returned, or is not waited for any more.
+    /// A completion handler on another executor has returned, or is no longer awaited.
     static func handlerReturned(_ record: TaskRecord, in session: inout SessionState) {
         if record.task.handlers?.completion != nil { record.ownDelegate.didFinishHandler = true }
         self.publishEnd(of: record, in: &session)

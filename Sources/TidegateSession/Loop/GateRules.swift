@@ -1,10 +1,10 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What leads a runnable task to its attempt, and what losing or changing the path does to attempts.
+/// Leads a runnable task to its attempt, and handles lost or changed paths of attempts.
 enum GateRules {
-    /// A task is runnable: admits it past what its server asked for, its origin's circuit and its gate, and to a
-    /// connection; or holds it for one of them.
+    /// A task is runnable: admits it past its server's pause, its origin's circuit and its gate, and to a connection;
+    /// or holds it for one of them.
     static func seek(_ record: TaskRecord, in session: inout SessionState) {
         if let problem = session.bodies.prepare(record) {
             return EndRules.fail(record, problem.failure, problem.sentence, in: &session)
@@ -51,7 +51,7 @@ enum GateRules {
 
     // MARK: - Verdicts
 
-    /// What the path source and the resolver report.
+    /// Reports of the path source and the resolver.
     static func gateReported(_ event: PathGate.Event, _ target: TargetState, in session: inout SessionState) {
         switch event {
         case .verdict(let verdict): self.verdictArrived(verdict, at: target, in: &session)
@@ -79,14 +79,14 @@ enum GateRules {
         if isStale { session.pool.markStale() }
         for number in state.tasks.values.sorted() {
             guard let record = session.tasks[number], record.isUnderWay else { continue }
-            // Everything is here, and only a hook has not said what becomes of it.
+            // Everything has arrived, and only a hook has not decided yet.
             if case .disposition(_, .some)? = record.delegate?.question { continue }
             self.pathMayHaveChanged(under: record, state, in: &session)
         }
         self.evaluateWaiting(at: state, in: &session)
     }
 
-    // The verdict of a target, or something else that its gates go by, has changed.
+    // The verdict of a target, or another input of its gates, has changed.
     private static func evaluateWaiting(at state: TargetState, in session: inout SessionState) {
         for number in state.awaitingVerdict.removeAll() {
             guard let record = session.tasks[number], record.machine.phase == .seeking else { continue }
@@ -135,9 +135,9 @@ enum GateRules {
         self.hold(record, at: state, for: shut, in: &session)
     }
 
-    // Leaves at once: the connection cannot bring anything any more.
+    // Leaves immediately: the connection cannot deliver anything any more.
     private static func leavePath(_ record: TaskRecord, _ state: TargetState, in session: inout SessionState) {
-        // Attempts of an older pool have no connection in this one; those without any still look up a name.
+        // Attempts of an older pool have no connection in this one; those without any are still looking up a name.
         if let live = record.live, live.pool == session.pool.current || !live.isLaunched { session.pool.markStale() }
         record.clocks.cancel(.grace)
         record.clocks.cancel(.silence)
@@ -165,10 +165,10 @@ enum GateRules {
     }
 
     private static func beginGrace(_ record: TaskRecord, _ state: TargetState, in session: inout SessionState) {
-        // A task that asks for no path does not depend on there being one.
+        // A task that requires no path does not depend on one.
         guard !record.policies.gate.isOpen, !record.clocks.isScheduled(.grace) else { return }
         record.clocks.cancel(.silence)
-        // Nothing is lost with a connection that does not stand yet.
+        // A connection that is not established yet has nothing to lose.
         let grace = record.live?.contact == nil ? .zero : session.configuration.lossGrace
         session.tasks.schedule(.grace, of: record, after: grace)
         if case .shut(let shut) = session.gates.evaluate(record.policies.gate, at: state) {
@@ -189,12 +189,12 @@ enum GateRules {
 
     /// The path has been down for too long.
     static func graceOver(_ record: TaskRecord, in session: inout SessionState) {
-        // A response that cannot be asked for again is waited for as long as its address lasts.
+        // A response that cannot be requested again is waited for as long as its address lasts.
         guard record.isUnderWay, AttemptRules.mayAbort(record, in: session), let target = record.target else { return }
         self.leavePath(record, target, in: &session)
     }
 
-    /// The path has been back for a while: the connection has moved since, or is given up.
+    /// The path has been back for a while: the connection has moved data since, or is given up.
     static func silenceOver(_ record: TaskRecord, in session: inout SessionState) {
         guard let live = record.live, let target = record.target, let returned = live.path.returned else { return }
         live.path.returned = nil

@@ -1,11 +1,11 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What follows from inputs, in order: events to publish, and what is to be done outside.
+/// The effects of inputs, in order: events to publish, and work outside.
 ///
-/// Nothing that is done here calls back: what it brings comes in again as an input.
+/// The work never calls back: its results arrive as inputs.
 struct EffectQueue: ~Copyable {
-    /// What is published with the next ``EffectRunner/flush(_:)``.
+    /// The events for the next ``EffectRunner/flush(_:)``.
     var events = ReusedQueue<Event.Payload>()
     private var effects = ReusedQueue<SessionEffect>()
 
@@ -19,11 +19,11 @@ struct EffectQueue: ~Copyable {
 
     mutating func add(_ effect: consuming SessionEffect) { self.effects.append(effect) }
 
-    /// The next thing to be done; nil once everything is.
+    /// The next effect; nil after the last one.
     mutating func takeEffect() -> SessionEffect? { self.effects.takeFirst() }
 }
 
-/// What the session's thread does once a change of state is complete.
+/// Work of the session's thread after a change of state is complete.
 enum SessionEffect {
     // MARK: Events and published state
 
@@ -31,7 +31,7 @@ enum SessionEffect {
     case show(TaskRecord)
     /// Bytes have moved, and nothing else has changed.
     case showProgress(TaskRecord)
-    /// The task is over, and waits for something before that is published.
+    /// The task is over, but its end waits for something before it is published.
     indirect case showWaiting(TransferTask, TaskState, HoldReason)
     /// The task is over: its handlers are called, and its last event is published.
     indirect case end(TransferTask, TaskResult, EndOfTask)
@@ -42,7 +42,7 @@ enum SessionEffect {
     case discard(AttemptID)
     case pause(AttemptID)
     case unpause(AttemptID)
-    /// The response's body may come, into another sink if one is given.
+    /// The response's body may arrive, into another sink if one is given.
     case proceed(AttemptID, into: BodySink?)
     case sinkHasRoom(AttemptID)
     case sourceHasBytes(AttemptID)
@@ -57,7 +57,7 @@ enum SessionEffect {
     /// Reports to the task once entries can be written again.
     case awaitJournal(task: UInt64)
     indirect case disk(DiskJob)
-    /// Forgets every stored response; the function is called in any case.
+    /// Forgets every stored response; always calls the function.
     case forget(ValidatorStore, @Sendable () -> Void)
 
     // MARK: Code of the app's
@@ -72,19 +72,19 @@ enum SessionEffect {
     case call(@Sendable () -> Void)
 }
 
-/// Work for the disk's thread, because it may take long.
+/// Work for the disk's thread, because it may be slow.
 struct DiskJob: Sendable {
-    /// The task that the result is reported to; nil if nothing waits for it.
+    /// The task that receives the result; nil without one.
     let task: UInt64?
-    /// What is reported if the thread is stopping and does not do it.
+    /// The report if the thread is stopping and refuses the job.
     let refusal: DiskEvent
     let work: @Sendable () -> DiskEvent?
 }
 
-/// What is left of a task at its end, besides its result.
+/// The remainder of a task at its end, besides its result.
 struct EndOfTask {
     let resumeData: Indirect<ResumeData>?
-    /// True if the next process goes on with it.
+    /// True if the next process continues it.
     let isPreserved: Bool
     /// The tasks that waited for it.
     let dependents: [UInt64]

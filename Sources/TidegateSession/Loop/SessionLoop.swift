@@ -3,7 +3,7 @@ internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateTransfer
 
-/// The session on its thread: every input changes the state, and then what follows from that is done.
+/// The session on its thread: every input changes the state, and then the effects are carried out.
 final class SessionLoop: TransferClient {
     private let engine: TransferEngine
     private let registry: TaskRegistry
@@ -29,7 +29,7 @@ final class SessionLoop: TransferClient {
     func attempt(_ id: AttemptID, reported report: AttemptReport) {
         self.handle(.attempt(id, report))
         guard case .finished = report else { return }
-        // What a task's end has led to begins before the next one's: it takes the memory that was just freed.
+        // Commands that a task's end caused run before the next end: they reuse the memory that was just freed.
         var commands: [SessionCommand] = []
         swap(&commands, &self.commands)
         self.mailbox.take(into: &commands)
@@ -70,13 +70,13 @@ final class SessionLoop: TransferClient {
     }
 }
 
-/// What the session's thread is asked for, and what other threads report to it.
+/// Commands to the session's thread, and reports of other threads.
 enum SessionCommand: Sendable {
-    /// The user of a task asks for something; for a task that was only made this starts it.
+    /// A command of a task's user; it also starts a task that was only made.
     case task(TransferTask, TaskCommand)
-    /// Takes over a task that has to be watched before it is resumed: one that expires or was accepted.
+    /// Takes over a task that must be watched before it is resumed: one that expires or was accepted.
     case adopt(TransferTask)
-    /// Changes how many suspensions a task has; `done` is called when that is applied, and durable if it has to be.
+    /// Changes how many suspensions a task has; `done` is called when that is applied, and durable if required.
     case setSuspensions(TransferTask, @Sendable (Int) -> Int, done: @Sendable (JournalError?) -> Void)
     case stream(UInt64, TaskBodies.StreamEvent)
     indirect case delegate(UInt64, DelegateDispatcher.Event)
@@ -85,16 +85,16 @@ enum SessionCommand: Sendable {
     case disk(UInt64, DiskEvent)
     /// Counts what only the session's thread can count.
     case count
-    /// Starts no attempt any more: holds what would start one.
+    /// Starts no more attempts: holds tasks that would start one.
     case holdAll
     /// Forgets what was learned from servers; `done` is called when the files are gone.
     case reset(done: @Sendable () -> Void)
     case drain(cancellingTasks: Bool, done: @Sendable () -> Void)
 }
 
-/// The way to the session's thread, as long as there is one.
+/// The way to the session's thread, as long as it exists.
 final class Mailbox: TaskController {
-    /// Where the session's own events go besides the bus.
+    /// The destination of the session's own events besides the bus.
     let events: SessionEvents
 
     private let thread = Mutex<(TransferThread<SessionLoop>, inbox: Inbox<SessionCommand>)?>(nil)
@@ -106,14 +106,14 @@ final class Mailbox: TaskController {
     /// Whether the thread has been in one turn for longer than 10 s.
     var isStalled: Bool { self.thread.withLock { $0?.0.turns.isStalled ?? false } }
 
-    /// False once the thread is gone, and then nothing happens.
+    /// False without effect once the thread is gone.
     @discardableResult
     func send(_ command: SessionCommand) -> Bool {
         let inbox = self.thread.withLock { $0?.inbox }
         return inbox?.put(command) ?? false
     }
 
-    /// Moves what was sent so far into an empty array; for the thread itself.
+    /// Moves the commands so far into an empty array; for the thread itself.
     func take(into commands: inout [SessionCommand]) {
         _ = self.thread.withLock { $0?.inbox }?.takeAll(into: &commands)
     }
@@ -121,6 +121,6 @@ final class Mailbox: TaskController {
     @discardableResult
     func send(_ command: TaskCommand, to task: TransferTask) -> Bool { self.send(.task(task, command)) }
 
-    /// Hangs up and gives the thread to the caller, who ends it.
+    /// Disconnects and returns the thread to the caller, who ends it.
     func disconnect() -> TransferThread<SessionLoop>? { self.thread.withLock { $0.take()?.0 } }
 }

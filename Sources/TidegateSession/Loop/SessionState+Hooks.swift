@@ -2,9 +2,9 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-// What the session asks hooks, and what follows from their answers.
+// Questions to hooks, and the consequences of their answers.
 extension SessionState {
-    /// What hooks, observers and handlers on other threads report.
+    /// Reports of hooks, observers and handlers on other threads.
     mutating func delegateReported(_ event: DelegateDispatcher.Event, _ record: TaskRecord) {
         switch event {
         case .answered(let question, let answer): self.answered(answer, question, record)
@@ -37,7 +37,7 @@ extension SessionState {
         self.tasks.touch(record)
     }
 
-    // What becomes of a response whose head is here.
+    // The decision about a response whose head has arrived.
     private mutating func decided(
         _ decision: ResponseDisposition, _ record: TaskRecord, _ live: LiveAttempt, _ end: Indirect<AttemptOutcome>?
     ) {
@@ -67,7 +67,7 @@ extension SessionState {
 
     // MARK: - Redirects
 
-    /// Asks whether a redirect is followed; false if there is no hook for that.
+    /// Asks whether to follow a redirect; false without a hook for that.
     mutating func askAboutRedirect(_ record: TaskRecord, _ end: AttemptEnd, to hop: Hop) -> Bool {
         guard let hook = self.delegate.hook(record.task, \.redirect), let head = end.outcome.head else { return false }
         let response = TaskResponse(head, url: record.hop.url.text)
@@ -116,7 +116,7 @@ extension SessionState {
 
     // MARK: - Authentication
 
-    /// Sees to a response that asks for credentials; false if that is the task's result.
+    /// Handles a response that asks for credentials; false if that is the task's result.
     mutating func answersChallenge(_ record: TaskRecord, _ end: AttemptEnd, status: Int) -> Bool {
         guard status == 401 || status == 407, let head = end.outcome.head, self.requests.canSendBody(record),
             let hook = self.delegate.hook(record.task, \.authenticate)
@@ -143,7 +143,7 @@ extension SessionState {
         return true
     }
 
-    /// Goes on with the credentials that a hook gave; gives true if the task is to be cancelled instead.
+    /// Continues with the credentials of a hook; returns true if the task must be cancelled instead.
     mutating func authenticated(
         _ answer: AuthenticationAnswer, _ record: TaskRecord, _ challenge: AuthenticationChallenge, status: Int
     ) -> Bool {
@@ -160,9 +160,9 @@ extension SessionState {
 
     // MARK: - Trust
 
-    /// Asks whether a server is trusted that the attempt was refused for; false if there is nothing to ask.
+    /// Asks whether to trust the server that the attempt was refused for; false without a question.
     mutating func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
-        // A hook is not asked again and again about a server that shows other certificates every time.
+        // A hook is not asked endlessly about a server that shows other certificates every time.
         guard record.attempt.trustVerdicts.count < 8, let trust = record.attempt.trustQuestion?.trust,
             let hook = self.delegate.hook(record.task, \.askServerTrust)
         else { return false }
@@ -203,7 +203,7 @@ extension SessionState {
         return true
     }
 
-    /// A hook has given the fields that an attempt is to have.
+    /// A hook has given the fields for an attempt.
     mutating func headersGiven(
         _ record: TaskRecord, _ live: LiveAttempt, _ headers: [HTTPField], on addresses: [IPAddress]
     ) {

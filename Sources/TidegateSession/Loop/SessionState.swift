@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What a session's loop is given by the session.
+/// The inputs that a session gives its loop.
 struct SessionDependencies: Sendable {
     let configuration: SessionConfiguration
     let bus: EventBus
@@ -16,7 +16,7 @@ struct SessionDependencies: Sendable {
     let hooks: SessionHooks?
     let observer: TaskObserver?
     let tracer: (any TaskTracer)?
-    /// What the latest diagnosis of the host found over a family; nil if none was made lately.
+    /// The findings of the latest diagnosis of the host over a family; nil without a recent one.
     let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
 
     var delegate: DelegateDispatcher {
@@ -24,11 +24,11 @@ struct SessionDependencies: Sendable {
     }
 }
 
-/// What happens to a session.
+/// An input of a session.
 enum SessionInput {
     case command(SessionCommand)
     case attempt(AttemptID, AttemptReport)
-    /// The engine did not start an attempt; why.
+    /// The engine did not start an attempt, for this reason.
     case notStarted(AttemptID, String)
     /// The attempt cannot be paused.
     case notPaused(AttemptID)
@@ -43,9 +43,9 @@ enum SessionInput {
     case stopping
 }
 
-/// The state of a session and of its tasks: takes inputs, and gives what is to be done because of them.
+/// The state of a session and of its tasks: takes inputs, and returns their effects.
 ///
-/// Files are looked at and opened here; nothing else happens outside before the state is complete.
+/// It checks and opens files itself; nothing else happens outside before the state is complete.
 struct SessionState: ~Copyable {
     var tasks: SessionTasks
     let gates: PathGate
@@ -53,7 +53,7 @@ struct SessionState: ~Copyable {
     var origins: RetryController
     var failures: FailureReporter
     var pool: PoolGeneration
-    /// True once the session ends: tasks are let finish or are cancelled.
+    /// True once the session ends: tasks are drained or cancelled.
     var isEnding = false
     /// True if tasks are cancelled, including those that are still on their way to the thread.
     var isCancelling = false
@@ -94,7 +94,7 @@ struct SessionState: ~Copyable {
 
     // MARK: - Inputs
 
-    /// Takes an input, and adds what follows from it to `effects`, in order.
+    /// Takes an input, and adds its effects to `effects`, in order.
     mutating func handle(_ input: consuming SessionInput, at now: MonotonicTime, into effects: inout EffectQueue) {
         self.tasks.begin(at: now, &effects)
         self.take(input)
@@ -180,7 +180,7 @@ struct SessionState: ~Copyable {
 
     // MARK: - What the tasks' machines decide
 
-    /// Carries out what the machines have decided so far, in order, and what that leads to.
+    /// Carries out the decisions of the machines so far, in order, with their consequences.
     mutating func carryOutSteps() {
         while let (record, effect) = self.tasks.takeStep() { self.carryOut(effect, record) }
     }
@@ -197,7 +197,7 @@ struct SessionState: ~Copyable {
         case .unpause: AttemptRules.unpause(record, in: &self)
         case .detach(let cause): record.detach(cause, in: &self)
         case .commit: if record.machine.phase == .finishing { EndRules.commit(record, in: &self) }
-        // The disk's answer will find the task over.
+        // The disk's answer will find that the task is over.
         case .abandonCommit: break
         case .end: EndRules.end(record, in: &self)
         }
@@ -215,7 +215,7 @@ struct SessionState: ~Copyable {
 
     // MARK: - Heads
 
-    /// The head of a task's response is shown at the end of the batch, unless the response has come whole by then.
+    /// The head of a task's response is shown at the end of the batch, unless the whole response has arrived by then.
     mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record.number) }
 
     private mutating func showHeads() {
@@ -224,7 +224,7 @@ struct SessionState: ~Copyable {
         }
     }
 
-    /// Begins the connection pool that a change of path has asked for.
+    /// Begins the connection pool that a change of path has required.
     mutating func renewPoolIfStale() {
         if self.pool.renewIfStale() { self.beginPool(.poolReplaced(number: self.pool.current)) }
     }
@@ -236,7 +236,7 @@ struct SessionState: ~Copyable {
     }
 }
 
-/// What the session reads of the engine that runs its attempts, and the engine's timers.
+/// The session's view of the engine that runs its attempts, and the engine's timers.
 protocol AttemptEngine: TimerQueue {
     /// The generation of the connections that new attempts use.
     var poolGeneration: Int { get }
@@ -266,7 +266,7 @@ struct PoolGeneration {
     /// The connections of the current pool may lead nowhere.
     mutating func markStale() { self.isStale = true }
 
-    /// Begins the pool that a change has asked for, before anything else is started; false if none is due.
+    /// Begins the pool that a change has required, before anything else is started; false if none is due.
     mutating func renewIfStale() -> Bool {
         guard self.isStale else { return false }
         self.isStale = false
@@ -274,16 +274,16 @@ struct PoolGeneration {
         return true
     }
 
-    /// Begins a new pool because that is wanted, and not because the network has changed.
+    /// Begins a new pool on request, and not because the network has changed.
     mutating func reset() {
         self.isStale = false
         self.begun += 1
         self.firstSinceReset = self.current
     }
 
-    /// The engine has begun what was to begin.
+    /// The engine has begun the pools.
     mutating func inputEnded() { self.begun = 0 }
 
-    /// True for an attempt that was made before the last reset: what it learns is to be forgotten.
+    /// True for an attempt from before the last reset: what it learns must be forgotten.
     func isFromBeforeReset(_ live: LiveAttempt) -> Bool { live.pool.map { $0 < self.firstSinceReset } ?? false }
 }

@@ -1,14 +1,14 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The session's tasks: their records, and what follows from what happens to them.
+/// The session's tasks: their records, and the consequences of their inputs.
 ///
-/// The live ones each have a record; one that was made and never resumed is parked, and its handle in the registry is
-/// all there is of it. A machine changes at once; what follows from that waits in line, and what is to be done outside
-/// waits until the state is complete.
+/// The live ones each have a record; one that was made and never resumed is parked, and exists only as its handle in
+/// the registry. A machine changes immediately; the consequences are queued, and work outside waits until the state is
+/// complete.
 struct SessionTasks: ~Copyable {
-    /// Most tasks are over long before any of their clocks is due, so that a timer is only noted at first; those that
-    /// are still there after a moment get one.
+    /// Most tasks are over long before any of their clocks is due, so a timer is only noted at first; tasks that still
+    /// exist after a moment get one.
     private static let timerDelay = Duration.milliseconds(500)
 
     let registry: TaskRegistry
@@ -19,12 +19,12 @@ struct SessionTasks: ~Copyable {
     private var records = IntegerMap<TaskRecord>()
     /// The accepted tasks among the records.
     private var accepted: [TaskID: UInt64] = [:]
-    /// Many tasks in a row are often made of one request.
+    /// Many tasks in a row often come from one request.
     private var latestPolicies: (request: TaskRequest, policies: ResolvedPolicies)?
     /// The task whose attempt reported last, which usually has more to report.
     private var lastReporting: TaskRecord?
     private var effects = EffectQueue()
-    /// What machines have decided and is still to be carried out, in order.
+    /// Pending decisions of the machines, in order.
     private var steps = ReusedQueue<(record: TaskRecord, effect: TaskMachine.Effect)>()
     private var decided = ReusedQueue<TaskMachine.Effect>()
     private var touched = ReusedQueue<TaskRecord>()
@@ -45,7 +45,7 @@ struct SessionTasks: ~Copyable {
 
     subscript(number: UInt64) -> TaskRecord? { self.records[number] }
 
-    /// A task's record, made if the task was parked; nil once it is over.
+    /// A task's record, created if the task was parked; nil once it is over.
     mutating func record(of task: TransferTask) -> TaskRecord? {
         if let record = self.records[task.number] { return record }
         guard self.registry.isLive(task) else { return nil }
@@ -113,14 +113,14 @@ struct SessionTasks: ~Copyable {
         self.touch(record)
     }
 
-    /// The next thing that a machine has decided; nil once everything is carried out.
+    /// The next decision of a machine; nil once all are carried out.
     mutating func takeStep() -> (record: TaskRecord, effect: TaskMachine.Effect)? { self.steps.takeFirst() }
 
     // MARK: - What follows
 
     mutating func announce(_ event: SessionEvent) { self.effects.announce(event) }
 
-    /// Calls back once everything that follows is done and shown.
+    /// Calls back once all consequences are done and shown.
     mutating func call(_ function: @escaping @Sendable () -> Void) { self.calls.append(function) }
 
     mutating func add(_ effect: consuming SessionEffect) { self.effects.add(effect) }
@@ -129,14 +129,14 @@ struct SessionTasks: ~Copyable {
         self.effects.publish(change, of: record.task)
     }
 
-    /// The task's clocks and what is shown of it follow once everything is carried out.
+    /// The task's clocks and its shown state follow once everything is carried out.
     mutating func touch(_ record: TaskRecord) {
         guard !record.isTouched else { return }
         record.isTouched = true
         self.touched.append(record)
     }
 
-    /// Lets the clocks of the tasks that were touched follow, and shows what has changed.
+    /// Updates the clocks of the tasks that were touched, and shows the changes.
     mutating func settle() {
         while let record = self.touched.takeFirst() {
             record.isTouched = false
@@ -152,7 +152,7 @@ struct SessionTasks: ~Copyable {
 
     // MARK: - The disk
 
-    /// Leaves work to the disk's thread; what it reports, or `refusal` if the thread is stopping, goes to the task.
+    /// Leaves work to the disk's thread; the task receives its report, or `refusal` if the thread is stopping.
     mutating func perform(
         for task: UInt64? = nil, refusal: DiskEvent = .refused, _ work: @escaping @Sendable () -> DiskEvent?
     ) {
@@ -174,10 +174,10 @@ struct SessionTasks: ~Copyable {
         record.clocks.schedule(clock, at: self.now + delay)
     }
 
-    /// Lets the task's timer follow its clocks.
+    /// Updates the task's timer from its clocks.
     mutating func updateTimer(_ record: TaskRecord) {
         let due = record.machine.isOver ? nil : record.clocks.nextDue()
-        // A timer that fires too early only looks again; one that moves with every byte would cost more.
+        // A timer that fires too early only checks again; one that moves with every byte would cost more.
         if let old = record.timer.due, let due, old <= due { return }
         self.cancelTimer(record)
         guard let due else { return }

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What users ask of tasks, for tasks of the journal once that has answered; and the session's own reset and end.
+/// Commands of users to tasks, for tasks of the journal after its answer; and the session's own reset and end.
 enum TaskCommands {
     // The session's end and a new task may pass each other on the way here.
     static func record(of task: TransferTask, in session: inout SessionState) -> TaskRecord? {
@@ -21,7 +21,7 @@ enum TaskCommands {
         }
     }
 
-    /// Suspends or resumes a task, an accepted one once the journal has that.
+    /// Suspends or resumes a task; an accepted one once the journal has recorded it.
     static func setSuspensions(
         _ record: TaskRecord, _ change: @Sendable (Int) -> Int, done: (@Sendable (JournalError?) -> Void)? = nil,
         in session: inout SessionState
@@ -50,7 +50,7 @@ enum TaskCommands {
 
     private static func suspend(_ record: TaskRecord, in session: inout SessionState) {
         session.tasks.feed(.suspend(.user), to: record)
-        // What a suspended task would find out may be long in coming: another one tests the origin.
+        // The test by a suspended task may take long: another task tests the origin.
         if record.live == nil { session.origins.leaveProbe(record, &session.tasks) }
         if record.machine.isHeld(for: .concurrency) {
             session.admission.limiter.withdraw(record.number)
@@ -64,7 +64,7 @@ enum TaskCommands {
         session.tasks.feed(.cancel, to: record)
     }
 
-    /// Holds the tasks without an attempt, and any other one before its next attempt.
+    /// Holds the tasks without an attempt, and others before their next attempt.
     static func holdForShutdown(in session: inout SessionState) {
         session.admission.isDraining = true
         for record in session.tasks.all where !record.machine.isSuspended {
@@ -77,8 +77,8 @@ enum TaskCommands {
 
     // MARK: - Tasks of the journal
 
-    /// Begins a task that has to be watched before it is resumed; an accepted one goes on where an earlier process left
-    /// it.
+    /// Begins a task that must be watched before it is resumed; an accepted one continues from the state of an earlier
+    /// process.
     static func adopt(_ record: TaskRecord, in session: inout SessionState) {
         if record.request.options.expires != nil { ClockRules.scheduleExpiry(record, in: &session) }
         session.tasks.touch(record)
@@ -106,7 +106,7 @@ enum TaskCommands {
         self.applySuspensions(from: 1, to: state.suspensions, record, in: &session)
     }
 
-    // An earlier process had committed the file and could not say so any more.
+    // An earlier process had committed the file but could not record the end.
     private static func finishCommitted(
         _ record: TaskRecord, _ paths: DownloadPaths, _ file: FileIdentity, in session: inout SessionState
     ) {
@@ -116,7 +116,7 @@ enum TaskCommands {
         session.tasks.feed(.foundDone, to: record)
     }
 
-    /// What follows from an answer of the journal's.
+    /// The consequences of a journal's answer.
     static func journalAnswered(
         _ write: JournalWriter.Write, _ error: JournalError?, _ record: TaskRecord, in session: inout SessionState
     ) {
@@ -146,7 +146,7 @@ enum TaskCommands {
         state.isInDoubt = error == nil
         let waiting = record.live.flatMap { $0.isLaunched ? nil : $0.id }
         guard let awaiting = state.awaiting, awaiting.attempt == attempt, waiting == attempt else {
-            // The attempt is gone. A later one may have asked meanwhile, and its answer is still to come.
+            // The attempt is gone. A later one may have asked in the meantime, and its answer is still to come.
             if state.awaiting == nil { session.journal.clearDoubt(record, state, &session.tasks) }
             return
         }
@@ -168,7 +168,7 @@ enum TaskCommands {
             if error != nil { state.isPreserved = true }
             return EndRules.publishEnd(of: record, in: &session)
         }
-        // A published end must be found after the next crash, too.
+        // A published end must also be found after the next crash.
         state.end = .open
         session.tasks.add(.awaitJournal(task: record.number))
         session.tasks.add(.showWaiting(record.task, .waiting(.disk, detail: error.description), .disk))
@@ -190,11 +190,11 @@ enum TaskCommands {
         guard cancellingTasks else { return }
         session.isCancelling = true
         for record in session.tasks.inOrderOfCancellation() { self.endHere(record, in: &session) }
-        // A disk that does not answer is not waited for without end.
+        // A disk that does not answer is not awaited indefinitely.
         _ = session.engine.schedule(after: .seconds(5), token: SessionTimer.disk.token)
     }
 
-    // Cancels a task; an accepted one ends in this process only, and the next one goes on with it.
+    // Cancels a task; an accepted one ends in this process only, and the next process continues it.
     private static func endHere(_ record: TaskRecord, in session: inout SessionState) {
         if let state = record.journal, !record.machine.isOver {
             state.isPreserved = true
@@ -203,14 +203,14 @@ enum TaskCommands {
         self.cancel(record, in: &session)
     }
 
-    /// Calls who waits for the session's end, if no task is left.
+    /// Calls the callers that wait for the session's end, if no task is left.
     static func finishIfEmpty(in session: inout SessionState) {
         guard session.isEnding, !session.endCallbacks.isEmpty, session.tasks.isEmpty else { return }
         for call in session.endCallbacks { session.tasks.call(call) }
         session.endCallbacks = []
     }
 
-    /// The disk has had its time.
+    /// The disk's time is over.
     static func abandonDisk(in session: inout SessionState) {
         let left = session.tasks.all
         if !left.isEmpty { session.tasks.registry.noteStuckDisk() }
@@ -224,7 +224,7 @@ enum TaskCommands {
         session.gates.stop()
     }
 
-    // The disk or a handler is not waited for any more.
+    // The disk or a handler is no longer awaited.
     private static func abandon(_ record: TaskRecord, in session: inout SessionState) {
         record.journal?.isPreserved = true
         EndRules.handlerReturned(record, in: &session)

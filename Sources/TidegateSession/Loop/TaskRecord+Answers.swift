@@ -1,9 +1,9 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-// What follows from an attempt that is over: success, a redirect, a hook, another attempt, or the task's end.
+// The consequences of an attempt that is over: success, a redirect, a hook, another attempt, or the task's end.
 extension TaskRecord {
-    /// The machine has left an attempt behind that is still running.
+    /// The machine has left a running attempt behind.
     func detach(_ cause: TaskMachine.DetachCause, in session: inout SessionState) {
         guard self.live != nil else { return }
         session.origins.leaveProbe(self, &session.tasks)
@@ -29,12 +29,12 @@ extension TaskRecord {
         if !isForgotten { session.requests.keepCookies(of: end, self) }
         session.revalidator.invalidate(end, self, &session.tasks)
         guard let failure = end.failure else { return self.succeed(end, in: &session) }
-        // The body of a refused request may say why; it never goes where the request says.
+        // The body of a refused request may give the reason; it never goes to the request's destination.
         if failure == .tlsFailed, session.asksAboutTrust(self, end) { return }
         self.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
         if failure == .httpStatus, let status = end.status {
             if status == 417, self.attempt.awaitsContinue, session.requests.canSendBody(self) {
-                // The server has refused the request unread, so that sending it once more is no repetition.
+                // The server has refused the request unread, so sending it once more is not a repetition.
                 self.attempt.awaitsContinue = false
                 return self.leadAgain(end, .httpStatus, in: &session)
             }
@@ -83,7 +83,7 @@ extension TaskRecord {
         session.origins.succeeded(self.origin, refunding: self.retry.counter.paid, at: session.tasks.now)
     }
 
-    // The body is the stored one, and takes the place of what a commit would bring.
+    // The stored body replaces the result of a commit.
     private func notModified(_ end: AttemptEnd, in session: inout SessionState) {
         guard session.revalidator.confirms(self, by: end, &session.tasks) else {
             let wrong = end.with(.httpStatus, "the server answered 304 about another version than the stored one")
@@ -131,7 +131,7 @@ extension TaskRecord {
 
     private func fail(_ end: AttemptEnd, _ failure: TaskFailure, in session: inout SessionState) {
         if end.lackedDescriptor, self.waitsForResources {
-            // Neither the server nor the network has anything to do with it.
+            // Neither the server nor the network is involved.
             let own = end.with(.internal, HoldReason.descriptors.description)
             session.failures.publishFailure(self, own, .internal, isCharged: false, &session.tasks)
             return session.bodies.waitForDescriptors(self, &session.tasks)
@@ -174,7 +174,7 @@ extension TaskRecord {
         return .milliseconds(100)
     }
 
-    /// Ends a task whose body can neither be continued nor be delivered from its start once more.
+    /// Ends a task whose body can neither be continued nor be delivered from its start again.
     func failTruncated(_ end: AttemptEnd, in session: inout SessionState) {
         let offset = self.download.partial.offset
         let message = "\(end.text) after \(offset) bytes had been delivered, and the body cannot be continued"
@@ -235,7 +235,7 @@ extension TaskRecord {
         session.tasks.publish(.retriesExhausted(reason), self)
         var sentence = session.failures.sentence(end, self)
         let charged = self.retry.counter.charged
-        // A task that was tried only once has failed, not run out of attempts.
+        // A task with a single try has failed; it has not run out of attempts.
         guard charged > 1 || reason != .limit else { return EndRules.close(self, failure, sentence, in: &session) }
         switch reason {
         case .limit: sentence.attempts = charged

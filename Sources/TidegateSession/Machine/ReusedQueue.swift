@@ -1,6 +1,6 @@
 /// A queue that is filled and emptied again and again, and keeps its memory.
 struct ReusedQueue<Element> {
-    // Emptied in place: removing elements from an array costs more than what most of them are.
+    // Emptied in place: removing elements from an array costs more than most elements.
     private var slots: [Element?] = []
     private var first = 0
     private var end = 0

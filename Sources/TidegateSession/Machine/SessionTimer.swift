@@ -1,13 +1,13 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What a timer of the session's thread is for.
+/// The purpose of a timer on the session's thread.
 enum SessionTimer: Hashable {
     /// A task's clocks.
     case task(UInt64)
     /// A timer of the path gate's, for a target; targets are counted from 1.
     case target(UInt64, PathTimer)
-    /// The time is over that the disk has to finish when the session ends.
+    /// The time for the disk at the end of the session is over.
     case disk
     /// The tasks without a timer of their own are due for one.
     case pendingTimers
@@ -26,7 +26,7 @@ enum SessionTimer: Hashable {
         }
     }
 
-    /// What comes back when it fires.
+    /// The value that comes back when it fires.
     var token: UInt64 {
         switch self {
         case .task(let number): number << 1
@@ -37,7 +37,7 @@ enum SessionTimer: Hashable {
     }
 }
 
-/// What a target's timers are for.
+/// The purposes of a target's timers.
 enum PathTimer: UInt64, CaseIterable {
     case firstVerdict, canary, close
 }

@@ -17,7 +17,7 @@ struct Stopwatch: Sendable, Hashable {
         }
     }
 
-    /// Starts from 0; continues to run if it ran.
+    /// Starts from 0; continues to run if it was running.
     ///
     /// Never runs back: a moment before the last start changes nothing.
     mutating func reset(at now: MonotonicTime) {
@@ -32,7 +32,7 @@ struct Stopwatch: Sendable, Hashable {
     func due(at limit: Duration) -> MonotonicTime? { self.since.map { $0 + (limit - self.elapsed) } }
 }
 
-/// Every clock of one task, with the rules when each stands still; one timer serves them all.
+/// Every clock of one task, with the rules for when each stands still; one timer serves them all.
 struct TaskClocks: Sendable {
     enum Clock: Sendable, Hashable, CaseIterable {
         case deadline, patience, idle, attempt, pause, backoff, schedule, grace, silence
@@ -46,7 +46,7 @@ struct TaskClocks: Sendable {
         var patience: Duration?
     }
 
-    /// What decides which clocks run.
+    /// The inputs that decide which clocks run.
     struct Inputs: Sendable, Hashable {
         var isSuspended = true
         var isHeld = false
@@ -68,7 +68,7 @@ struct TaskClocks: Sendable {
 
     init(limits: Indirect<Limits>) { self.limits = limits }
 
-    /// The task lived in an earlier process for so long, was active for a part of it, and waited at its gate.
+    /// The task lived for this long in an earlier process, was active for a part of it, and waited at its gate.
     mutating func restore(lived: Duration, active: Duration, waited: Duration) {
         self.life.restore(lived)
         self.active.restore(active)
@@ -91,13 +91,13 @@ struct TaskClocks: Sendable {
         self.attempt.reset(at: now)
     }
 
-    /// What was scheduled for the attempt does not matter any more.
+    /// The moments scheduled for the attempt no longer matter.
     mutating func attemptEnded() {
         guard !self.scheduled.isEmpty else { return }
         self.scheduled.removeAll { [.pause, .grace, .silence].contains($0.clock) }
     }
 
-    /// Something moved; a moment before the last one that is known changes nothing.
+    /// Bytes moved; a moment before the last known one changes nothing.
     mutating func bytesMoved(at moment: MonotonicTime) { self.idle.reset(at: moment) }
 
     /// Schedules a moment, in place of an older one of the same kind.
@@ -149,7 +149,7 @@ struct TaskClocks: Sendable {
         return next
     }
 
-    /// The clocks that are due at `now`; what was scheduled among them is over.
+    /// The clocks that are due at `now`; removes the scheduled ones among them.
     mutating func takeDue(at now: MonotonicTime) -> [Clock] {
         let due = Clock.allCases.filter { clock in self.due(clock).map { $0 <= now } ?? false }
         self.scheduled.removeAll { $0.at <= now }

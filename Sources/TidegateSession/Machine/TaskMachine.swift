@@ -1,23 +1,23 @@
 internal import TidegateCore
 
-/// What a task is doing, and what follows from what happens to it: the suspend count, the holds and the phase.
+/// A task's activity, and the consequences of its inputs: the suspend count, the holds and the phase.
 ///
-/// Users move the count, the system moves the holds; a task may run when the count is 0 and nothing holds it.
+/// Users change the count, the system changes the holds; a task may run when the count is 0 and nothing holds it.
 struct TaskMachine: Sendable {
     enum Phase: Sendable, Hashable {
         /// No attempt, and none may start.
         case idle
-        /// Nothing is in the way; the gate and the connection limiter are asked.
+        /// Nothing prevents an attempt; the gate and the connection limiter are asked.
         case seeking
         /// An attempt is under way.
         case running
         /// An attempt is under way, and its user has suspended the task.
         case paused
-        /// An attempt has brought an answer, and a hook is asked what follows from it.
+        /// An attempt has brought an answer, and a hook decides what follows.
         case deciding
-        /// Every byte is here; the file is being committed.
+        /// All bytes have arrived; the file is being committed.
         case finishing
-        /// Every byte is here, and something keeps the file from being committed.
+        /// All bytes have arrived, but the file cannot be committed yet.
         case parked
         /// Over.
         case ended(TaskOutcome)
@@ -37,30 +37,30 @@ struct TaskMachine: Sendable {
         case losePath(detail: String?)
         /// The path under the attempt is gone, but there is another one.
         case changePath
-        /// The attempt is over and another one follows at once.
+        /// The attempt is over and another one follows immediately.
         case attemptLeads
-        /// The attempt failed, and another one follows after a delay, or once the system lets it.
+        /// The attempt failed, and another one follows after a delay, or once the system permits it.
         case attemptHolds(HoldReason, detail: String?)
-        /// The attempt is over, and a hook says what follows.
+        /// The attempt is over, and a hook decides what follows.
         case attemptAsks
-        /// The hook says: another attempt.
+        /// The hook decided: another attempt.
         case decided
         /// The attempt brought everything.
         case attemptCompletes(needsCommit: Bool)
         /// The file is committed, or could not be.
         case committed(isGood: Bool)
-        /// The file cannot be committed until the system lets it: one that is whole waits, any other one is fetched
+        /// The file cannot be committed until the system permits it: a whole file waits, any other one is fetched
         /// again.
         case commitHolds(HoldReason, detail: String?, isWhole: Bool)
-        /// What came is not what was asked for: another attempt follows at once.
+        /// The received body is not the requested one: another attempt follows immediately.
         case commitLeads
         /// The task cannot go on.
         case fail
-        /// An earlier process had done it already.
+        /// An earlier process had already finished.
         case foundDone
     }
 
-    /// What is published.
+    /// A report to publish.
     enum Report: Sendable, Hashable {
         case resumed
         case suspended(TaskEvent.SuspendReason)
@@ -100,19 +100,19 @@ struct TaskMachine: Sendable {
 
     var isOver: Bool { if case .ended = self.phase { true } else { false } }
 
-    /// True while it counts on an attempt that is under way.
+    /// True while it depends on a running attempt.
     var isOnWire: Bool { self.phase == .running || self.phase == .paused }
 
     var isHeld: Bool { !self.holds.isEmpty }
 
     var heldReasons: [HoldReason] { self.holds.map { $0.reason } }
 
-    /// True while no path lets it go.
+    /// True while it waits for a path.
     var waitsAtGate: Bool { self.isHeld && (self.isHeld(for: .path) || self.isHeld(for: .constraint)) }
 
     func isHeld(for reason: HoldReason) -> Bool { self.holds.contains { $0.reason == reason } }
 
-    /// The state that is published.
+    /// The published state.
     var state: TaskState {
         switch self.phase {
         case .ended(let outcome): return .completed(outcome)
@@ -123,7 +123,7 @@ struct TaskMachine: Sendable {
         }
     }
 
-    /// Takes an input, and appends what follows from it: one queue serves every task.
+    /// Takes an input, and appends its effects: one queue serves every task.
     mutating func handle(_ input: Input, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         switch input {
         case .resume: self.resume(&effects)
@@ -163,7 +163,7 @@ struct TaskMachine: Sendable {
             self.phase = isWhole ? .parked : .idle
             self.add(reason, detail, at: now, &effects)
         case .commitLeads: self.goOn(if: self.phase == .finishing, &effects)
-        // A commit under way is not stopped by a clock: the file would be there, and the task would say that it is not.
+        // A clock does not stop a running commit: the file would exist, and the task would report a failure.
         case .fail: if self.phase != .finishing { self.end(.failure, at: now, &effects) }
         case .foundDone: self.end(.success, at: now, &effects)
         }
@@ -251,7 +251,7 @@ struct TaskMachine: Sendable {
 
     // MARK: - Attempts
 
-    // What the task was doing is over, and it begins anew as soon as it may.
+    // The task's activity is over, and the task begins again as soon as it may.
     private mutating func goOn(if isOver: Bool, _ effects: inout ReusedQueue<Effect>) {
         guard isOver else { return }
         self.phase = .idle

@@ -2,9 +2,9 @@ public import TidegateCore
 
 /// What an attempt waits for, and how long.
 public struct GatePolicy: Sendable, Hashable, Codable {
-    /// What must hold, all of it; an empty list requires nothing.
+    /// All of these requirements must hold; an empty list requires nothing.
     public var require: [Requirement]
-    /// How long a task waits at the gate in all, suspensions not counted; 0 or longer, nil is no limit.
+    /// How long a task waits at the gate in all, without suspensions; 0 or longer, nil is no limit.
     public var patience: Duration?
 
     /// A gate that is always open.

@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// Which proxy requests go through, by their URLs.
+/// The proxies for requests, by URL.
 public struct ProxyPolicy: Sendable, Hashable, Codable {
     /// The proxy of http URLs, `[SCHEME://][USER[:PASSWORD]@]HOST:PORT`; nil connects directly.
     ///
@@ -9,9 +9,9 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
     public var http: String?
     /// The proxy of https URLs, in the same form; nil connects directly.
     public var https: String?
-    /// What is connected to directly, as curl's `no_proxy` has it.
+    /// The exceptions that connect directly, in the form of curl's `no_proxy`.
     ///
-    /// Each is a host, a domain with or without a dot before it (`example.com` is for `www.example.com`, too), an
+    /// Each is a host, a domain with or without a dot before it (`example.com` also covers `www.example.com`), an
     /// address, a network (`192.0.2.0/24`), a host or an address with a port, or `*` for everything.
     public var exceptions: [String]
 
@@ -25,8 +25,8 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         self.exceptions = exceptions
     }
 
-    /// What an environment says, as curl(1) reads it: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, and all but
-    /// the first in capital letters, too.
+    /// The proxies of an environment, as curl(1) reads it: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, and
+    /// all but the first also in capital letters.
     ///
     /// `HTTP_PROXY` does not count: a CGI server sets it from a request's header. The library reads no environment.
     public init(environment: [String: String]) {
@@ -36,7 +36,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         self.exceptions = Self.exceptions(environment["no_proxy"] ?? environment["NO_PROXY"] ?? "")
     }
 
-    /// The exceptions of a list as `no_proxy` has it, with commas or spaces between them.
+    /// The exceptions of a list in the form of `no_proxy`, with commas or spaces between them.
     package static func exceptions(_ list: String) -> [String] {
         list.split { $0 == "," || $0 == " " }.map(String.init)
     }
@@ -73,7 +73,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         return target.host == own.host || target.host.hasSuffix(".\(own.host)")
     }
 
-    /// - Throws: the first property that cannot be.
+    /// - Throws: The first invalid property.
     package func validate() throws(ConfigurationValueError) {
         for text in [self.http, self.https].compactMap(\.self) {
             do throws(TextError) {

@@ -1,4 +1,4 @@
-/// Which redirects are followed, and what goes along to another origin (RFC 9110 15.4).
+/// Which redirects are followed, and what another origin receives (RFC 9110 15.4).
 ///
 /// An origin is a scheme, a host and a port. With every policy but ``free``, another origin gets no credentials, no
 /// cookies and no fields of the user's own but those that negotiate, describe the body or ask for a part of it, and a

@@ -2,7 +2,7 @@ package import TidegateCore
 
 /// How often, and how fast, a task is retried.
 public struct RetryPolicy: Sendable, Hashable, Codable {
-    /// How many charged attempts without progress there are at most; 1 to 10,000.
+    /// The maximum number of charged attempts without progress; 1 to 10,000.
     public var attempts: Int
     /// The longest first delay, longer than 0; each further one may be twice as long.
     public var base: Duration
@@ -10,7 +10,7 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
     public var cap: Duration
     /// How long the task may be active in all, suspensions and holds not counted; longer than 0, nil is no limit.
     public var maxElapsed: Duration?
-    /// The response statuses that are tried again; each 300 to 599.
+    /// The response statuses that are retried; each 300 to 599.
     public var statuses: Set<Int>
 
     /// One attempt and no more.
@@ -49,9 +49,9 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
 public struct RetryBudgetPolicy: Sendable, Hashable {
     /// How many tokens the bucket holds, and starts with.
     public var tokens: Double
-    /// What a retry costs.
+    /// The cost of a retry.
     public var retryCost: Double
-    /// What a retry costs if the server never received the request, or asked for a later one.
+    /// The cost of a retry if the server never received the request, or asked for a later one.
     public var connectCost: Double
     /// Tokens that come back in a second.
     public var refillPerSecond: Double

@@ -1,7 +1,7 @@
 package import TidegateCore
 internal import TidegateTransfer
 
-/// Whom a session trusts, and which certificate it shows a server that asks for one.
+/// The trusted servers of a session, and the certificate that it shows to a server that asks for one.
 ///
 /// A server that is not trusted fails a task before a byte of its request is sent, and it is not tried again: as
 /// `tlsFailed`, as `tlsPinMismatch` if a pin decided, or as `fileError` if a file of this policy cannot be used.
@@ -14,22 +14,22 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     ///
     /// A public key is `sha256//BASE64` (RFC 7469 2.4), a certificate the 64 hexadecimal digits of its SHA-256
     /// fingerprint, with or without colons. One match anywhere in the verified chain suffices: in the server's own
-    /// certificate, an intermediate one or the authority's. Pins narrow what is trusted: the chain is verified as well,
-    /// unless ``isInsecure``; then only the server's own certificate counts. An `http:` URL of a host with pins fails as
+    /// certificate, an intermediate one or the authority's. Pins restrict trust: the chain is verified as well, unless
+    /// ``isInsecure``; then only the server's own certificate counts. An `http:` URL of a host with pins fails as
     /// `invalidRequest`, and a redirect to one as `redirectRefused`.
     public var pins: [String: [String]]
     /// False accepts a verified certificate of any name from hosts that have ``pins``, and only from those.
     public var validatesHostName: Bool
     /// True if certificates are not verified at all; must be spelled out.
     public var isInsecure: Bool
-    /// A PEM file with the certificate, and those that vouch for it, that is shown to a server that asks for one.
+    /// A PEM file with the certificate, and its chain, which is shown to a server that asks for one.
     ///
-    /// As other credentials it is not shown to another origin than the task's; one that ``hosts`` gives for a host is shown to
-    /// that host, also after a redirect.
+    /// Like other credentials it is shown only to the task's origin; one that ``hosts`` gives for a host is also shown
+    /// to that host after a redirect.
     public var clientCertificate: String?
     /// A PEM file with the key of ``clientCertificate``, without a passphrase; nil if it is in the same file.
     public var clientKey: String?
-    /// Policies that take this one's place for single hosts; theirs have none of their own.
+    /// Policies that replace this one for single hosts; they must have none of their own.
     public var hosts: [String: ServerTrustPolicy]
 
     /// A policy; by default the system's authorities and no pins.
@@ -47,7 +47,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         self.hosts = hosts
     }
 
-    /// Decodes a policy; only what differs from the default need be there.
+    /// Decodes a policy; members with default values may be absent.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.caFile = try values.decodeIfPresent(String.self, forKey: .caFile)
@@ -69,7 +69,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         guard !self.hosts.isEmpty, let policy = Self.value(of: url.target.host, in: self.hosts) else {
             return self.own(for: url, showsCertificate: showsCertificate, evaluator)
         }
-        // What is given for the host by its name is meant for it.
+        // The certificate for a named host is intended for that host.
         return policy.own(for: url, showsCertificate: true, evaluator)
     }
 
@@ -100,7 +100,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
             clientKey: showsCertificate ? self.clientKey : nil, evaluator: evaluator)
     }
 
-    /// What is given for a host, whose name is in lower case and encoded; however the key is written.
+    /// The value for a host, whose name is in lower case and encoded; the key may be written in any form.
     private static func value<Value>(of host: String, in values: [String: Value]) -> Value? {
         guard !values.isEmpty else { return nil }
         return values[host] ?? values.first { (try? Target($0.key).host) == host }?.value
@@ -108,7 +108,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
 
     // MARK: - Checks
 
-    /// - Throws: the first property that cannot be.
+    /// - Throws: The first invalid property.
     package func validate() throws(ConfigurationValueError) {
         try self.validateOwn()
         try Self.checkHosts(self.hosts.keys, "tls.hosts")
@@ -123,7 +123,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         }
     }
 
-    // Hosts without a port, each once: which of two would count could not be said.
+    // Hosts must have no port, and must be unique: with two entries for one host, neither would clearly apply.
     private static func checkHosts(
         _ keys: some Sequence<String>, _ property: String
     ) throws(ConfigurationValueError) {

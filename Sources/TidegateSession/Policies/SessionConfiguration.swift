@@ -13,21 +13,21 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Several sessions may share one.
     public var cookies: CookieJar?
-    /// Where responses are stored about which servers are asked instead of for all of them; nil stores none.
+    /// The store of responses to revalidate instead of requesting them again; nil stores none.
     ///
     /// Several sessions may share one.
     public var validators: ValidatorStore?
     /// What certificates the session trusts.
     public var tls = ServerTrustPolicy()
-    /// How tasks are retried that have no policy of their own.
+    /// How to retry tasks that have no policy of their own.
     public var retry = RetryPolicy()
-    /// Which redirects are followed, for tasks that have no policy of their own.
+    /// Which redirects to follow, for tasks that have no policy of their own.
     public var redirects = RedirectPolicy.noDowngrade
     /// The retry budget of an origin.
     public var budget = RetryBudgetPolicy()
     /// When the circuit of a failing origin opens.
     public var circuit = CircuitPolicy()
-    /// What tasks wait for that have no gate of their own.
+    /// The gate of tasks that have none of their own.
     public var gate = GatePolicy()
     /// The `User-Agent` of tasks that have none of their own.
     public var userAgent = "tidegate"
@@ -35,7 +35,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// 1 and up.
     public var maxBodyBytes: Int?
-    /// How long an attempt survives a lost path while its source address is still there; 0 s to 30 s.
+    /// How long an attempt survives a lost path while its source address still exists; 0 s to 30 s.
     public var lossGrace = Duration.seconds(2)
     /// How long an attempt may stay silent after its path came back within the grace; longer than 0.
     public var silenceAfterReturn = Duration.seconds(1)
@@ -47,15 +47,15 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var waitsOut = false
     /// How often a task that waits for disk space checks again; longer than 0.
     public var diskRecheck = Duration.seconds(60)
-    /// What is left out of URLs in events and lists of tasks.
+    /// The redacted parts of URLs in events and lists of tasks.
     ///
-    /// Results have theirs as they were given.
+    /// Results have the URLs unchanged.
     public var redaction = URLRedaction()
     /// True if every task without a trace of its own begins one (W3C Trace Context): its requests have the field
     /// `traceparent`, and its events the trace's id.
     public var startsTraces = false
-    /// True keeps what each attempt of a task sent and received, without bodies, as ``TransferTask/exchanges``; false by
-    /// default.
+    /// True keeps the lines that each attempt of a task sent and received, without bodies, as
+    /// ``TransferTask/exchanges``; false by default.
     ///
     /// A few KiB for each attempt, 128 at most, for as long as the task is known.
     public var recordsExchanges = false
@@ -65,7 +65,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// A configuration with the defaults.
     public init() {}
 
-    /// - Throws: the first property whose value is outside its range.
+    /// - Throws: The first property whose value is outside its range.
     package func validate() throws(ConfigurationValueError) {
         let (host, all) = (self.maxConnectionsPerHost, self.maxConnections)
         try ConfigurationValueError.check(

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TidegateTransfer
 
-/// The SHA-256 of a body (FIPS 180-4), as people write it: 64 hexadecimal digits.
+/// The SHA-256 of a body (FIPS 180-4), as 64 hexadecimal digits.
 public struct ContentDigest: Sendable, Hashable, LosslessStringConvertible {
     /// The digits in lower case.
     public let description: String
@@ -22,7 +22,7 @@ public struct ContentDigest: Sendable, Hashable, LosslessStringConvertible {
         self.description = MessageDigest.sha256(bytes).hexadecimal
     }
 
-    /// What is wrong with a body that has another digest.
+    /// The problem of a body that has another digest.
     func mismatch(_ found: ContentDigest) -> String { "the body's SHA-256 is \(found) and not \(self)" }
 }
 

@@ -4,10 +4,10 @@ public import TidegateCore
 
 /// The header fields that every new task of a session gets if its request has none of that name.
 ///
-/// Read and written by any thread at any time; a task has what was there when it was made.
+/// Read and written by any thread at any time; a task has the fields from when it was made.
 public final class DefaultHeaders: Sendable {
     private let fields = Mutex<[HTTPField]>([])
-    // Most sessions have none, and making a task need not lock for that.
+    // Most sessions have none, and then making a task needs no lock.
     private let isEmpty = Atomic<Bool>(true)
 
     package init() {}

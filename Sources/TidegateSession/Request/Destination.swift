@@ -1,22 +1,22 @@
-/// What a request's body is made of.
+/// The content of a request's body.
 public enum RequestBody: Sendable, Hashable {
     /// No body.
     case none
-    /// These bytes; of a task that is to survive its process 16 MiB at most.
+    /// These bytes; for a task that must survive its process at most 16 MiB.
     case data([UInt8])
-    /// The bytes of the file at this path; it must not change meanwhile.
+    /// The bytes of the file at this path; it must not change in the meantime.
     case file(String)
-    /// What the stream gives; it is read once, so that a request is only repeated before its first byte was read or
-    /// with another stream.
+    /// The chunks of the stream; it is read once, so a request is repeated only before its first byte was read, or with
+    /// another stream.
     case stream(UploadStream)
 }
 
-/// Where a response's body goes.
+/// The destination of a response's body.
 public enum Destination: Sendable, Hashable {
     /// Into memory, `limit` bytes at most; a longer body fails as `tooLarge`.
     ///
     /// A body that ends with its connection, as HTTP/1.0 servers send them, counts as complete although nothing proves
-    /// it; so it is for `descriptor` and `discard`.
+    /// it; the same applies to `descriptor` and `discard`.
     case memory(limit: Int)
     /// Into a file that appears at `path` only when it is whole.
     ///
@@ -25,12 +25,12 @@ public enum Destination: Sendable, Hashable {
     case file(String, permissions: UInt16? = nil, continues: Bool = false)
     /// Into an open descriptor, in order and no byte twice. The caller keeps it open until the task has ended.
     ///
-    /// Where the body breaks off and the server gave nothing to continue it by, the task fails as `truncated`.
+    /// If the body breaks off and the server gave no means to continue it, the task fails as `truncated`.
     case descriptor(Int32)
-    /// To the reader of the stream, as it comes, in order and no byte twice; a reader that does not read pauses the
+    /// To the reader of the stream on arrival, in order and no byte twice; a reader that does not read pauses the
     /// transfer.
     ///
-    /// Where the body breaks off and the server gave nothing to continue it by, the task fails as `truncated`.
+    /// If the body breaks off and the server gave no means to continue it, the task fails as `truncated`.
     case stream(BodyStream)
     /// Nowhere: read and counted.
     case discard

@@ -1,19 +1,19 @@
 package import HTTPTypes
 package import TidegateCore
 
-/// Everything about a request, and what follows from it: written once and read by all who have the request.
+/// A request and everything derived from it: written once and read by all its users.
 ///
-/// A request is handed on many times and kept by every task, and hardly ever changed.
+/// A request is passed on many times and kept by every task, and rarely changed.
 final class RequestBox: Sendable {
     let parts: Parts
     let kind: TaskKind
     let isIdempotent: Bool
     let firstHop: Hop
     let traceID: TraceID?
-    /// What is wrong with a policy of the request's own; nil if nothing is.
+    /// The problem of one of the request's policies; nil without one.
     let policyError: ConfigurationValueError?
 
-    /// What a request is made of; ``TaskRequest`` says what each means.
+    /// The parts of a request; ``TaskRequest`` explains each of them.
     struct Parts: Sendable {
         let method: String
         var url: String
@@ -69,16 +69,16 @@ final class RequestBox: Sendable {
     }
 }
 
-/// What one request on the wire is made of; every attempt reads it, so that it is handed on as one reference.
+/// One request on the wire; every attempt reads it, so it is passed on as one reference.
 package final class Hop: Sendable {
     package let method: String
     package let url: HTTPURL
     package let keepsBody: Bool
-    /// False once another origin was asked: it gets neither credentials nor private fields of the first one's.
+    /// False once another origin was asked: it gets neither credentials nor private fields of the first one.
     package let keepsCredentials: Bool
     /// True once a server with a public address has redirected: it cannot lead to this host's own.
     package let isFromPublicServer: Bool
-    /// The fields that a hook put in the place of the request's; nil takes the request's.
+    /// The fields that a hook set in place of the request's; nil uses the request's.
     package let headers: [HTTPField]?
 
     /// A hop from its parts.

@@ -1,20 +1,20 @@
 internal import FoundationEssentials
 public import TidegateCore
 
-/// The options of a request: limits, policies and what is done with the response.
+/// The options of a request: limits, policies and the handling of the response.
 ///
-/// Their names are the keys under which the journal keeps them, so that none can be renamed, and a new one is optional:
-/// rows of earlier versions do not have it.
+/// Their names are the keys under which the journal keeps them, so none can be renamed, and new ones must be optional:
+/// rows of earlier versions lack them.
 public struct RequestOptions: Sendable, Hashable, Codable {
     /// The name shown in lists and results.
     public var name: String?
-    /// How long a connection may take to be made, TLS included; 10 s by default.
+    /// How long connecting may take, including TLS; 10 s by default.
     public var connectTimeout = Duration.seconds(10)
-    /// How long an attempt may go without a byte either way; 60 s by default.
+    /// How long an attempt may go without a byte in either direction; 60 s by default.
     public var idleTimeout = Duration.seconds(60)
     /// How long one attempt may take in all; nil is no limit.
     public var attemptTimeout: Duration?
-    /// How long the task may take in all, waiting included and suspensions not; nil is no limit.
+    /// How long the task may take in all, including waits, without suspensions; nil is no limit.
     public var deadline: Duration?
     /// What attempts wait for; nil uses the session's gate.
     public var gate: GatePolicy?
@@ -39,14 +39,15 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     private var digest: String?
     /// The earlier download that this one continues; see ``TaskRequest/resume(from:)``.
     package internal(set) var resuming: ResumeData?
-    /// What certificates this task trusts; nil uses the session's policy.
+    /// The certificates that this task trusts; nil uses the session's policy.
     public var tls: ServerTrustPolicy?
     /// The proxies of this task; nil uses the session's, ``ProxyPolicy/direct`` none.
     public var proxy: ProxyPolicy?
     private var makesDirectories: Bool?
-    /// Which redirects are followed, and with what; nil uses the session's policy.
+    /// Which redirects to follow, and with what; nil uses the session's policy.
     public var redirects: RedirectPolicy?
-    /// How many bytes the response's body may have, decoded, with what a resumed download holds; nil uses the session's.
+    /// How many bytes the response's body may have, decoded, including the held part of a resumed download; nil uses
+    /// the session's.
     ///
     /// A longer one fails as `tooLarge`: as soon as its announced length or the received bytes pass the limit.
     public var maxBodyBytes: Int?
@@ -76,33 +77,33 @@ public struct RequestOptions: Sendable, Hashable, Codable {
 
     /// When the task expires, even if it waits or is suspended; nil is never.
     ///
-    /// The task fails as `deadlineExceeded` then.
+    /// The task then fails as `deadlineExceeded`.
     public var expires: WallTime? {
         get { self.expiry.map { WallTime(microseconds: $0) } }
         set { self.expiry = newValue?.microseconds }
     }
 
-    /// What the body's SHA-256 has to be; another one fails the task as `digestMismatch`.
+    /// The required SHA-256 of the body; another one fails the task as `digestMismatch`.
     ///
-    /// A file is checked before it is moved to its place, and with every byte of it that an earlier process left; what
-    /// goes into a stream or a descriptor is delivered before it can be checked.
+    /// A file is checked before it is moved to its place, including all bytes from an earlier process; a stream or a
+    /// descriptor receives its bytes before they can be checked.
     public var sha256: ContentDigest? {
         get { self.digest.flatMap { ContentDigest($0) } }
         set { self.digest = newValue?.description }
     }
 
-    /// True makes the directories of a ``Destination/file(_:permissions:continues:)`` that are missing, with 0777 less
-    /// the umask (mkdir(2)).
+    /// True creates the missing directories of a ``Destination/file(_:permissions:continues:)``, with 0777 less the
+    /// umask (mkdir(2)).
     public var createsDirectories: Bool {
         get { self.makesDirectories ?? false }
         set { self.makesDirectories = newValue ? true : nil }
     }
 
-    /// The trace that the task continues: each attempt is a part of it, and sends `traceparent` and `tracestate` (W3C Trace
-    /// Context); nil sends neither, unless the session starts traces.
+    /// The trace that the task continues: each attempt is part of it, and sends `traceparent` and `tracestate` (W3C
+    /// Trace Context); nil sends neither, unless the session starts traces.
     ///
-    /// A redirect to another origin takes neither along, unless its policy is `free`. A request with a field `traceparent`
-    /// of its own is part of that trace, and sends the field unchanged.
+    /// A redirect to another origin sends neither, unless its policy is `free`. A request with a field `traceparent` of
+    /// its own is part of that trace, and sends the field unchanged.
     public var trace: TraceContext? {
         get { self.traceParent.flatMap { TraceContext(traceParent: $0, state: self.traceState) } }
         set { (self.traceParent, self.traceState) = (newValue?.traceParent, newValue?.state) }

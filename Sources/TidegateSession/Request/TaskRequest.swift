@@ -19,12 +19,12 @@ public struct TaskRequest: Sendable {
         set { self.change { $0.body = newValue } }
     }
 
-    /// Where the response's body goes; by default into memory, 16 MiB at most.
+    /// The destination of the response's body; by default memory, 16 MiB at most.
     public var destination: Destination {
         get { self.box.parts.destination }
         set { self.change { $0.destination = newValue } }
     }
-    /// Limits, policies and what is done with the response.
+    /// Limits, policies and the handling of the response.
     public var options: RequestOptions {
         get { self.box.parts.options }
         set { self.change { $0.options = newValue } }
@@ -49,7 +49,7 @@ public struct TaskRequest: Sendable {
 
     /// A request.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about what cannot be sent.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about the part that cannot be sent.
     public init(
         url: String, method: String = "GET", headers: [HTTPField] = [], body: RequestBody = .none
     ) throws(TaskError) {
@@ -62,7 +62,7 @@ public struct TaskRequest: Sendable {
             RequestBox.Parts(method: method, url: url, address: address, body: body, headers: headers))
     }
 
-    /// Has the download continue where an earlier one ended.
+    /// Makes the download continue where an earlier one ended.
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` if the data belong to another URL or another file,
     ///   are damaged, or the request is not a plain GET of a file.
@@ -102,19 +102,19 @@ public struct TaskRequest: Sendable {
     /// True if sending the request twice does no more than sending it once (RFC 9110 9.2.2).
     package var isIdempotent: Bool { self.box.isIdempotent }
 
-    /// What is wrong with the request's gate, retry or TLS policy; nil if nothing is.
+    /// The problem of the request's gate, retry or TLS policy; nil without one.
     var policyError: ConfigurationValueError? { self.box.policyError }
 
     static func check(_ headers: [HTTPField]) throws(TaskError) {
         for field in headers {
-            // With a wrong length the server would read what is left of this body as the next request.
+            // With a wrong length the server would read the rest of this body as the next request.
             guard field.name != .contentLength, field.name != .transferEncoding else {
                 throw TaskRequest.invalid("the header \(field.name) follows from the body and cannot be given")
             }
         }
     }
 
-    /// What a function makes of a request's parts, whose error is then that of the request.
+    /// A function's result for a request's parts, with its error as that of the request.
     package static func valid<Value, Problem: Error & CustomStringConvertible>(
         _ make: () throws(Problem) -> Value
     ) throws(TaskError) -> Value {
@@ -127,7 +127,7 @@ public struct TaskRequest: Sendable {
 
     /// The same request of another URL, with a destination of its own.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` if it is no URL of a server.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if it is not the URL of a server.
     package func copy(of url: String, to destination: Destination) throws(TaskError) -> TaskRequest {
         let address = try Self.valid { () throws(HTTPURLError) in try HTTPURL(url, near: self.address) }
         var copy = self
@@ -135,7 +135,7 @@ public struct TaskRequest: Sendable {
         return copy
     }
 
-    /// Why the file to send cannot be read, or the destination not written; nil if both can.
+    /// Why the file to send cannot be read, or the destination not written; nil if both are possible.
     ///
     /// Opens and writes nothing.
     package var fileProblem: String? {
@@ -152,7 +152,7 @@ public struct TaskRequest: Sendable {
     /// False if the task is confined to directories and the path is below none of them.
     package func allows(_ path: String) -> Bool { FileLocation(path, below: self.options.confinedTo).isAllowed }
 
-    /// Where the response's body goes; nil if it is not written to a file.
+    /// The destination of the response's body; nil if it is not written to a file.
     var paths: DownloadPaths? {
         self.destination.path.map { DownloadPaths(destination: $0, below: self.options.confinedTo) }
     }
@@ -164,7 +164,7 @@ public struct TaskRequest: Sendable {
 
     /// The URL for publication: the one place that removes what must not be shown.
     func redactedURL(_ redaction: URLRedaction) -> String {
-        // The usual case is written once for each URL.
+        // The usual case is computed once for each URL.
         redaction == URLRedaction() ? self.address.textWithoutQuery : redaction.text(of: self.url)
     }
 }

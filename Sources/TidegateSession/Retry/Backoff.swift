@@ -23,19 +23,19 @@ enum Backoff {
     }
 }
 
-/// What a server says about when to come again (RFC 9110 10.2.3).
+/// A server's statement on when to come again (RFC 9110 10.2.3).
 enum RetryAfter: Sendable, Hashable {
     /// Not before this time has passed.
     case wait(Duration)
     /// Not at all.
     case never
 
-    /// The longest wait that is believed.
+    /// The longest accepted wait.
     static let longest = Duration.seconds(86_400)
 
     /// Reads a `Retry-After` field; a date counts from the answer's own `Date`, so that our clock does not matter.
     ///
-    /// Nil if the field says nothing that can be understood.
+    /// Nil if the field cannot be understood.
     static func parse(_ field: String, date: String?, now: WallTime) -> RetryAfter? {
         let text = field.drop { $0 == " " }
         if text.hasPrefix("-"), Int64(text) != nil { return .never }
@@ -50,7 +50,7 @@ enum RetryAfter: Sendable, Hashable {
         return .wait(.seconds(min(max(0, moment - reference), 86_400)))
     }
 
-    /// The wait with a little more at random, so that not all clients come at the same moment; never less than asked.
+    /// The wait with a random extension, so that clients do not all come at the same moment; never less than requested.
     static func spread(_ wait: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         let room = min(Duration.seconds(30), wait / 10)
         return wait + Backoff.random(upTo: room, using: &generator)

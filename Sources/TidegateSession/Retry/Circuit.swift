@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Whether an origin may be asked: not for a while after too many failures in a row, and then by one task first.
+/// Whether an origin may be asked: after too many failures in a row it pauses, and then one task goes first.
 struct Circuit: Sendable {
     private enum State: Sendable, Hashable {
         case closed(failures: Int)
@@ -10,17 +10,17 @@ struct Circuit: Sendable {
 
     enum Pass: Sendable, Hashable {
         case through
-        /// The task goes first, and the others wait for what comes of it.
+        /// The task goes first, and the others wait for its result.
         case asProbe
-        /// The circuit is open; the task that is given a moment is to look again then.
+        /// The circuit is open; a task that gets a moment must check again then.
         case wait(until: MonotonicTime?)
     }
 
     private var state = State.closed(failures: 0)
-    /// Tasks that wait, in the order they came; the first one has the alarm.
+    /// Waiting tasks, in order of arrival; the first one has the timer.
     var waiting = WaitingTasks()
 
-    /// True if it is as good as a new one.
+    /// True if it has the state of a new one.
     var isFresh: Bool { self.state == .closed(failures: 0) && self.waiting.isEmpty }
 
     mutating func pass(_ task: UInt64, at now: MonotonicTime) -> Pass {
@@ -34,7 +34,7 @@ struct Circuit: Sendable {
         }
     }
 
-    /// A failure of the origin's own; gives for how long the circuit is open from now on, if it was not.
+    /// A failure of the origin itself; returns how long the circuit is open from now on, if it was closed.
     ///
     /// `spread`, 0 to 1, makes the time up to a fifth longer.
     mutating func failed(_ task: UInt64, _ policy: CircuitPolicy, at now: MonotonicTime, spread: Double) -> Duration? {
@@ -67,7 +67,7 @@ struct Circuit: Sendable {
         return if case .closed = self.state { false } else { true }
     }
 
-    /// The task that went first has ended, waits elsewhere or was suspended, and nothing is known: the next one may go.
+    /// The task that went first has ended, waits elsewhere or was suspended, without a result: the next one may go.
     ///
     /// False if it was not this task's turn.
     mutating func probeLeft(_ task: UInt64, at now: MonotonicTime) -> Bool {

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// The random numbers of a session: delays and ids are drawn from the one generator it was given.
+/// The random numbers of a session: delays and ids come from its single generator.
 final class RandomSource: Sendable {
     private let generator: Mutex<any RandomNumberGenerator & Sendable>
     private let ids: Mutex<IDSequence>
@@ -16,11 +16,11 @@ final class RandomSource: Sendable {
         self.generator.withLock { use(&$0) }
     }
 
-    /// A wait made longer by up to a tenth.
+    /// A wait that is longer by up to a tenth.
     func lengthened(_ wait: Duration) -> Duration { wait + self.draw { Backoff.random(upTo: wait / 10, using: &$0) } }
 
     /// Delays for so many tasks that are released together, the shortest first: spread over a time that grows with
-    /// their number, so that they do not all arrive at once.
+    /// their number, so that they do not all arrive together.
     func staggeredDelays(_ count: Int) -> [Duration] {
         let window = Duration.seconds(min(30, max(0.25, Double(count) / 200)))
         return self.draw { generator in
@@ -40,7 +40,7 @@ final class RandomSource: Sendable {
 
 /// Random bits for ids, from one draw of the session's generator (splitmix64).
 ///
-/// Ids have to differ and need not be secret; asking the kernel for every one would cost two system calls.
+/// Ids must differ but need not be secret; asking the kernel for every one would cost two system calls.
 private struct IDSequence: RandomNumberGenerator {
     var state: UInt64
 

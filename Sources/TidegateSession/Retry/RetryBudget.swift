@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// The tokens that one origin's retries are paid with.
+/// The tokens that pay for one origin's retries.
 struct RetryBudget: Sendable {
     private let policy: RetryBudgetPolicy
     private(set) var tokens: Double
@@ -21,7 +21,7 @@ struct RetryBudget: Sendable {
         return true
     }
 
-    /// An attempt succeeded: one token, and what its own retry had cost.
+    /// An attempt succeeded: adds one token, and the cost of its own retry.
     mutating func succeeded(refunding price: RetryPrice?, at now: MonotonicTime) {
         self.refill(at: now)
         self.tokens = min(self.policy.tokens, self.tokens + 1 + (price.map(self.cost) ?? 0))
@@ -36,10 +36,10 @@ struct RetryBudget: Sendable {
         return .seconds(min(3600, missing / self.policy.refillPerSecond))
     }
 
-    /// True if it is as good as a new one.
+    /// True if it has the state of a new one.
     func isFull(at now: MonotonicTime) -> Bool { self.tokens(at: now) >= self.policy.tokens }
 
-    /// The tokens that it holds now.
+    /// The current tokens.
     func tokens(at now: MonotonicTime) -> Double {
         var later = self
         later.refill(at: now)
@@ -61,11 +61,11 @@ struct RetryBudget: Sendable {
     }
 }
 
-/// What a retry costs.
+/// The cost of a retry.
 enum RetryPrice: Sendable, Hashable {
-    /// The server was never asked, and nothing of it is used.
+    /// The server was never contacted, so the retry costs nothing.
     case free
-    /// The server never saw the request, or asked to be tried later.
+    /// The server never saw the request, or asked for a later request.
     case connect
     /// The server saw the request.
     case full

@@ -1,11 +1,11 @@
 internal import TidegateTransfer
 internal import TidegateCore
 
-/// Whether a failed attempt may be tried again at all, and what that costs.
+/// Whether a failed attempt may be retried at all, and at what cost.
 ///
 /// Limits, budget and delays come later.
 enum RetryClassifier {
-    /// What is known about the attempt.
+    /// The facts about the attempt.
     struct Evidence: Sendable, Hashable {
         var kind: FailureClass
         var failure: TaskFailure
@@ -14,16 +14,16 @@ enum RetryClassifier {
         /// Whether the server may have seen the request.
         var reachedWire: Bool
         var isIdempotent: Bool
-        /// The verdict says that there is no path, or another one than when the attempt began.
+        /// The verdict has no path, or another one than when the attempt began.
         var pathIsLost: Bool
     }
 
     enum Decision: Sendable, Hashable {
-        /// The path's fault alone: not charged, no delay, the gate decides.
+        /// The path alone is at fault: not charged, no delay, the gate decides.
         case free
         case retry(price: RetryPrice, atMost: Int?)
         case final(TaskFailure)
-        /// It could be tried again if doing it twice were allowed.
+        /// It could be retried if repeating it were allowed.
         case forbidden(TaskFailure)
     }
 
@@ -42,7 +42,7 @@ enum RetryClassifier {
         }
     }
 
-    // 408, 425 and 429 say that the request was not carried out.
+    // 408, 425 and 429 mean that the request was not carried out.
     private static func classify(status: Int?, _ evidence: Evidence, _ statuses: Set<Int>) -> Decision {
         guard let status, statuses.contains(status) else { return .final(evidence.failure) }
         if [408, 425, 429].contains(status) { return .retry(price: .connect, atMost: nil) }

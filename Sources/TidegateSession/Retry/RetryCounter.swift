@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// A task's attempts so far, and what the next failure leads to.
+/// A task's attempts so far, and the consequence of the next failure.
 struct RetryCounter: Sendable {
     /// Charged attempts in all.
     private(set) var charged = 0
@@ -9,7 +9,7 @@ struct RetryCounter: Sendable {
     /// What the retry under way was paid with.
     var paid: RetryPrice?
 
-    /// What bounds the next attempt.
+    /// The bounds of the next attempt.
     struct Limits: Sendable {
         var policy: RetryPolicy
         var atMost: Int?
@@ -17,7 +17,7 @@ struct RetryCounter: Sendable {
         var asked: RetryAfter?
         /// How long the task was active.
         var active: Duration
-        /// What is left until the deadline; nil is without end.
+        /// The time left until the deadline; nil without a deadline.
         var untilDeadline: Duration?
     }
 
@@ -50,9 +50,9 @@ struct RetryCounter: Sendable {
         let limit = min(limits.policy.attempts, limits.atMost ?? .max)
         guard self.inARow < limit, limits.asked != .never else { return .stop(.limit) }
         var delay = Backoff.delay(afterFailure: self.inARow, policy: limits.policy, using: &generator)
-        // A server that asks for no wait at all still gets ours.
+        // A server that asks for no wait still gets ours.
         if case .wait(let asked) = limits.asked { delay = max(delay, RetryAfter.spread(asked, using: &generator)) }
-        // A wait that was asked for counts in full: it would end after the time the task is given.
+        // A requested wait counts in full: it would end after the task's time.
         if let end = limits.policy.maxElapsed, limits.active + delay >= end { return .stop(.deadline) }
         if let left = limits.untilDeadline, delay >= left { return .stop(.deadline) }
         guard budget.pay(limits.price, at: now) else { return .stop(.budget) }
@@ -61,7 +61,7 @@ struct RetryCounter: Sendable {
     }
 }
 
-/// What the retry controller keeps in each task's record.
+/// The retry controller's state of each task.
 struct RetryState {
     var counter = RetryCounter()
     /// How often in a row this host itself refused to send.
@@ -70,6 +70,6 @@ struct RetryState {
     var probing: Origin?
     /// The origin whose open circuit this task waits for; nil for most.
     var waitsForCircuit: Origin?
-    /// What the next attempt still has to be paid with.
+    /// The open cost of the next attempt.
     var cost: RetryPrice?
 }

@@ -2,9 +2,9 @@ internal import Synchronization
 public import TidegateCore
 internal import TidegateTransfer
 
-/// A response's body as it comes, read by one reader: `for try await chunk in stream`.
+/// A response's body on arrival, read by one reader: `for try await chunk in stream`.
 ///
-/// Bytes come in order and none twice. So many are kept for the reader at most; while it does not read, the transfer is
+/// Bytes come in order and none twice. A limited number is kept for the reader; while it does not read, the transfer is
 /// paused and its idle clock stands still. A reader that goes away (a `break`, a cancelled task, ``cancel()``) cancels
 /// the transfer. The stream belongs to one task, the first that is made with it.
 public final class BodyStream: AsyncSequence, Hashable, Sendable {
@@ -13,11 +13,11 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
     /// How the task failed, if it did.
     public typealias Failure = TaskError
 
-    /// What went through a stream.
+    /// The statistics of a stream.
     package struct Statistics: Sendable, Hashable {
         /// Bytes taken from the wire.
         package var bytes: Int64 = 0
-        /// How often the transfer was paused for want of a reader.
+        /// How often the transfer was paused because the reader was slow.
         package var pauses = 0
     }
 
@@ -26,7 +26,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
         var head = 0
         var kept = 0
         var isBlocked = false
-        /// The task it belongs to; nil before the first one is made with it.
+        /// The task it belongs to; nil before a task is made with it.
         var owner: TaskID?
         var isReaderGone = false
         var ending: Result<Void, TaskError>?
@@ -55,7 +55,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
     /// A stream that keeps `limit` bytes for its reader at most, or one chunk if that is larger.
     public init(limit: Int = 256 * 1024) { self.limit = Swift.max(1, limit) }
 
-    /// What went through so far.
+    /// The statistics so far.
     package var statistics: Statistics { self.state.withLock { $0.statistics } }
 
     /// Ends the reading, and cancels the task if it is not over.
@@ -74,7 +74,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
     /// Reads the stream.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Reads a stream; its end is the reader's.
+    /// Reads a stream; it ends with its reader.
     public struct Iterator: AsyncIteratorProtocol {
         private final class Reader: Sendable {
             let stream: BodyStream
@@ -88,7 +88,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
 
         /// The next chunk; nil after the last one, or when the reading task is cancelled.
         ///
-        /// - Throws: ``TaskError`` if the task failed or was cancelled, after the bytes that came.
+        /// - Throws: ``TaskError`` if the task failed or was cancelled, after the received bytes.
         public mutating func next() async throws(TaskError) -> [UInt8]? { try await self.reader.stream.next() }
 
         /// The next chunk, for callers on an actor.
@@ -147,7 +147,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
         return isMine
     }
 
-    /// A task is over; if the stream is that task's, it ends, and what has come can still be read.
+    /// A task is over; if the stream belongs to it, it ends, and the received bytes can still be read.
     func end(_ task: TaskID, _ failure: TaskError?) {
         let reader = self.state.withLock { state -> CheckedContinuation<Result<[UInt8]?, TaskError>, Never>? in
             guard state.owner == task else { return nil }
@@ -162,7 +162,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
 extension BodyStream: ChunkSink {
     package func hasRoom() -> Bool {
         self.state.withLock { state in
-            // Without a reader the task is about to be cancelled, and must not succeed before.
+            // Without a reader the task is about to be cancelled, and must not succeed before that.
             if state.isReaderGone { return false }
             if state.kept == 0 || state.kept < self.limit { return true }
             if !state.isBlocked { state.statistics.pauses += 1 }

@@ -12,7 +12,7 @@ public final class UploadStream: Hashable, Sendable {
     public let length: Int64?
 
     private struct State {
-        /// The task it belongs to; nil before the first one is made with it.
+        /// The task it belongs to; nil before a task is made with it.
         var owner: TaskID?
         var chunk: ArraySlice<UInt8> = []
         var given: Int64 = 0
@@ -24,22 +24,23 @@ public final class UploadStream: Hashable, Sendable {
 
     /// The next chunk; nil after the last one.
     package let make: @Sendable () async throws -> [UInt8]?
-    /// What the stream was made of, for those who describe a request; nil if it was made of bytes alone.
+    /// The stream's source, for descriptions of a request; nil if it was made of bytes alone.
     package let source: (any Sendable)?
     /// Like `make`, for bytes that are available immediately.
     private let immediate: (@Sendable () throws -> [UInt8]?)?
     private let state = Mutex(State())
 
-    /// A stream of what `next` gives: a chunk each time, and nil after the last one.
+    /// A stream of the results of `next`: a chunk each time, and nil after the last one.
     ///
-    /// `next` is never called while an earlier call is under way. What it throws fails the task as `bodyChanged`.
+    /// `next` is never called while an earlier call is under way. An error that it throws fails the task as
+    /// `bodyChanged`.
     public convenience init(length: Int64? = nil, next: @escaping @Sendable () async throws -> [UInt8]?) {
         self.init(length: length, of: nil, next: next)
     }
 
-    /// A stream that remembers what it was made of.
+    /// A stream that remembers its source.
     ///
-    /// With `immediate` it is read on the thread of the transfers, as the file of a body is.
+    /// With `immediate` the transfer thread reads it, like the file of a body.
     package init(
         length: Int64?, of source: (any Sendable)?, immediate: (@Sendable () throws -> [UInt8]?)? = nil,
         next: @escaping @Sendable () async throws -> [UInt8]?
@@ -81,10 +82,10 @@ public final class UploadStream: Hashable, Sendable {
         }
     }
 
-    /// Sets what is called when there are bytes.
+    /// Sets the function to call when bytes are available.
     func connect(_ hasBytes: @escaping @Sendable () -> Void) { self.state.withLock { $0.hasBytes = hasBytes } }
 
-    /// A task does not need the rest; if the stream is that task's, it stops.
+    /// A task does not need the rest; if the stream belongs to it, it stops.
     func stop(_ task: TaskID) {
         if self.state.withLock({ $0.owner == task }) { self.stopFetching() }
     }
@@ -111,7 +112,7 @@ public final class UploadStream: Hashable, Sendable {
         self.state.withLock { if $0.isFetching { $0.fetch = fetch } }
     }
 
-    /// Keeps what was read; gives what the transfer has to be told by, if it waits.
+    /// Keeps the bytes that were read; returns the callback for a waiting transfer.
     private func took(_ chunk: Result<[UInt8]?, any Error>) -> (@Sendable () -> Void)? {
         self.state.withLock { state in
             state.isFetching = false
@@ -145,7 +146,7 @@ extension UploadStream: ChunkSource {
         }
     }
 
-    /// What is here, and whether more has to be read.
+    /// The available bytes, and whether more must be read.
     private func next(upTo count: Int) -> (ChunkRead, isDue: Bool) {
         self.state.withLock { state in
             if !state.chunk.isEmpty {

@@ -3,17 +3,17 @@ internal import HTTPTypes
 
 /// A server or a proxy asks for credentials (RFC 9110 11).
 public struct AuthenticationChallenge: Sendable, Hashable {
-    /// One way of answering.
+    /// One way to answer.
     public struct Scheme: Sendable, Hashable {
         /// The scheme's name in lower case: `basic`, `digest`, `bearer` or another one.
         public let name: String
         /// Its parameters, their names in lower case, without quotes.
         public let parameters: [String: String]
 
-        /// What the credentials are for, in the server's words; empty without.
+        /// The purpose of the credentials, in the server's words; empty without one.
         public var realm: String { self.parameters["realm"] ?? "" }
 
-        /// Reads the values of `WWW-Authenticate` or `Proxy-Authenticate` fields; what makes no sense is left out.
+        /// Reads the values of `WWW-Authenticate` or `Proxy-Authenticate` fields; malformed parts are left out.
         static func parse(_ fields: [String]) -> [Scheme] {
             fields.flatMap { ChallengeReader(rest: $0[...]).schemes() }
         }
@@ -23,21 +23,21 @@ public struct AuthenticationChallenge: Sendable, Hashable {
     public let origin: String
     /// True if the proxy asks.
     public let isProxy: Bool
-    /// The ways of answering, in the server's order.
+    /// The ways to answer, in the server's order.
     public let schemes: [Scheme]
 
-    /// What the credentials are for: the first realm that is named.
+    /// The purpose of the credentials: the first named realm.
     public var realm: String { self.schemes.first { !$0.realm.isEmpty }?.realm ?? "" }
 }
 
-/// How a challenge is answered.
+/// The answer to a challenge.
 public enum AuthenticationAnswer: Sendable, Hashable {
     /// Not at all: the status is the task's answer.
     case refuse
     /// The task is cancelled.
     case cancel
-    /// With a name and a password: by Digest (RFC 7616) if the server offers a kind that is supported, else by
-    /// Basic (RFC 7617), else not at all.
+    /// With a name and a password: by Digest (RFC 7616) if the server offers a supported kind, otherwise by Basic (RFC
+    /// 7617), otherwise not at all.
     case credentials(Credentials)
     /// With a token (RFC 6750).
     case bearer(String)

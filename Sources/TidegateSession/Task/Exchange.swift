@@ -2,23 +2,23 @@ internal import Synchronization
 public import TidegateCore
 internal import TidegateTransfer
 
-/// One attempt of a task, or one hop of it: what was sent, and what came back, without the bodies.
+/// One attempt of a task, or one hop of it: the sent and received lines, without the bodies.
 ///
-/// Kept if ``SessionConfiguration/recordsExchanges`` says so.
+/// Kept if ``SessionConfiguration/recordsExchanges`` is set.
 public struct Exchange: Sendable, Hashable {
-    /// A line of what was said on the connection and about it.
+    /// A line on the connection, or about it.
     public struct Line: Sendable, Hashable {
-        /// What a line is.
+        /// The kind of a line.
         public enum Kind: String, Sendable, Hashable {
-            /// What libcurl says of names, connections and certificates.
+            /// A note of libcurl about names, connections and certificates.
             case note
             /// A line of the request's head; the empty line is its end.
             case sent
-            /// A line of a response's head, of 1xx responses and of proxies, too; the empty line is its end.
+            /// A line of a response's head, including 1xx responses and proxies; the empty line is its end.
             case received
         }
 
-        /// What it is.
+        /// Its kind.
         public var kind: Kind
         /// The line without its end; credentials are in it.
         public var text: String
@@ -38,7 +38,7 @@ public struct Exchange: Sendable, Hashable {
         }
     }
 
-    /// The attempt, counted from 1 within its task; what follows a redirect is another one.
+    /// The attempt, counted from 1 within its task; a redirect leads to another one.
     public var number: Int
     /// The request method.
     public var method: String
@@ -46,7 +46,7 @@ public struct Exchange: Sendable, Hashable {
     public var url: String
     /// When the attempt began.
     public var started: WallTime
-    /// What was said, in order; 128 KiB at most.
+    /// The lines, in order; 128 KiB at most.
     public var lines: [Line]
     /// How it ended; nil while it is under way.
     public var summary: AttemptSummary?
@@ -82,9 +82,9 @@ public struct Exchange: Sendable, Hashable {
     public var status: Int? { self.summary?.status ?? self.knownStatus }
 }
 
-/// The exchanges of one task: written on the transfer thread, read by all.
+/// The exchanges of one task: written on the transfer thread, read by any.
 final class ExchangeLog: Sendable {
-    /// How many are kept; of more the oldest go.
+    /// How many are kept; beyond that the oldest are removed.
     private static let limit = 32
 
     private let entries = Mutex<[(exchange: Exchange, wire: WireLog)]>([])
@@ -97,7 +97,7 @@ final class ExchangeLog: Sendable {
         }
     }
 
-    /// Where an attempt's lines go; nil if it has not begun.
+    /// The destination of an attempt's lines; nil if it has not begun.
     func wire(of number: Int) -> WireLog? {
         self.entries.withLock { entries in entries.last { $0.exchange.number == number }?.wire }
     }

@@ -5,7 +5,7 @@ typealias TaskProblem = (failure: TaskFailure, sentence: FailureSentence)
 
 /// What went wrong with a task, in parts, so that a caller that already names the task can leave its name out.
 struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
-    /// What it happened to, if the clause does not name it: a URL without its query.
+    /// The resource, if the clause does not name it: a URL without its query.
     var subject: String?
     /// What went wrong: `the server answered 404`.
     var clause: String

@@ -2,14 +2,14 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What may change of a task as lists show it; the rest follows from its request.
+/// The changing part of a task in lists; the rest follows from its request.
 struct TaskSnapshot: Sendable {
     var state = TaskState.suspended
     var progress = TransferProgress()
     var started: WallTime?
-    /// Why an attempt under way gets nothing out; nil while it does.
+    /// Why a running attempt makes no progress; nil while it does.
     var stall: String?
-    /// Where the download was put, once it was.
+    /// The final place of the download, once it is there.
     var file: String?
 }
 
@@ -21,9 +21,9 @@ final class PublishedTaskState: Sendable {
         var snapshot = TaskSnapshot()
         var held: [HoldReason] = []
         var lastByte: MonotonicTime?
-        /// How the task ended, and what it left for another one; nil before.
+        /// How the task ended, and its remainder for another one; nil before.
         ///
-        /// What is left is boxed, because few leave any and each would keep room for it.
+        /// The remainder is boxed, because few tasks have any and each would keep room for it.
         var end: (result: TaskResult, leftover: Indirect<ResumeData>?)?
         var body: [UInt8] = []
         /// The head of the last response, the URL that answered if it is not the request's, and whether it is a stored one.
@@ -70,7 +70,7 @@ final class PublishedTaskState: Sendable {
         }
     }
 
-    /// Notes that a progress has paused the task, or not any more; false if nothing changed.
+    /// Notes whether a progress has paused the task; false if nothing changed.
     func pauseByProgress(_ isPaused: Bool) -> Bool {
         self.state.withLock { exchange(&$0.isPausedByProgress, with: isPaused) != isPaused }
     }
@@ -90,7 +90,7 @@ final class PublishedTaskState: Sendable {
         for watcher in changed.watchers { watcher.yield(changed.snapshot) }
     }
 
-    /// Sets the result and resumes all who wait for it; nothing changes afterwards.
+    /// Sets the result and resumes all waiting callers; nothing changes afterwards.
     func finish(_ result: TaskResult, resumeData: Indirect<ResumeData>? = nil) {
         let (waiting, watchers, subscriptions) = self.state.withLock { state in
             state.snapshot.state = .completed(result.outcome)
@@ -102,7 +102,7 @@ final class PublishedTaskState: Sendable {
                 exchange(&state.subscriptions, with: [])
             )
         }
-        // Nothing changes any more, so that what is read now is what was written.
+        // Nothing changes any more, so a value that is read now is final.
         for watcher in watchers {
             watcher.yield(self.snapshot)
             watcher.finish()
@@ -121,7 +121,7 @@ final class PublishedTaskState: Sendable {
         }
     }
 
-    /// Ends a subscription when the task is over; at once if it is.
+    /// Ends a subscription when the task is over; immediately if it already is.
     func endWithTask(_ subscription: Subscription) {
         let isOver = self.state.withLock { state in
             if state.end == nil { state.subscriptions.append(WeakSubscription(subscription: subscription)) }

@@ -1,14 +1,14 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// Carries the events of one session's tasks to that session's subscribers; costs nothing while there are none.
+/// Carries the events of one session's tasks to that session's subscribers; costs nothing without any.
 final class SessionEvents: Sendable {
     private let bus: EventBus
     private let hasReaders = Atomic<Bool>(false)
 
     init(time: any TimeSource) { self.bus = EventBus(time: time) }
 
-    /// True once there was a subscriber: before, nothing is copied.
+    /// True after the first subscriber: before, nothing is copied.
     var isOpen: Bool { self.hasReaders.load(ordering: .relaxed) }
 
     func publish(_ event: TaskEvent) { self.bus.publish(.task(event)) }

@@ -1,41 +1,43 @@
 public import HTTPTypes
 public import TidegateCore
 
-/// What a session asks the app before it continues.
+/// The questions of a session to the app before it continues.
 ///
-/// Each hook may take its time: meanwhile its transfer stands still, and no other one. Suspending and cancelling work
-/// as ever; the answer for a task that is over, or to a question that is not open any more, is ignored. The
-/// clocks of attempts stand still while a hook is asked; the deadline runs.
+/// Each hook may take its time: only its own transfer is paused. Suspending and cancelling still work; the answer for a
+/// task that is over, or to a question that is no longer open, is ignored. The clocks of attempts stand still while a
+/// hook is asked; the deadline runs.
 public struct SessionHooks: Sendable {
-    /// Asked about every redirect that ``RequestOptions/redirects`` and ``RequestOptions/maxRedirects`` allow; without it
-    /// these are followed.
+    /// Asked about every redirect that ``RequestOptions/redirects`` and ``RequestOptions/maxRedirects`` allow; without
+    /// it the session follows them.
     public var redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)?
-    /// Asked when a server (401) or a proxy (407) asks for credentials: once at most for each realm of a task.
+    /// Asked when a server (401) or a proxy (407) asks for credentials: at most once for each realm of a task.
     ///
     /// Without it, or if the answer is `refuse`, the status is the result. A proxy that asks for credentials before a
     /// tunnel to an https server cannot be answered.
     public var authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)?
-    /// Asked when the head of a good response (2xx) is here and before its body is: what becomes of it.
+    /// Asked when the head of a good response (2xx) has arrived, before its body: how to handle it.
     ///
     /// Not asked again if an attempt continues a body.
     public var disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)?
-    /// Asked before each attempt which fields it has instead of the task's own, which it is given: a token that was
-    /// renewed gets in.
+    /// Asked before each attempt for its fields, with the task's own as argument: this is the place to add a renewed
+    /// token.
     ///
     /// On another origin than the task's, its credentials are not among the fields given. A field that follows from the
     /// body (Content-Length, Transfer-Encoding) fails the task as `invalidRequest`.
     public var requestHeaders: (@Sendable (TransferTask, [HTTPField]) async -> [HTTPField])?
-    /// Judges each server in place of the verification, before a request is sent to it: one on a kept connection, too.
+    /// Evaluates each server in place of the verification, before a request is sent to it, including one on a kept
+    /// connection.
     ///
-    /// It is called on the thread of all transfers, which wait meanwhile: it may compute, and must not wait. The same
-    /// values have to get the same verdict. Pins (``ServerTrustPolicy/pins``) have to match whatever it says.
+    /// It is called on the thread of all transfers, which wait for it: it may compute, but must not wait. The same
+    /// values must get the same verdict. Pins (``ServerTrustPolicy/pins``) must match regardless of it.
     public var evaluateServerTrust: (@Sendable (ServerTrust) -> ServerTrustVerdict)?
-    /// Judges each server as ``evaluateServerTrust`` does (neither works behind an https proxy: the task fails), if that is nil, and may take its time.
+    /// Evaluates each server like ``evaluateServerTrust`` (neither works behind an https proxy: the task fails), if
+    /// that is nil, and may take its time.
     ///
     /// The attempt is given up before its request is sent, and another one follows with the verdict: once for each
-    /// chain of certificates that a task is shown.
+    /// chain of certificates that a task receives.
     public var askServerTrust: (@Sendable (TransferTask, ServerTrust) async -> ServerTrustVerdict)?
-    /// Asked for another stream if a request with a stream for its body has to be sent again; nil gives up.
+    /// Asked for another stream if a request with a stream for its body must be sent again; nil gives up.
     public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?
 
     /// Hooks from their parts.
@@ -64,25 +66,25 @@ public struct RedirectRequest: Sendable, Hashable {
     public var method: String
     /// The URL, absolute.
     public var url: String
-    /// The fields of the user's own; those that belong to another origin are gone.
+    /// The user's own fields, without those for another origin.
     public var headers: [HTTPField]
     /// True if the task's body is sent again.
     public var keepsBody: Bool
 }
 
-/// What becomes of a redirect.
+/// The answer to a redirect.
 public enum RedirectDecision: Sendable, Hashable {
     /// It is followed.
     case follow
     /// It is the task's answer: the task fails as `httpStatus` with the redirect's own status.
     case stop
-    /// This is asked for instead.
+    /// This request is sent instead.
     case replace(RedirectRequest)
 }
 
-/// What becomes of an answer.
+/// The handling of an answer.
 public enum ResponseDisposition: Sendable, Hashable {
-    /// Its body goes where the request says.
+    /// Its body goes to the request's destination.
     case `continue`
     /// The task is cancelled.
     case cancel
@@ -91,19 +93,20 @@ public enum ResponseDisposition: Sendable, Hashable {
     case download(to: String, permissions: UInt16? = nil)
 }
 
-/// Closures that are called about tasks; the session's and a task's own are both called.
+/// Closures that are called for tasks; the session's and a task's own are both called.
 ///
-/// Called on the session's thread, in order, and must not block; for streams see ``Session/events(bufferingNewest:)``,
-/// ``TransferTask/events(bufferingNewest:)``, ``TransferTask/updates()`` and ``Destination/stream(_:)``.
+/// They are called on the session's thread, in order, and must not block; for streams see
+/// ``Session/events(bufferingNewest:)``, ``TransferTask/events(bufferingNewest:)``, ``TransferTask/updates()`` and
+/// ``Destination/stream(_:)``.
 public struct TaskObserver: Sendable {
-    /// The head of an attempt's final response is here.
+    /// The head of an attempt's final response has arrived.
     public var response: (@Sendable (TransferTask, TaskResponse) -> Void)?
-    /// Bytes of a good response's body came, and where in the body they belong: in order and without gaps.
+    /// Bytes of a good response's body have arrived, with their position in the body: in order and without gaps.
     ///
-    /// Nothing more is read meanwhile, so that a slow closure slows the server down. An attempt that cannot continue
-    /// the last one begins at 0 again. What goes into a file is not shown.
+    /// Reading is paused during the call, so a slow closure slows the server down. An attempt that cannot continue the
+    /// last one begins at 0 again. Bytes for a file are not delivered here.
     public var data: (@Sendable (TransferTask, _ offset: Int64, _ bytes: [UInt8]) -> Void)?
-    /// The bodies moved: at most ten times a second, and always a last time.
+    /// The bodies moved: at most ten times a second, and always once at the end.
     public var progress: (@Sendable (TransferTask, TransferProgress) -> Void)?
     /// The task is over; before its `completed` event.
     public var completion: (@Sendable (TransferTask, TaskResult) -> Void)?
@@ -124,7 +127,7 @@ public struct TaskObserver: Sendable {
 
 /// A task's own hooks and observer.
 ///
-/// Its hooks take the place of the session's; of the observers both are called, the session's first.
+/// Its hooks take the place of the session's; both observers are called, the session's first.
 public struct TaskOptions: Sendable {
     /// The task's own hooks.
     public var hooks: SessionHooks

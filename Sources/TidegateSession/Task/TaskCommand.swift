@@ -1,4 +1,4 @@
-/// What the user of a task asks for.
+/// A command of a task's user.
 enum TaskCommand: Sendable {
     case resume
     case suspend
@@ -6,12 +6,12 @@ enum TaskCommand: Sendable {
     case cancel(keepsPartial: Bool)
 }
 
-/// The session as its tasks see it.
+/// The session from the view of its tasks.
 protocol TaskController: AnyObject, Sendable {
     /// The events of the session's tasks.
     var events: SessionEvents { get }
 
-    /// Passes a command on; false once the session is over, and then nothing happens.
+    /// Passes a command on; false without effect once the session is over.
     @discardableResult
     func send(_ command: TaskCommand, to task: TransferTask) -> Bool
 }

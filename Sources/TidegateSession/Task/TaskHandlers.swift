@@ -4,8 +4,8 @@ public import TidegateCore
 
 /// The handler that is called when a task is over, and on which thread or executor.
 ///
-/// Wherever it is: the handler has returned before the task's `completed` event and before
-/// ``TransferTask/result()`` returns.
+/// In either case the handler has returned before the task's `completed` event and before ``TransferTask/result()``
+/// returns.
 public struct TaskCompletion: Sendable {
     enum Place: Sendable {
         case thread(@Sendable (TransferTask, TaskResult) -> Void)
@@ -14,7 +14,7 @@ public struct TaskCompletion: Sendable {
 
     let place: Place
 
-    /// On the session's thread, which costs no change of threads; must not block.
+    /// On the session's thread, without a change of threads; must not block.
     public static func onSessionThread(
         _ handler: @escaping @Sendable (TransferTask, TaskResult) -> Void
     ) -> TaskCompletion {
@@ -46,7 +46,7 @@ final class TaskHandlers: Sendable {
     /// The spans of the task and its attempts; nil unless the session has a tracer.
     let span: (any TaskSpan)?
 
-    /// Nil if there is nothing to keep; no initialiser, because one that fails has already allocated.
+    /// Nil without anything to keep; not an initialiser, because a failing one has already allocated.
     static func keeping(
         _ options: TaskOptions?, completion: OneShotCompletion? = nil, span: (any TaskSpan)?
     ) -> TaskHandlers? {
@@ -74,7 +74,7 @@ final class OneShotCompletion: Sendable {
         self.handler = Mutex(handler)
     }
 
-    /// Calls the handler, unless that was done before; `done` follows when it has returned.
+    /// Calls the handler, unless it was called before; `done` follows when it has returned.
     func run(_ task: TransferTask, _ result: TaskResult, done: @escaping @Sendable () -> Void = {}) {
         guard let handler = self.handler.withLock({ $0.take() }) else { return }
         Task(executorPreference: self.executor) {
@@ -91,14 +91,14 @@ extension TaskTracer {
             of: TracedRequest(
                 task: id, name: request.options.name, method: request.method, url: url, target: request.address.target),
             parent: request.trace)
-        // A field of the user's own stays what servers see.
+        // A trace field of the user's own stays on the wire.
         if request.ownTraceParent == nil, let trace = TraceContext(span.fields) { request.options.trace = trace }
         return span
     }
 }
 
 extension TraceContext {
-    /// What `traceparent` and `tracestate` among the fields say; nil without the first.
+    /// The context of `traceparent` and `tracestate` among the fields; nil without the first.
     init?(_ fields: [HTTPField]) {
         guard let parent = fields.first(where: { $0.name.canonicalName == "traceparent" })?.value else { return nil }
         self.init(traceParent: parent, state: fields.first { $0.name.canonicalName == "tracestate" }?.value)

@@ -1,11 +1,11 @@
 public import TidegateCore
 
-/// How far one body of a task has come, bound to the task both ways.
+/// The progress of one body of a task, bound to the task both ways.
 ///
-/// Cancelling, pausing and resuming it do that to the task. A value that costs nothing to make; Foundation's `Progress`
-/// is not used because it traps on Linux if a total becomes 0.
+/// Cancelling, pausing and resuming it act on the task. A value that costs nothing to make; Foundation's `Progress` is
+/// not used because it traps on Linux if a total becomes 0.
 public struct TaskProgress: Sendable {
-    /// Which of a task's bodies.
+    /// One of a task's two bodies.
     public enum Direction: String, Sendable, Hashable, CaseIterable {
         /// The response's body.
         case download
@@ -17,7 +17,7 @@ public struct TaskProgress: Sendable {
     public let direction: Direction
     let task: TransferTask
 
-    /// Bytes that have gone over the wire, those before a resumed download's offset included.
+    /// Bytes that have gone over the wire, including those before a resumed download's offset.
     ///
     /// Never falls within an attempt; the next attempt may begin lower.
     public var completed: Int64 {
@@ -28,15 +28,15 @@ public struct TaskProgress: Sendable {
     /// The whole body on the wire; nil while it is unknown.
     public var total: Int64? { self.direction == .upload ? self.progress.expectedSent : self.progress.expected }
 
-    /// The share that is here, 0 to 1; nil while the total is unknown.
+    /// The share that has arrived, 0 to 1; nil while the total is unknown.
     public var fraction: Double? { self.direction == .upload ? self.progress.fractionSent : self.progress.fraction }
 
-    /// Suspends the task; does nothing if a progress of it has it paused already.
+    /// Suspends the task; does nothing if a progress has already paused it.
     public func pause() { if self.task.shared.pauseByProgress(true) { self.task.suspend() } }
 
-    /// Takes ``pause()`` back; does nothing if no progress has the task paused.
+    /// Reverses ``pause()``; does nothing if no progress has the task paused.
     ///
-    /// What the task's own ``TransferTask/suspend()`` did stays.
+    /// A suspension by the task's own ``TransferTask/suspend()`` stays.
     public func resume() { if self.task.shared.pauseByProgress(false) { self.task.resume() } }
 
     /// Cancels the task.
@@ -47,7 +47,7 @@ public struct TaskProgress: Sendable {
 
 /// A task's state and progress as they change, read by one reader; ends after the entry that says completed.
 ///
-/// Only the newest entry is kept: a slow reader skips what has been overtaken, and never the last one.
+/// Only the newest entry is kept: a slow reader skips older entries, but never the last one.
 public final class TaskUpdates: AsyncSequence, Sendable {
     /// One entry of the task.
     public typealias Element = TaskInfo
@@ -68,7 +68,7 @@ public final class TaskUpdates: AsyncSequence, Sendable {
         Iterator(updates: self, snapshots: self.snapshots.makeAsyncIterator())
     }
 
-    /// Reads updates; keeps them coming meanwhile.
+    /// Reads updates, which keep coming while it exists.
     public struct Iterator: AsyncIteratorProtocol {
         let updates: TaskUpdates
         var snapshots: AsyncStream<TaskSnapshot>.Iterator

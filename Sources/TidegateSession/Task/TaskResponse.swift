@@ -4,7 +4,7 @@ internal import TidegateTransfer
 
 /// The head of a task's answer: its status and fields.
 public struct TaskResponse: Sendable {
-    /// The URL that answered: after redirects the last one, without user information.
+    /// The URL that answered: the last one after redirects, without user information.
     public let url: String
     /// True if this is a response of the session's ``ValidatorStore``, which the server has confirmed by a 304.
     ///
@@ -24,7 +24,7 @@ public struct TaskResponse: Sendable {
     /// The protocol's version as the status line gives it: `1.1`, `2`.
     package var version: String { self.head.version }
 
-    /// Every field, in order, as it stands on the wire.
+    /// Every field, in order, as on the wire.
     public var fields: [HTTPField] { self.head.fields }
 
     /// The value of the first field with this name, case ignored; nil without one.
@@ -32,14 +32,13 @@ public struct TaskResponse: Sendable {
         HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }
 
-    /// The whole body's length on the wire as the answer gives it; nil if it does not.
+    /// The whole body's length on the wire from the answer; nil without one.
     package var expectedBytes: Int64? { self.head.totalLength }
 
     /// A name to save the body under: that of Content-Disposition (RFC 6266), or else the last segment of the URL's path;
     /// nil if neither gives one.
     ///
-    /// A single name that can be a file's: no directory, no control character, no full stop at its beginning, 255 bytes
-    /// at most.
+    /// A single valid file name: no directory, no control character, no full stop at its beginning, 255 bytes at most.
     public var suggestedFileName: String? {
         self.field("Content-Disposition").flatMap(ContentDisposition.fileName).flatMap(Self.sanitized)
             ?? Self.lastSegment(of: self.url).flatMap(Self.sanitized)
@@ -74,7 +73,7 @@ public struct TaskResponse: Sendable {
 
 /// The Content-Disposition field (RFC 6266).
 private enum ContentDisposition {
-    /// The name that the field gives: that of `filename*` (RFC 8187), or else that of `filename`.
+    /// The name in the field: that of `filename*` (RFC 8187), or else that of `filename`.
     static func fileName(_ field: String) -> String? {
         var names: [String: String] = [:]
         for (name, value) in self.parameters(field) where names[name] == nil { names[name] = value }

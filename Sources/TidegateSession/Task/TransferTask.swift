@@ -2,8 +2,8 @@ public import TidegateCore
 
 /// The handle of a task.
 ///
-/// Every call returns at once; its effect is seen in events, ``info`` and results. A task continues to its end
-/// although no handle of it is kept.
+/// Every call returns immediately; its effect shows in events, ``info`` and results. A task continues to its end even
+/// if no handle of it is kept.
 public final class TransferTask: Sendable {
     /// The task's id.
     public let id: TaskID
@@ -37,9 +37,9 @@ public final class TransferTask: Sendable {
     /// The trace that the task is part of; nil for none.
     var trace: TraceID? { self.request.traceID }
 
-    /// Takes one suspension back; a task starts with one.
+    /// Removes one suspension; a task starts with one.
     ///
-    /// More calls than suspensions do no harm.
+    /// Extra calls have no effect.
     public func resume() { self.controller.send(.resume, to: self) }
 
     /// Resumes the task and waits for its end; cancelling the Swift task cancels it.
@@ -63,28 +63,28 @@ public final class TransferTask: Sendable {
     /// Ends the task; does nothing once it has ended.
     public func cancel() { self.controller.send(.cancel(keepsPartial: false), to: self) }
 
-    /// Ends the task as ``cancel()`` does, and keeps what has come of a download for ``resumeData``.
+    /// Ends the task like ``cancel()``, and keeps the received part of a download for ``resumeData``.
     package func cancelKeepingPart() { self.controller.send(.cancel(keepsPartial: true), to: self) }
 
-    /// Ends a download and keeps what has come, for another task; waits until that is safe.
+    /// Ends a download and keeps the received part for another task; waits until it is safe.
     ///
-    /// Nil if the task is no download, has brought nothing yet, is over already, or its server gives nothing by which
-    /// it could be continued.
+    /// Nil if the task is not a download, has received nothing yet, is over already, or its server gives no means to
+    /// continue it.
     public func cancelProducingResumeData() async -> ResumeData? {
         self.cancelKeepingPart()
         _ = await self.result()
         return self.resumeData
     }
 
-    /// What an unfinished download can be continued by, once it is over; nil if nothing was kept.
+    /// The data to continue an unfinished download, once it is over; nil if nothing was kept.
     ///
     /// After ``cancelProducingResumeData()``, and after the failure of a download to a ``Destination`` that continues.
     public var resumeData: ResumeData? { self.shared.resumeData }
 
-    /// The head of the response, once it is here: the last one of all attempts.
+    /// The head of the response, once it has arrived: the last one of all attempts.
     public var response: TaskResponse? { self.shared.response(to: self.request) }
 
-    /// The task as lists show it, now.
+    /// The task's current entry for lists.
     public var info: TaskInfo { self.info(showing: self.shared.snapshot) }
 
     /// Whether its user gave it a name or a key.
@@ -93,10 +93,10 @@ public final class TransferTask: Sendable {
     /// What the task is doing now.
     public var state: TaskState { self.shared.snapshot.state }
 
-    /// How far the task's bodies have come, now.
+    /// The current progress of the task's bodies.
     public var currentProgress: TransferProgress { self.shared.snapshot.progress }
 
-    /// How far the task's bodies have come, for one reader: first now, then after changes, at most ten times a second.
+    /// The progress of the task's bodies, for one reader: first now, then after changes, at most ten times a second.
     ///
     /// Only the newest value is kept for a slow reader. Ends with the task, after its last value, and when the reading
     /// Swift task is cancelled.
@@ -108,10 +108,11 @@ public final class TransferTask: Sendable {
     public func result() async -> TaskResult { await self.shared.result() }
 
     /// The response's body, once the task has ended: the whole body if its destination is `.memory`, and the first
-    /// 64 KiB of the body of a refused response (a status other than 2xx), whatever the destination; empty otherwise.
+    /// 64 KiB of the body of a refused response (a status other than 2xx), regardless of the destination; empty
+    /// otherwise.
     public func body() -> [UInt8] { self.shared.body }
 
-    /// The attempts of the task so far, what follows redirects included: the newest 32.
+    /// The attempts of the task so far, including those after redirects: the newest 32.
     ///
     /// Empty unless the session's ``SessionConfiguration/recordsExchanges`` is set.
     public var exchanges: [Exchange] { self.shared.exchanges?.exchanges ?? [] }
@@ -119,8 +120,7 @@ public final class TransferTask: Sendable {
     /// The task's state and progress, for one reader: first now, then after changes; the newest entry is kept.
     public func updates() -> TaskUpdates { TaskUpdates(of: self) }
 
-    /// The task's events from now on, for one reader: the newest `capacity` are kept, and those that they displace are
-    /// counted.
+    /// The task's events from now on, for one reader: the newest `capacity` are kept, and displaced ones are counted.
     ///
     /// Ends with the task: `completed` is the last event.
     public func events(bufferingNewest capacity: Int = 64) -> Subscription {
@@ -132,10 +132,10 @@ public final class TransferTask: Sendable {
         return subscription
     }
 
-    /// How far the response's body has come, as something that can be paused and cancelled.
+    /// The progress of the response's body, with pause and cancel.
     public var download: TaskProgress { TaskProgress(direction: .download, task: self) }
 
-    /// How far the request's body has come, as something that can be paused and cancelled.
+    /// The progress of the request's body, with pause and cancel.
     public var upload: TaskProgress { TaskProgress(direction: .upload, task: self) }
 
     func info(showing snapshot: TaskSnapshot) -> TaskInfo {
@@ -150,7 +150,7 @@ public final class TransferTask: Sendable {
             explanation: failed?.explanation, party: failed?.attribution?.party, stall: snapshot.stall)
     }
 
-    /// The task is over: resumes all who wait for it.
+    /// The task is over: resumes all waiting callers.
     func finish(_ result: TaskResult, resumeData: Indirect<ResumeData>? = nil) {
         self.shared.finish(result, resumeData: resumeData)
         if case .stream(let stream) = self.request.body { stream.stop(self.id) }
@@ -160,7 +160,7 @@ public final class TransferTask: Sendable {
 }
 
 extension TaskResult {
-    /// The result as events have it; a caller that waits for the task gets its URL as it was given.
+    /// The result for events; a caller that waits for the task gets its URL unchanged.
     consuming func redacted(for task: TransferTask) -> TaskResult {
         self.url = task.shared.url
         return self

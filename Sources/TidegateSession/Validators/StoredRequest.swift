@@ -2,21 +2,21 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What decides which stored response a request is answered by.
+/// The values that decide which stored response answers a request.
 struct StoredRequest: Sendable {
     /// The URL without user information.
     let url: String
-    /// The digest of everything that has to be the same: the URL, whose answer it is, and where it goes.
+    /// The digest of everything that must be equal: the URL, the requester, and the destination.
     let key: String
     /// The file that a download is for, from the root; nil for a body in memory.
     let file: String?
     private let fields: [HTTPField]
 
-    /// What a request has besides its URL and fields.
+    /// The parts of a request besides its URL and fields.
     struct Context {
-        /// What libcurl sends as Authorization; nil for nothing.
+        /// libcurl's Authorization; nil without one.
         var credentials: Credentials?
-        /// What servers are trusted, and what is shown to them.
+        /// The trusted servers, and the client certificate.
         var tls: TLSOptions
         var userAgent: String
         /// True if the response may be compressed, and is decoded.
@@ -25,10 +25,10 @@ struct StoredRequest: Sendable {
         var file: String?
     }
 
-    /// The request with these fields; nil for one that is not answered from the store.
+    /// The request with these fields; nil for one that the store does not answer.
     ///
-    /// That is one with conditions or a range of the caller's own, one that says `no-store`, one whose credentials are
-    /// others each time (HTTP's Digest scheme), and one whose server a hook judges.
+    /// The store does not answer requests with the caller's own conditions or range, with `no-store`, with credentials
+    /// that change each time (HTTP's Digest scheme), or with a hook that evaluates the server.
     init?(_ url: HTTPURL, _ fields: [HTTPField], _ context: Context) {
         guard !fields.contains(where: { Self.own.contains($0.name.canonicalName) }),
             !Self.forbidsStoring(fields.filter { $0.name == .cacheControl }.map(\.value))
@@ -40,7 +40,7 @@ struct StoredRequest: Sendable {
         self.url = url.text
         self.file = context.file
         let user = context.credentials.map { [$0.user, $0.password] } ?? []
-        // Who asks: a field that may not go to another origin may be a secret, and Host is another server's.
+        // The requester: a field that may not go to another origin may be a secret, and Host is another server's.
         let own = fields.filter {
             !PortableFields.mayCrossOrigins($0.name) && !Self.traces.contains($0.name.canonicalName)
         }
@@ -57,12 +57,12 @@ struct StoredRequest: Sendable {
             ]
     }
 
-    /// The fields by which callers ask for what the store would, or for a part.
+    /// The fields of callers that do the store's work themselves, or request a part.
     private static let own: Set<String> = [
         "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range",
     ]
 
-    /// The fields that are others with every request, and no secrets (W3C Trace Context).
+    /// The fields that change with every request, and are not secret (W3C Trace Context).
     private static let traces: Set<String> = ["traceparent", "tracestate"]
 
     // What a server had to prove: a request never gets the response of a server that had to prove less.
@@ -84,7 +84,7 @@ struct StoredRequest: Sendable {
         return MessageDigest.sha256(Array(text.joined(separator: "\n").utf8)).hexadecimal
     }
 
-    /// Whether a Cache-Control field says that nothing may be stored (RFC 9111 5.2.1.5, 5.2.2.5).
+    /// Whether a Cache-Control field forbids storing (RFC 9111 5.2.1.5, 5.2.2.5).
     static func forbidsStoring(_ fields: [String]) -> Bool {
         fields.flatMap { self.list($0) }.contains { $0.prefix { $0 != "=" } == "no-store" }
     }

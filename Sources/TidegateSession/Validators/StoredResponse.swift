@@ -2,17 +2,17 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// A response that its server can be asked about: its head, its validators, and where its body is.
+/// A stored response that can be revalidated: its head, its validators, and the place of its body.
 struct StoredResponse: Sendable, Hashable, Codable {
-    /// Where the body is.
+    /// The place of the body.
     enum Body: Sendable, Hashable, Codable {
         /// In a file of the store.
         case stored(length: Int, sha256: String)
-        /// In the file that a download made, as long as that is the same.
+        /// In the file of a download, while that is unchanged.
         case file(path: String, FileIdentity, sha256: String?)
     }
 
-    /// What tells this response from those to other requests; see ``StoredRequest``.
+    /// Distinguishes this response from those to other requests; see ``StoredRequest``.
     let key: String
     /// The URL without user information.
     let url: String
@@ -42,9 +42,9 @@ struct StoredResponse: Sendable, Hashable, Codable {
 
     // MARK: - Storing
 
-    /// A successful response to a GET that may be stored and asked about; nil for any other.
+    /// A successful response to a GET that may be stored and revalidated; nil for any other.
     ///
-    /// RFC 9111 sections 3 and 5.2.2.5: never with `no-store` or `Vary: *`; without a validator it would be of no use.
+    /// RFC 9111 sections 3 and 5.2.2.5: never with `no-store` or `Vary: *`; without a validator it would be useless.
     init?(_ head: ResponseHead, to request: StoredRequest, body: Body) {
         guard head.status == 200, head.field("ETag") != nil || head.field("Last-Modified") != nil,
             !StoredRequest.forbidsStoring(head.fields("Cache-Control"))
@@ -62,7 +62,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
 
     private static func line(_ field: HTTPField) -> String { "\(field.name.rawName): \(field.value)" }
 
-    // What belongs to the connection is not stored (RFC 9111 3.1), and cookies are secrets that were taken already.
+    // Fields of the connection are not stored (RFC 9111 3.1), and cookies are secrets that the jar has taken already.
     private static let unstored: Set<String> = [
         "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
         "proxy-connection", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
@@ -74,7 +74,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
 
     // MARK: - Asking
 
-    /// The fields by which a request asks whether the response is still the server's (RFC 9110 13.1.2, 13.1.3).
+    /// The fields for a request that revalidates the response (RFC 9110 13.1.2, 13.1.3).
     var conditions: [HTTPField] {
         [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")].compactMap { name, condition in
             self.value(name).flatMap { try? HTTPField(condition, $0) }
@@ -86,16 +86,16 @@ struct StoredResponse: Sendable, Hashable, Codable {
         self.url == request.url && request.digest(of: self.vary) == self.varyDigest
     }
 
-    /// The head, as if the server had sent it now; nil if the stored text is none.
+    /// The head, as if the server had sent it now; nil if the stored text is malformed.
     var head: ResponseHead? {
         ResponseHead(block: Array((["HTTP/1.1 200 OK"] + self.fields + [""]).joined(separator: "\r\n").utf8))
     }
 
-    /// The response that a 304 confirms, with the newer fields (RFC 9111 3.2, 4.3.4); nil if it speaks of another one.
+    /// The response that a 304 confirms, with the newer fields (RFC 9111 3.2, 4.3.4); nil if it is about another one.
     func updated(by head: ResponseHead) -> StoredResponse? {
         func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
         if let tag = head.field("ETag"), self.value("ETag").map({ opaque($0) != opaque(tag) }) ?? true { return nil }
-        // The body stays as it was decoded, and so does what describes that.
+        // The body stays decoded, and so do the fields that describe it.
         let kept = Self.dropped(head).union(["content-encoding", "content-length", "content-range"])
         let newer = head.fields.filter { !kept.contains($0.name.canonicalName) }
         let names = Set(newer.map(\.name.canonicalName))

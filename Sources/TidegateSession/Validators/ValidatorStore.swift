@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import TidegateTransfer
 
-/// Responses with their validators, in a directory, so that a server is asked whether they are still its own instead of
-/// for all of them (RFC 9110 section 13, RFC 9111 section 4.3).
+/// Responses with their validators, in a directory, so that a server is asked whether they are still current, instead
+/// of sending them again (RFC 9110 section 13, RFC 9111 section 4.3).
 ///
 /// Unlike a cache it never answers alone: every request goes to the server. A GET whose response is stored has
 /// `If-None-Match` and `If-Modified-Since` from its ETag and its Last-Modified. If the server answers 304, the task
@@ -13,24 +13,24 @@ internal import TidegateTransfer
 /// requested.
 ///
 /// - Responses with status 200 to GET requests are stored if they have a validator and their end is known, unless
-///   they or their requests say `Cache-Control: no-store`, they say `Vary: *`, or their body has more than a quarter of
-///   the store's bytes. A HEAD request asks about what a GET has stored.
-/// - A request with credentials, cookies, a client certificate, a Host or any field that may be a secret is only
-///   answered by what the same ones have stored, and with HTTP's Digest scheme by nothing; and only by what servers
-///   with the same ``ServerTrustPolicy`` have sent. `Vary` is obeyed.
-/// - A request with a range or a condition of its own, one that continues a download, one whose body is streamed,
-///   discarded or shown to an observer of data, one with a body, and one that a hook decides about, or about its
-///   server, has nothing to do with the store.
-/// - POST, PUT, PATCH, DELETE and any other method that is not safe removes what is stored of its URL if it succeeds
-///   (RFC 9111 section 4.4).
+///   they or their requests say `Cache-Control: no-store`, they say `Vary: *`, or their body exceeds a quarter of the
+///   store's bytes. A HEAD request revalidates the response that a GET has stored.
+/// - A request with credentials, cookies, a client certificate, a Host or any field that may be a secret only gets
+///   responses that were stored for the same ones, and none with HTTP's Digest scheme. It only gets responses from
+///   servers with the same ``ServerTrustPolicy``. `Vary` is obeyed.
+/// - The store ignores a request with a range or a condition of its own, one that continues a download, one whose body
+///   is streamed, discarded or shown to an observer of data, one with a body, and one with a hook that decides about it
+///   or its server.
+/// - POST, PUT, PATCH, DELETE and any other method that is not safe removes the stored responses of its URL if it
+///   succeeds (RFC 9111 section 4.4).
 ///
 /// The files have the mode 0600 and one owner: a second store of the same directory is refused while this one lives;
-/// several sessions may share one. A body is handed out only if its length and SHA-256 are the recorded ones, so that
-/// the end of a process costs no more than what was being written, and that of the machine no more than the last minute.
+/// several sessions may share one. A body is returned only if its length and SHA-256 match the record, so a crash of
+/// the process loses no more than the file being written, and a crash of the machine no more than the last minute.
 public final class ValidatorStore: Sendable {
     private struct Entry {
         var response: StoredResponse
-        /// What its files have.
+        /// The size of its files.
         var bytes: Int
         /// Counts uses: the lowest goes first.
         var used: Int
@@ -40,14 +40,14 @@ public final class ValidatorStore: Sendable {
         var entries: [String: Entry] = [:]
         var uses = 0
         var bytes = 0
-        /// Files of entries that are gone.
+        /// Files of removed entries.
         var obsolete: [String] = []
         var problems: [ValidatorStoreError] = []
     }
 
-    /// How many bytes the files may have in all.
+    /// The maximum size of all files in bytes.
     public let maxBytes: Int
-    /// How many responses there may be.
+    /// The maximum number of responses.
     public let maxEntries: Int
 
     private let directory: StoreDirectory
@@ -55,7 +55,7 @@ public final class ValidatorStore: Sendable {
     private let files = Mutex(())
     private let state = Mutex(State())
 
-    /// What describes a response is smaller than this, or the response is not stored.
+    /// A description of a response must be smaller than this, or the response is not stored.
     private static let descriptionLimit = 64 << 10
 
     /// Opens the store in a directory, which is created if it does not exist; its responses are those of an earlier
@@ -75,7 +75,7 @@ public final class ValidatorStore: Sendable {
     /// How many responses are stored.
     public var count: Int { self.state.withLock { $0.entries.count } }
 
-    /// How many bytes their files have.
+    /// The size of their files.
     public var bytes: Int { self.state.withLock { $0.bytes } }
 
     /// The largest body that is stored.
@@ -95,7 +95,7 @@ public final class ValidatorStore: Sendable {
 
     private func load(_ files: [StoreDirectory.File]) {
         let sizes = Dictionary(files.map { ($0.name, $0.size) }) { first, _ in first }
-        // Other files may have been there before: none is touched that has not the name of one of the store's.
+        // Other files may have been there before: only files with a name of the store's are changed.
         for file in files.sorted(by: { $0.modified < $1.modified }) where file.name.hasSuffix(".json") {
             guard Self.isOwn(file.name) else { continue }
             do throws(ValidatorStoreError) {
@@ -115,7 +115,7 @@ public final class ValidatorStore: Sendable {
         self.removeObsoleteFiles()
     }
 
-    // Says of an error of the disk's which of the store's files it is about.
+    // Adds the name of the store's file to an error of the disk.
     private static func using<Value>(
         _ file: String, _ body: () throws(FileError) -> Value
     ) throws(ValidatorStoreError) -> Value {
@@ -149,7 +149,7 @@ public final class ValidatorStore: Sendable {
 
     // MARK: - Looking up
 
-    /// What is stored for a request; nil if nothing is that the server can be asked about.
+    /// The stored response for a request; nil without one that the server can be asked about.
     func response(for request: StoredRequest) -> StoredResponse? {
         self.state.withLock { state in
             guard let response = state.entries[request.key]?.response, response.answers(request) else { return nil }
@@ -159,7 +159,7 @@ public final class ValidatorStore: Sendable {
         }
     }
 
-    /// Whether the file of a body is there; whether it is whole is seen when it is read.
+    /// Whether the file of a body exists; reading it shows whether it is whole.
     func hasBody(of response: StoredResponse) -> Bool { response.bodyName.map { self.directory.contains($0) } ?? false }
 
     /// The body of a stored response; one that is damaged or gone is removed, one that cannot be read stays.
@@ -187,7 +187,7 @@ public final class ValidatorStore: Sendable {
         guard let text = try? JSONEncoder().encode(response), text.count < Self.descriptionLimit else { return }
         try Self.using(self.directory.file(response.name)) { () throws(FileError) in
             try self.files.withLock { _ throws(FileError) in
-                // The body first: what describes it never promises more than there is.
+                // The body first: its description never promises more than there is.
                 if let body, let name = response.bodyName { try self.directory.replace(name, with: body) }
                 try self.directory.replace(response.name, with: Array(text))
                 let length = if case .stored(let length, _) = response.body { length } else { 0 }
@@ -217,7 +217,7 @@ public final class ValidatorStore: Sendable {
         }
     }
 
-    /// Removes what is stored of a URL; true if something was, whose files stay until ``removeObsoleteFiles()``.
+    /// Removes the stored responses of a URL; true if there were any, whose files stay until ``removeObsoleteFiles()``.
     func remove(url: String) -> Bool {
         self.state.withLock { state in
             let keys = state.entries.filter { $0.value.response.url == url }.map(\.key)
@@ -243,25 +243,26 @@ public final class ValidatorStore: Sendable {
                 defer { state.obsolete = [] }
                 return Set(state.obsolete).subtracting(known)
             }
-            // What stays is found when the store is opened again.
+            // Files that remain are found when the store is opened again.
             for name in names { try? self.directory.remove(name) }
         }
     }
 
-    /// Stores the newer head of a response whose body is in the store; of one that was replaced meanwhile nothing.
+    /// Stores the newer head of a response whose body is in the store; stores nothing for one that was replaced in the
+    /// meantime.
     func refresh(_ response: StoredResponse) {
         let isCurrent = self.state.withLock { $0.entries[response.key]?.response.body == response.body }
         if isCurrent { self.tryPut(response, body: nil) }
     }
 
-    /// As ``put(_:body:)``; what goes wrong is noted.
+    /// Like ``put(_:body:)``; notes errors instead of throwing them.
     func tryPut(_ response: StoredResponse, body: [UInt8]?) {
         do throws(ValidatorStoreError) { try self.put(response, body: body) } catch { self.note(error) }
     }
 
     func note(_ problem: ValidatorStoreError) { self.state.withLock { $0.problems.append(problem) } }
 
-    /// What was found wrong since the last call: entries that were removed, and files that could not be read or written.
+    /// The problems since the last call: entries that were removed, and files that could not be read or written.
     package func takeProblems() -> [ValidatorStoreError] {
         self.state.withLock { state in
             defer { state.problems = [] }
@@ -271,7 +272,7 @@ public final class ValidatorStore: Sendable {
 }
 
 extension ValidatorStore: Hashable {
-    /// Stores are equal if they are the same.
+    /// Stores are equal if they are identical.
     public static func == (left: ValidatorStore, right: ValidatorStore) -> Bool { left === right }
 
     /// Hashes its identity.
@@ -294,7 +295,7 @@ extension ValidatorStoreError {
         self.file = file
         let text = error.description
         let rest = text.dropFirst(file.count)
-        // The error names the file itself, or one beside it; a call that failed is no clause.
+        // The error names the file itself, or one beside it; the failed call alone is not a clause.
         if text.hasPrefix("\(file): ") {
             self.problem = "cannot be used (\(rest.dropFirst(2)))"
         } else {

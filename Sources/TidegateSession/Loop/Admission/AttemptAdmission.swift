@@ -27,7 +27,7 @@ struct AttemptAdmission {
             guard let next = tasks[number] else { continue }
             tasks.feed(.release(.concurrency), to: next)
             next.attempt.hasConnection = next.machine.phase == .seeking
-            // Suspended or held meanwhile: another task gets the connection.
+            // Suspended or held in the meantime: another task gets the connection.
             if !next.attempt.hasConnection { self.limiter.leave(next.origin) }
         }
     }
@@ -56,7 +56,7 @@ struct AttemptAdmission {
 
     // MARK: - The canary
 
-    // The canary got through: the others are released, each after a random delay.
+    // The canary has succeeded: the others are released, each after a random delay.
     private func releaseFollowers(of state: TargetState, _ tasks: inout SessionTasks) {
         let followers = state.canary.finish()
         self.gates.cancel(.canary, of: state)
@@ -74,7 +74,7 @@ struct AttemptAdmission {
         self.releaseFollowers(of: state, &tasks)
     }
 
-    /// An attempt is over: if it was a canary's and had no connection, the others go on waiting, longer each time, and
+    /// An attempt is over: if it belonged to a canary and had no connection, the others wait longer each time, and
     /// another one goes first.
     func attemptEnded(_ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let state = record.target, state.canary.leader == record.number else { return }

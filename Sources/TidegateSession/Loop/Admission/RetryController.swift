@@ -1,12 +1,12 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Decides when an origin may be asked again: retry budgets, circuits, and the waits that servers ask for.
+/// Decides when an origin may be asked again: retry budgets, circuits, and the waits that servers request.
 ///
-/// Keeps tasks from origins that fail, asked not to be asked, or have no budget left: holds them, and releases them in
+/// Holds tasks for origins that fail, that requested a pause, or that have no budget left, and releases the tasks in
 /// turn.
 struct RetryController {
-    /// What an attempt's end says of its origin.
+    /// What an attempt's end shows about its origin.
     enum OriginHealth: Sendable, Hashable {
         case works, fails, unknown
     }
@@ -18,7 +18,7 @@ struct RetryController {
     private let random: RandomSource
     private var budgets = OriginTable<RetryBudget>()
     private var circuits = OriginTable<Circuit>()
-    /// Until when servers asked not to be asked again.
+    /// The end of the pause that a server requested, by origin.
     private var pausedUntil = OriginTable<MonotonicTime>()
 
     init(circuit: CircuitPolicy, budget: RetryBudgetPolicy, countsBudgets: Bool = false, random: RandomSource) {
@@ -30,7 +30,7 @@ struct RetryController {
 
     // MARK: - Retry-After
 
-    /// Until when the origin asked not to be asked; nil if it may be asked now.
+    /// The end of the origin's pause; nil if it may be asked now.
     mutating func pauseEnd(of origin: Origin, at now: MonotonicTime) -> MonotonicTime? {
         guard !self.pausedUntil.isEmpty, let end = self.pausedUntil[origin] else { return nil }
         if end > now { return end }
@@ -38,7 +38,7 @@ struct RetryController {
         return nil
     }
 
-    /// The origin asked not to be asked for a while: every task of it waits.
+    /// The origin requested a pause: all its tasks wait.
     mutating func pause(_ origin: Origin, until end: MonotonicTime, at now: MonotonicTime) {
         self.pausedUntil.forget { $0 <= now }
         self.pausedUntil[origin] = end
@@ -56,7 +56,7 @@ struct RetryController {
         }
     }
 
-    /// An attempt succeeded: its origin's budget grows, and gets back what the attempt had cost.
+    /// An attempt succeeded: its origin's budget grows, and the cost of the attempt is refunded.
     mutating func succeeded(_ origin: Origin, refunding price: RetryPrice?, at now: MonotonicTime) {
         // An origin without a budget of its own has a full one.
         guard self.countsBudgets || !self.budgets.isEmpty else { return }
@@ -74,7 +74,7 @@ struct RetryController {
         return max(.milliseconds(100), self.random.lengthened(min(wait, .seconds(60))))
     }
 
-    /// The tokens that are left by host; of several ports the smallest number.
+    /// The remaining tokens by host; for several ports the smallest number.
     func tokens(at now: MonotonicTime) -> [String: Double] {
         guard self.countsBudgets else { return [:] }
         var tokens: [String: Double] = [:]
@@ -97,7 +97,7 @@ struct RetryController {
     /// Whether a task may ask the origin; one that may not is remembered until ``leaveCircuit(_:of:)``.
     mutating func admit(_ task: UInt64, to origin: Origin, at now: MonotonicTime) -> Circuit.Pass {
         guard !self.circuits.isEmpty, self.circuits[origin] != nil else { return .through }
-        // Changed in its place: a copy would copy all that wait.
+        // Changed in place: a copy would copy all waiting tasks.
         return self.circuits.use(origin, orFirst: Circuit()) { circuit in
             let pass = circuit.pass(task, at: now)
             guard case .wait(let until) = pass else { return pass }
@@ -140,9 +140,9 @@ struct RetryController {
         return pause
     }
 
-    /// What an attempt's end says of its origin.
+    /// What an attempt's end shows about its origin.
     ///
-    /// A lost path, a name that does not resolve or a fault of this host says nothing about it.
+    /// A lost path, a name that does not resolve or a fault of this host shows nothing about it.
     static func health(
         status: Int?, failure: TaskFailure?, kind: FailureClass, isProbe: Bool, pathIsLost: () -> Bool
     ) -> OriginHealth {
@@ -156,7 +156,7 @@ struct RetryController {
 
     // MARK: - Tasks at origins
 
-    /// True if the task has to wait because its server asked for that, or failed too often.
+    /// True if the task must wait because its server requested a pause or failed too often.
     mutating func holds(_ record: TaskRecord, _ tasks: inout SessionTasks, at wall: WallTime) -> Bool {
         let (origin, now) = (record.origin, tasks.now)
         if let end = self.pauseEnd(of: origin, at: now) {
@@ -195,7 +195,7 @@ struct RetryController {
         if hadTimer, record.machine.isOver { self.nextAtCircuit(of: origin, &tasks) }
     }
 
-    /// The task that tests an origin does not any more, and nothing has come of it.
+    /// The task that tests an origin stops doing so, without a result.
     mutating func leaveProbe(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let origin = record.retry.probing else { return }
         record.retry.probing = nil
@@ -203,7 +203,7 @@ struct RetryController {
         self.nextAtCircuit(of: origin, &tasks)
     }
 
-    /// An attempt has brought a response, or failed: what that says of its origin.
+    /// An attempt has brought a response, or failed: evaluates what that shows about its origin.
     mutating func attemptEnded(
         _ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks, saysNothing: () -> Bool
     ) {
@@ -269,13 +269,13 @@ struct RetryController {
     }
 }
 
-/// Values by origin; it forgets what means nothing any more whenever it has doubled.
+/// Values by origin; it drops values without meaning whenever it has doubled.
 struct OriginTable<Value: Sendable>: Sendable {
     private let least: Int
     private var values: [Origin: Value] = [:]
     private var room: Int
 
-    /// A table that is not looked through below `least` values.
+    /// A table that is not searched below `least` values.
     init(least: Int = 1024) {
         self.least = least
         self.room = least
@@ -298,7 +298,7 @@ struct OriginTable<Value: Sendable>: Sendable {
         _ origin: Origin, orFirst first: @autoclosure () -> Value, _ change: (inout Value) -> Answer
     ) -> Answer { change(&self.values[origin, default: first()]) }
 
-    /// Forgets the values that mean nothing; looks only if the table has doubled since the last time.
+    /// Drops the values without meaning; searches only if the table has doubled since the last time.
     mutating func forget(where isMeaningless: (Value) -> Bool) {
         guard self.values.count >= self.room else { return }
         self.values = self.values.filter { !isMeaningless($0.value) }

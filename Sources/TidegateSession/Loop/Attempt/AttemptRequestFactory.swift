@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Makes the request of an attempt: its fields, credentials, body and what observes the response's body.
+/// Makes the request of an attempt: its fields, credentials, body and the observers of the response's body.
 struct AttemptRequestFactory {
     let configuration: SessionConfiguration
     let time: any TimeSource
@@ -63,10 +63,10 @@ struct AttemptRequestFactory {
         record.request.options.maxBodyBytes ?? self.configuration.maxBodyBytes
     }
 
-    // With the conditions by which a server is asked about a stored response.
+    // Adds the conditions for revalidating a stored response.
     private func withConditions(_ fields: [HTTPField], _ record: TaskRecord, _ tls: Indirect<TLSOptions>) -> [HTTPField]
     {
-        // An observer of data is shown a body while it comes, and a hook decides about a response before its body.
+        // An observer of data receives a body while it arrives, and a hook decides about a response before its body.
         guard self.configuration.validators != nil, !self.delegate.observesData(record.task),
             self.delegate.hook(record.task, \.disposition) == nil
         else { return fields }
@@ -82,14 +82,14 @@ struct AttemptRequestFactory {
         return fields + self.revalidator.conditions(record, fields, context, limit: limit)
     }
 
-    /// False if a hook is to judge the server, and the handshake of an https proxy could be taken for the server's.
+    /// False if a hook must evaluate the server, and could confuse the handshake of an https proxy with the server's.
     func canEvaluateTrust(_ record: TaskRecord) -> Bool {
         guard record.attempt.proxy?.scheme == .https, record.hop.url.scheme == .https else { return true }
         return self.delegate.hook(record.task, \.evaluateServerTrust) == nil
             && self.delegate.hook(record.task, \.askServerTrust) == nil
     }
 
-    // What judges the server in place of its verification; nil if that decides.
+    // The hook that replaces the verification of the server; nil without one.
     private func trustEvaluator(of record: TaskRecord) -> TrustEvaluator? {
         if let hook = self.delegate.hook(record.task, \.evaluateServerTrust) { return TrustEvaluator(hook) }
         guard self.delegate.hook(record.task, \.askServerTrust) != nil else { return nil }
@@ -102,7 +102,7 @@ struct AttemptRequestFactory {
         }
     }
 
-    // True if an attempt's body has to wait for a hook.
+    // True if an attempt's body must wait for a hook.
     private func awaitsDisposition(_ record: TaskRecord) -> Bool {
         guard record.download.partial.resumePoint == nil, record.delegate?.isDispositionKnown != true else {
             return false
@@ -122,7 +122,7 @@ struct AttemptRequestFactory {
         return self.withCookies(authorization.isEmpty ? fields : fields + authorization, of: record.hop)
     }
 
-    // The jar's follow the user's own, in one field (RFC 6265 5.4).
+    // The jar's cookies follow the user's own, in one field (RFC 6265 5.4).
     private func withCookies(_ fields: [HTTPField], of hop: Hop) -> [HTTPField] {
         guard let kept = self.configuration.cookies?.field(for: hop.url, at: self.wallTime) else { return fields }
         let own = fields.filter { $0.name == .cookie }.map(\.value)
@@ -130,7 +130,7 @@ struct AttemptRequestFactory {
         return fields.filter { $0.name != .cookie } + [field]
     }
 
-    /// Keeps the cookies that a response sets, also those of a redirect or an error.
+    /// Keeps the cookies that a response sets, including those of a redirect or an error.
     func keepCookies(of end: AttemptEnd, _ record: TaskRecord) {
         guard let jar = self.configuration.cookies, let head = end.outcome.head else { return }
         jar.take(head.fields("Set-Cookie"), from: record.hop.url, at: self.wallTime)
@@ -146,7 +146,7 @@ struct AttemptRequestFactory {
             + self.fields(of: span, record, live).filter { field in !fields.contains { $0.name == field.name } }
     }
 
-    // Those of the attempt's span; another origin gets none, unless redirects are free.
+    // The fields of the attempt's span; another origin gets none, unless redirects are free.
     private func fields(of span: any TaskSpan, _ record: TaskRecord, _ live: LiveAttempt) -> [HTTPField] {
         let hop = record.hop
         let given = span.fields(
@@ -188,7 +188,7 @@ struct AttemptRequestFactory {
         return record.request.options.credentials ?? record.request.firstHop.url.credentials
     }
 
-    // What is shown the body besides where it goes: observers and the digest; nil if there is neither.
+    // The receivers of the body besides its destination: observers and the digest; nil without either.
     private func bodyObserver(of record: TaskRecord) -> (any ChunkSink)? {
         let digest = record.request.options.sha256 != nil ? self.bodies.digest(of: record) : nil
         guard self.delegate.observesData(record.task) else { return digest }

@@ -1,9 +1,9 @@
 internal import HTTPTypes
 package import TidegateCore
 
-/// Where a redirect leads, and with what (RFC 9110 15.4).
+/// The destination of a redirect, and the fields that follow it (RFC 9110 15.4).
 package enum RedirectRule {
-    /// The statuses that are followed; 300 and 304 are answers of their own.
+    /// The statuses that are followed; 300 and 304 are final answers.
     package static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
     /// The request that follows; `remote` is the address of the server that answered, nil if only a proxy knows it.
@@ -32,13 +32,14 @@ package enum RedirectRule {
             })
     }
 
-    /// Checks the addresses that a name behind a redirect has: all of them, because any may be dialled.
+    /// Checks the addresses that a name behind a redirect has: all of them, because the client may connect to any of
+    /// them.
     static func check(_ addresses: [IPAddress], of hop: Hop, policy: RedirectPolicy) throws(RedirectError) {
         guard hop.isFromPublicServer, policy != .free, let address = addresses.first(where: \.isLocal) else { return }
         throw .refused(hop.url, .local(address), policy)
     }
 
-    /// The hop with what a hook asks for instead; its fields are taken as they are.
+    /// The hop with a hook's changes; its fields are used unchanged.
     static func replaced(_ hop: Hop, by request: RedirectRequest) throws(TaskError) -> Hop {
         let checked = try TaskRequest(url: request.url, method: request.method, headers: request.headers)
         let keepsCredentials = hop.keepsCredentials && checked.address.origin == hop.url.origin
@@ -56,15 +57,15 @@ package enum RedirectRule {
 
 /// Why a redirect is not followed.
 package enum RedirectError: Error {
-    /// Its Location is no URL that can be requested.
+    /// Its Location is not a URL that can be requested.
     case unusable(HTTPURLError)
     /// The policy refuses it.
     case refused(HTTPURL, Reason, RedirectPolicy)
 
-    /// What the policy has against it.
+    /// The policy's reason.
     package enum Reason: Sendable {
         case otherOrigin, downgrade
-        /// It leads to this host or its link; nil for a name that says so itself.
+        /// It leads to this host or its link; nil if the name shows that itself.
         case local(IPAddress?)
     }
 
@@ -105,7 +106,7 @@ extension Target {
 }
 
 extension IPAddress {
-    /// True if it leads no further than this host and its link; Linux takes the unspecified address for loopback.
+    /// True if it leads no further than this host and its link; Linux treats the unspecified address as loopback.
     fileprivate var isLocal: Bool {
         let address = self.embeddedIPv4 ?? self
         let isThisNetwork = address.family == .ipv4 && address.bits.low >> 24 == 0

@@ -2,13 +2,13 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Has attempts ask about stored responses, delivers those that servers confirm, and stores new ones.
+/// Adds conditions for stored responses to attempts, delivers those that servers confirm, and stores new ones.
 struct ResponseRevalidator {
     let store: ValidatorStore?
 
     // MARK: - Asking
 
-    /// The conditions of an attempt's request, which has these fields; none if nothing is stored that may be used.
+    /// The conditions of an attempt's request, which has these fields; none without a usable stored response.
     ///
     /// `limit` is how many bytes the body may have.
     func conditions(
@@ -53,15 +53,15 @@ struct ResponseRevalidator {
 
     // MARK: - Answers
 
-    /// Takes a 304 as what it is: the answer to the attempt's condition.
+    /// Treats a 304 as the answer to the attempt's condition.
     func take(_ end: inout AttemptEnd, _ record: TaskRecord) {
         guard end.status == 304, record.download.revalidation?.asked != nil else { return }
         end.failure = nil
         end.text = ""
     }
 
-    /// The server says that what is stored is still its own; false if it speaks of something else, and has to be asked
-    /// for all of it.
+    /// The server confirms the stored response; false if the 304 is for another one, and the whole response must be
+    /// requested.
     func confirms(_ record: TaskRecord, by end: AttemptEnd, _ tasks: inout SessionTasks) -> Bool {
         guard let state = record.download.revalidation, let asked = state.asked, let head = end.outcome.head else {
             return false
@@ -77,7 +77,7 @@ struct ResponseRevalidator {
         self.removeObsoleteFiles(&tasks)
     }
 
-    /// Notes what a good response has to be stored with; true if it is stored before its task is over.
+    /// Notes the data to store a good response with; true if it is stored before its task ends.
     func willStore(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let request = state.request,
             !state.isForgotten, let head = end.outcome.head, end.outcome.isLengthVerified, record.hop.method == "GET",
@@ -85,12 +85,12 @@ struct ResponseRevalidator {
             request.file == record.paths?.absoluteDestination,
             request.file != nil || record.download.body.count <= store.bodyLimit
         else { return false }
-        // The body's length and digest, or the file's identity, take this one's place once it is whole.
+        // The body's length and digest, or the file's identity, replace this one once it is whole.
         state.candidate = StoredResponse(head, to: request, body: .stored(length: 0, sha256: ""))
         return state.candidate != nil
     }
 
-    /// A request that may have changed what its URL stands for has succeeded (RFC 9111 4.4).
+    /// A request that may have changed the resource at its URL has succeeded (RFC 9111 4.4).
     func invalidate(_ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let store = self.store, let status = end.status, (200..<400).contains(status),
             !["GET", "HEAD", "OPTIONS", "TRACE"].contains(record.hop.method), store.remove(url: record.hop.url.text)
@@ -116,12 +116,12 @@ struct ResponseRevalidator {
         return true
     }
 
-    /// The body of a confirmed response was read; nil if it is damaged or gone, and has to come from the server.
+    /// The body of a confirmed response was read; nil if it is damaged or gone, and must come from the server.
     func restored(_ body: [UInt8]?, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard record.machine.phase == .finishing, let state = record.download.revalidation, let stored = state.confirmed
         else { return }
         guard let body else {
-            // The store has removed what is damaged; what cannot be read now may be read later.
+            // The store has removed damaged bodies; a body that cannot be read now may be readable later.
             (state.confirmed, state.asksForAll) = (nil, true)
             return tasks.feed(.commitLeads, to: record)
         }
@@ -135,7 +135,7 @@ struct ResponseRevalidator {
         tasks.feed(.committed(isGood: true), to: record)
     }
 
-    /// Begins to store the response of a task whose body is whole; false if there is nothing to wait for.
+    /// Begins to store the response of a task whose body is whole; false without anything to wait for.
     func store(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let candidate = state.candidate else {
             return false
@@ -167,7 +167,7 @@ struct ResponseRevalidator {
         }
     }
 
-    /// Publishes what the store had to drop.
+    /// Publishes the problems of the store.
     func reportProblems(_ tasks: inout SessionTasks) {
         for problem in self.store?.takeProblems() ?? [] {
             tasks.announce(.storedResponseDropped(file: problem.file, problem: problem.problem))
@@ -190,18 +190,18 @@ extension ValidatorStore {
     }
 }
 
-/// How a task's response is asked about and stored.
+/// How a task's response is revalidated and stored.
 final class RevalidationState {
-    /// The request that is on the wire, as the store knows it; nil if it has nothing to do with the store.
+    /// The request that is on the wire, as the store knows it; nil if it does not involve the store.
     var request: StoredRequest?
-    /// What the request on the wire asks about; nil if it asks for the response as if there were none.
+    /// The response that the request on the wire revalidates; nil if it requests the response unconditionally.
     var asked: StoredResponse?
-    /// True once an answer was of no use: the next attempt asks for the whole response.
+    /// True once an answer was useless: the next attempt requests the whole response.
     var asksForAll = false
-    /// What the server has confirmed.
+    /// The response that the server has confirmed.
     var confirmed: StoredResponse?
     /// True if the session was reset since the request was made, so that nothing of its answer is stored.
     var isForgotten = false
-    /// What is stored once the task's body is whole.
+    /// The response to store once the task's body is whole.
     var candidate: StoredResponse?
 }

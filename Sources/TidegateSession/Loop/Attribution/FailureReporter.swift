@@ -5,7 +5,7 @@ internal import TidegateTransfer
 /// Publishes failures with the responsible party.
 struct FailureReporter {
     let gate: PathGate
-    /// Gives what the latest diagnosis of the host found over a family.
+    /// Returns the findings of the latest diagnosis of the host over a family.
     let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
     var attributor = FaultAttributor()
 
@@ -56,7 +56,7 @@ struct FailureReporter {
         return evidence.adding(found)
     }
 
-    /// What is known of a failed attempt, for the decision about another one.
+    /// The facts about a failed attempt, for the decision about another one.
     func retryEvidence(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) -> RetryClassifier.Evidence {
         RetryClassifier.Evidence(
             kind: end.kind, failure: failure, status: end.status, resolveFailure: end.resolveFailure,
@@ -75,8 +75,8 @@ struct FailureReporter {
         return false
     }
 
-    /// True if an attempt ended in silence while nothing answers beyond this host or its gateway: that says nothing of
-    /// the server.
+    /// True if an attempt ended in silence while nothing answers beyond this host or its gateway: that shows nothing
+    /// about the server.
     func isSilencedByOutage(_ end: AttemptEnd, _ record: TaskRecord) -> Bool {
         guard [.connectFailed, .timedOut, .stalled].contains(end.failure),
             [nil, .timedOut].contains(end.outcome.socketError),
@@ -106,7 +106,7 @@ struct FailureReporter {
         return FailureSentence("\(clause) (through the proxy \(proxy))", of: url)
     }
 
-    /// Attributes a failure that was no attempt's.
+    /// Attributes a failure outside attempts.
     func attribute(_ failure: TaskFailure, _ record: TaskRecord) {
         record.result.attribution = self.attributor.attribute(
             failure, verdict: record.target?.verdict(for: nil) ?? .unknown)
@@ -115,7 +115,7 @@ struct FailureReporter {
 
 /// Attributes failures: to this host, the gateway, the resolver, the path or the server.
 ///
-/// Remembers who could be reached on which path lately, because the fate of others is evidence.
+/// Remembers which hosts could recently be reached on which path, because their results are evidence.
 struct FaultAttributor {
     private var history = PeerHistory()
 
@@ -124,9 +124,9 @@ struct FaultAttributor {
         self.history.record(target, on: path.identity, isReached: isReached, at: now)
     }
 
-    /// Attributes a failed attempt on `target`; the evidence is completed with what became of the others on its path.
+    /// Attributes a failed attempt on `target`; the results of other hosts on its path complete the evidence.
     ///
-    /// What became of them before a diagnosis at `diagnosed` is older than what that found.
+    /// Results from before a diagnosis at `diagnosed` are older than its findings.
     func attribute(
         _ evidence: FailureEvidence, target: UInt64?, on path: NetworkPath?, at now: MonotonicTime,
         diagnosed: MonotonicTime? = nil
@@ -139,14 +139,14 @@ struct FaultAttributor {
         return DecisionTable.attribution(of: evidence)
     }
 
-    /// Attributes a failure that was no attempt's, by the verdict alone.
+    /// Attributes a failure outside attempts, by the verdict alone.
     func attribute(_ failure: TaskFailure, verdict: Verdict) -> Attribution? {
         DecisionTable.attribution(of: FailureEvidence(failure: failure, before: verdict, after: verdict))
     }
 
-    /// The path as it was before the failure, to be compared with the one after it.
+    /// The path before the failure, for comparison with the one after it.
     ///
-    /// If the best path is still the same, the path of another address is no change of path.
+    /// If the best path is still the same, another address's path does not count as a change.
     static func pathBefore(connected: NetworkPath?, first: NetworkPath?, best: NetworkPath?, after: NetworkPath?)
         -> NetworkPath?
     {

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The bodies of tasks: where a response's goes and what is held of it, where a request's comes from, and digests.
+/// The bodies of tasks: the destination and held part of a response's, the source of a request's, and digests.
 struct TaskBodies {
     /// What streams on other threads report.
     enum StreamEvent: Sendable {
@@ -20,7 +20,7 @@ struct TaskBodies {
 
     // MARK: - Preparing
 
-    /// Looks once, before anything is waited for, whether the task can begin and end here; gives what prevents it.
+    /// Checks once, before any wait, whether the task can begin and end here; returns the problem.
     func prepare(_ record: TaskRecord) -> TaskProblem? {
         guard !record.download.isPrepared else { return nil }
         record.download.isPrepared = true
@@ -55,7 +55,7 @@ struct TaskBodies {
         return other.map { (.invalidRequest, "the stream for the \($0)'s body is another task's") }
     }
 
-    /// Goes on with what an earlier download left, if that can be found.
+    /// Continues an earlier download, if its part can be found.
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
         guard record.keepsBytes, let paths = record.paths, let point = try self.earlierPoint(record, paths) else {
             return
@@ -85,11 +85,11 @@ struct TaskBodies {
 
     // MARK: - Attempts
 
-    /// Makes sure that the file that is sent is the one with which the task began.
+    /// Checks that the file that is sent is still the one with which the task began.
     func checkUpload(_ record: TaskRecord) throws(FileError) {
         guard let file = record.request.bodyFile, let identity = record.download.uploadIdentity else { return }
         guard try FileIdentity.of(file) == identity else {
-            // ESTALE: the file is another one than when the task began.
+            // ESTALE: the file is not the one with which the task began.
             throw FileError(operation: "the file changed under the task", path: file.path, code: 116)
         }
     }
@@ -123,11 +123,11 @@ struct TaskBodies {
         }
     }
 
-    /// Opens the file for the next attempt, cut to what is continued.
+    /// Opens the file for the next attempt, cut to the part that is continued.
     func fileSink(of record: TaskRecord) throws(FileError) -> BodySink {
         guard let paths = record.paths else { return .discard }
         let kept = record.download.partial.resumePoint?.offset
-        // Not `??`, which forgets what its right side throws.
+        // Not `??`, which drops the error type of its right side.
         let open = record.download.file
         let file =
             if let open { open } else {
@@ -136,7 +136,7 @@ struct TaskBodies {
         record.download.hasTemporary = true
         record.download.file = file
         let size = try file.size()
-        // What is not held is not continued either: a hole would be filled with zeros.
+        // A part that is not held is not continued: a hole would be filled with zeros.
         if let kept, kept <= size {
             if size > kept { try file.truncate(to: kept) }
         } else {
@@ -146,7 +146,7 @@ struct TaskBodies {
         return .file(file)
     }
 
-    /// Makes a download of a task whose body was to go into memory or nowhere; gives what prevents it.
+    /// Turns a task whose body was to go into memory or nowhere into a download; returns the problem.
     func makeDownload(of record: TaskRecord, to destination: Destination) -> TaskProblem? {
         switch record.request.destination {
         case .memory, .discard: break
@@ -159,7 +159,7 @@ struct TaskBodies {
 
     // MARK: - While bytes come
 
-    /// Lets the disk begin with what has come, because what is written at a download's end is waited for.
+    /// Lets the disk begin with the received bytes, because the end of a download waits for the disk.
     func beginWriteBack(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let progress = record.live?.progress, let file = record.download.file,
             let range = file.takeWriteBack(upTo: progress.offset + progress.received)
@@ -170,7 +170,7 @@ struct TaskBodies {
         }
     }
 
-    /// Writes down, now and then, how far a download is that another process may continue.
+    /// Records, now and then, the progress of a download that another process may continue.
     func noteOffset(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let file = record.download.file, let live = record.live, record.download.partial.validator != nil,
             tasks.now >= live.nextNote
@@ -197,7 +197,7 @@ struct TaskBodies {
 
     // MARK: - Digests
 
-    /// What sums up a body that is gone once it is delivered; nil if the body can be read again.
+    /// The digest of a body that is gone once it is delivered; nil if the body can be read again.
     func digest(of record: TaskRecord) -> BodyDigest? {
         switch record.destination {
         case .memory, .file: return nil
@@ -212,7 +212,7 @@ struct TaskBodies {
         return digest
     }
 
-    /// What is wrong with a body that has been delivered already; nil if nothing is, or it is yet to be read.
+    /// The problem with a body that has already been delivered; nil without one, or if the body is still to be read.
     func wrongDigest(_ record: TaskRecord) -> String? {
         guard let wanted = record.request.options.sha256, let digest = record.delegate?.digest?.digest else {
             return nil
@@ -221,15 +221,15 @@ struct TaskBodies {
         return digest == wanted ? nil : wanted.mismatch(digest)
     }
 
-    /// True if a body has the wrong digest because its parts may not belong together: it is fetched again, once.
+    /// True if a body has the wrong digest because its parts may not belong together: it is fetched once more.
     func mayFetchAgain(_ record: TaskRecord) -> Bool {
         record.download.partial.isJoined && !record.download.partial.wasRestarted && !record.isStream
     }
 
     // MARK: - Ends
 
-    /// Begins to commit a finished download (digest, permissions, fsync(2), rename(2)), or to sum up a body in memory:
-    /// both take long.
+    /// Begins to commit a finished download (digest, permissions, fsync(2), rename(2)), or to compute the digest of a
+    /// body in memory: both are slow.
     func commit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         let (digest, permissions) = (record.request.options.sha256, record.destination.permissions)
         let (file, body, commit) = (record.download.file, record.download.body, FileCommit())
@@ -251,7 +251,7 @@ struct TaskBodies {
         tasks.perform(for: record.number) { .committed(Result(catching: work)) }
     }
 
-    /// Everything that came has to come again.
+    /// The whole body must be fetched again.
     func forgetBody(_ record: TaskRecord) {
         record.download.partial.startOver()
         record.download.commit = nil
@@ -264,7 +264,7 @@ struct TaskBodies {
         record.resetRedirects()
     }
 
-    /// What continues an ended task's download; nil if nothing of it is kept for its user.
+    /// The data to continue an ended task's download; nil if nothing of it is kept for its user.
     func resumeData(of record: TaskRecord) -> Indirect<ResumeData>? {
         guard record.download.hasTemporary, self.leavesPart(record), let paths = record.paths,
             let point = record.download.partial.resumePoint
@@ -274,7 +274,7 @@ struct TaskBodies {
 
     private func leavesPart(_ record: TaskRecord) -> Bool { record.continues || record.delegate?.keepsPartial == true }
 
-    /// Keeps or removes what an ended task leaves on the disk; false if there is nothing to wait for.
+    /// Keeps or removes the files of an ended task; false without anything to wait for.
     func clean(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard record.download.hasTemporary, let paths = record.paths else { return false }
         let isKept = (self.leavesPart(record) || record.isPreserved) && record.download.partial.resumePoint != nil
@@ -297,7 +297,7 @@ struct TaskBodies {
             journal?.record(entry) { _ in }
         }
         tasks.perform(for: record.number, refusal: .cleaned) {
-            // Asked for while the file was being committed: what has that name now belongs to another download.
+            // Cancelled while the file was being committed: the file of that name now belongs to another download.
             guard commit?.isDone != true else { return .cleaned }
             // What cannot be removed stays beside the destination; the task's end does not depend on it.
             try? leave()
@@ -308,7 +308,7 @@ struct TaskBodies {
 
     // MARK: - Full disks
 
-    /// The disk is full: what cannot be continued is removed from it, and the task tries again later.
+    /// The disk is full: removes parts that cannot be continued, and the task tries again later.
     func waitForDisk(_ record: TaskRecord, _ message: String, _ tasks: inout SessionTasks) {
         if record.download.partial.resumePoint == nil, let file = record.download.file {
             record.download.partial.startOver()
@@ -320,11 +320,11 @@ struct TaskBodies {
         tasks.feed(.attemptHolds(.disk, detail: message), to: record)
     }
 
-    /// The body is here, and there is no room to commit its file: it waits for some.
+    /// The body has arrived, but its file cannot be committed without disk space: the task waits for some.
     func waitForRoom(_ record: TaskRecord, _ error: FileError, _ tasks: inout SessionTasks) {
         record.download.commit = nil
-        // What fsync(2) could not write may be gone from memory, too. Of the directory it speaks after the move: the
-        // file is whole, and at its destination.
+        // Data that fsync(2) could not write may also be gone from memory. After the move the error is about the
+        // directory: the file is whole, and at its destination.
         let isWhole = error.operation != "fsync" || error.path != record.paths?.temporary.path
         if !isWhole { self.forgetBody(record) }
         self.scheduleRecheck(record, &tasks)
@@ -337,27 +337,27 @@ struct TaskBodies {
 
     // MARK: - No free descriptors
 
-    /// No descriptor is free for an attempt: the task tries again when one is.
+    /// No descriptor is free for an attempt: the task tries again when one is free.
     func waitForDescriptors(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         record.resetRedirects()
         self.scheduleDescriptorCheck(record, &tasks)
         tasks.feed(.attemptHolds(.descriptors, detail: nil), to: record)
     }
 
-    /// The body is here, and no descriptor is free to commit its file.
+    /// The body has arrived, but no descriptor is free to commit its file.
     func waitToCommit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         record.download.commit = nil
         self.scheduleDescriptorCheck(record, &tasks)
         tasks.feed(.commitHolds(.descriptors, detail: nil, isWhole: true), to: record)
     }
 
-    /// It is time to look whether a descriptor is free.
+    /// It is time to check whether a descriptor is free.
     func descriptorsDue(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard !DescriptorShortage.isNow else { return self.scheduleDescriptorCheck(record, &tasks) }
         tasks.feed(.release(.descriptors), to: record)
     }
 
-    // Spread, so that those who wait do not all take the first one.
+    // Spread, so that waiting tasks do not all try to take the first one.
     private func scheduleDescriptorCheck(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         tasks.schedule(.descriptors, of: record, after: self.random.lengthened(.seconds(1)))
     }

@@ -14,7 +14,7 @@ struct Authorization: Sendable {
     let origin: Origin
     fileprivate var method: Method
 
-    /// The credentials of an answer; nil if they fit no scheme that is offered.
+    /// The credentials of an answer; nil if they fit none of the offered schemes.
     init?(_ answer: AuthenticationAnswer, to challenge: AuthenticationChallenge, of origin: Origin, nonce: String) {
         self.isProxy = challenge.isProxy
         self.origin = origin
@@ -50,7 +50,7 @@ struct Authorization: Sendable {
     }
 }
 
-/// The credentials that hooks gave for one task, and what they were asked for.
+/// The credentials that hooks gave for one task, and their challenges.
 final class AuthenticationState {
     private var authorizations: [Authorization] = []
     private var knownRealms: Set<String> = []
@@ -59,12 +59,12 @@ final class AuthenticationState {
     /// True once a hook gave credentials: the request's own are not sent any more.
     var isGiven: Bool { !self.authorizations.isEmpty }
 
-    /// True the first time that a hook is to be asked about this challenge.
+    /// True the first time that this challenge comes; then a hook is asked.
     func isNew(_ challenge: AuthenticationChallenge) -> Bool {
         self.knownRealms.insert("\(challenge.origin) \(challenge.realm)").inserted
     }
 
-    /// Takes a newer nonce over, if the server says that only that was wrong; false for anything else.
+    /// Takes a newer nonce, if the server reports that only the old one was wrong; false for anything else.
     func renew(for origin: Origin, by challenge: AuthenticationChallenge, nonce: @autoclosure () -> String) -> Bool {
         guard self.renewals < 3,
             let index = self.authorizations.firstIndex(where: { $0.isFor(origin, isProxy: challenge.isProxy) }),
@@ -76,7 +76,7 @@ final class AuthenticationState {
         return true
     }
 
-    /// Takes credentials over in the place of older ones.
+    /// Replaces older credentials.
     func set(_ authorization: Authorization, for origin: Origin) {
         self.authorizations.removeAll { $0.isFor(origin, isProxy: authorization.isProxy) }
         self.authorizations.append(authorization)
@@ -117,7 +117,7 @@ struct DigestAnswer: Sendable {
     private let clientNonce: String
     private var count: UInt32 = 0
 
-    /// An answer to the strongest kind that is offered; nil if none is supported.
+    /// An answer to the strongest offered kind; nil if none is supported.
     init?(_ credentials: Credentials, _ schemes: [AuthenticationChallenge.Scheme], clientNonce: String) {
         let offers = schemes.filter { $0.name == "digest" && $0.parameters["nonce"] != nil }
         for algorithm in Algorithm.allCases {

@@ -3,7 +3,7 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Calls what an app gave the session and its tasks: hooks, observers and completion handlers.
+/// Calls the app's code for the session and its tasks: hooks, observers and completion handlers.
 ///
 /// Hooks and handlers run elsewhere and report back; observers are called on the session's thread.
 struct DelegateDispatcher {
@@ -11,7 +11,7 @@ struct DelegateDispatcher {
     enum Event: Sendable {
         /// A hook has answered.
         case answered(question: Int, HookAnswer)
-        /// Observers have bytes of a body to get.
+        /// Observers have bytes of a body to receive.
         case bodyArrived
         /// A completion handler on another executor has returned.
         case handlerReturned
@@ -39,14 +39,14 @@ struct DelegateDispatcher {
         tasks.add(.ask(task: record.number, question: state.questions, hook))
     }
 
-    /// The question that an answer is about; nil if it is not open any more.
+    /// The question that an answer is about; nil if it is no longer open.
     func takeQuestion(_ number: Int, of record: TaskRecord) -> DelegateState.Question? {
         guard let state = record.delegate, state.questions == number else { return nil }
         defer { state.question = nil }
         return state.question
     }
 
-    /// The answer is not waited for any more.
+    /// The answer is no longer awaited.
     func stopAsking(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let state = record.delegate else { return }
         if state.question != nil { tasks.add(.stopAsking(task: record.number)) }
@@ -72,14 +72,14 @@ struct DelegateDispatcher {
         self.observer?.data != nil || task.handlers?.observer.data != nil
     }
 
-    /// Makes what collects the bytes of the next attempt for the task's observers.
+    /// Makes the collector of the next attempt's bytes for the task's observers.
     func makeBodyObserver(_ state: DelegateState, of task: UInt64, digest: BodyDigest?) -> BodyObserver {
         let observer = BodyObserver(digest: digest) { [mailbox] in mailbox.send(.delegate(task, .bodyArrived)) }
         state.bodyObserver = observer
         return observer
     }
 
-    /// Passes on what observers have not got yet of the body.
+    /// Delivers the new bytes of the body to the observers.
     func flushData(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let state = record.delegate, let observer = state.bodyObserver else { return }
         for chunk in observer.takeAll() {
@@ -104,47 +104,47 @@ struct DelegateDispatcher {
     }
 }
 
-/// What is kept of a task with hooks, observers or something else that few have.
+/// The state of a task with hooks, observers or other rare features.
 final class DelegateState {
-    /// What a hook is asked, and what depends on its answer.
+    /// A question to a hook, and the data that its answer decides about.
     enum Question {
-        /// Whether a redirect is followed; the response that redirects, and where it leads.
+        /// Whether to follow a redirect; the response that redirects, and its destination.
         case redirect(TaskResponse, Hop)
-        /// Which credentials are sent; the challenge, and the status of the response that had it.
+        /// Which credentials to send; the challenge, and the status of the response with it.
         case authentication(AuthenticationChallenge, status: Int)
-        /// Whether a server is trusted.
+        /// Whether to trust a server.
         case serverTrust(ServerTrust)
-        /// What becomes of a response; its attempt, and the attempt's end if that has come already.
+        /// How to handle a response; its attempt, and the attempt's end if that has come already.
         case disposition(AttemptID, end: Indirect<AttemptOutcome>?)
-        /// Which fields are sent this time; the attempt and its addresses.
+        /// Which fields to send this time; the attempt and its addresses.
         case headers(AttemptID, [IPAddress])
-        /// What is sent this time; the attempt and its addresses.
+        /// Which body to send this time; the attempt and its addresses.
         case newBody(AttemptID, [IPAddress])
     }
 
-    /// The question that is open.
+    /// The open question.
     var question: Question?
     /// Counts questions, so that an answer to an older one is recognised.
     var questions = 0
-    /// What observers get of the current attempt's body.
+    /// The observers' part of the current attempt's body.
     var bodyObserver: BodyObserver?
     /// Where in the body the observers' next bytes begin.
     var observedOffset: Int64 = 0
-    /// Where the body goes instead of where the request says.
+    /// The body's destination in place of the request's.
     var destination: Destination?
     /// The stream that takes the place of the request's own.
     var bodyStream: UploadStream?
-    /// True once a hook has said where the body goes.
+    /// True once a hook has decided about the body.
     var isDispositionKnown = false
     /// True if an unfinished download is kept although its task was cancelled.
     var keepsPartial = false
-    /// Sums up a body that is gone once it is delivered.
+    /// The digest of a body that is gone once it is delivered.
     var digest: BodyDigest?
-    /// True once the completion handler on another executor has returned, or is not waited for any more.
+    /// True once the completion handler on another executor has returned, or is no longer awaited.
     var didFinishHandler = false
 }
 
-/// What a hook answered.
+/// A hook's answer.
 enum HookAnswer: Sendable {
     case redirect(RedirectDecision)
     case authentication(AuthenticationAnswer)
@@ -156,15 +156,15 @@ enum HookAnswer: Sendable {
 
 /// Keeps the bytes of a body until its task's observers get them, at the end of the same batch.
 ///
-/// No code of an app's may run inside a callback of libcurl's.
+/// App code must not run inside a callback of libcurl's.
 final class BodyObserver: ChunkSink {
     private let chunks = Mutex<[[UInt8]]>([])
     private let digest: BodyDigest?
     private let notify: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - digest: sums up the same bytes.
-    ///   - notify: called when there are bytes to pass on.
+    ///   - digest: Computes the digest of the same bytes.
+    ///   - notify: Called when there are bytes to deliver.
     init(digest: BodyDigest?, notify: @escaping @Sendable () -> Void) {
         self.digest = digest
         self.notify = notify
@@ -181,7 +181,7 @@ final class BodyObserver: ChunkSink {
         if isFirst { self.notify() }
     }
 
-    /// The bytes that have come since the last time, in order.
+    /// The bytes that have arrived since the last call, in order.
     func takeAll() -> [[UInt8]] {
         self.chunks.withLock { chunks in
             defer { chunks = [] }

@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What a task has of its bodies.
+/// The state of a task's bodies.
 struct DownloadState {
     var partial = PartialBody()
     var file: DownloadFile?
@@ -16,9 +16,9 @@ struct DownloadState {
     var isPrepared = false
     /// The response's body, if it is kept in memory.
     var body: [UInt8] = []
-    /// What the response has to do with the validator store; nil without one.
+    /// How the response relates to the validator store; nil without one.
     var revalidation: RevalidationState?
-    /// How far the attempt had come that brought everything.
+    /// The progress of the attempt that completed the body.
     var finalProgress: TransferProgress?
 }
 
@@ -32,23 +32,23 @@ final class FileCommit: Sendable {
 
     func didCommit() { self.done.store(true, ordering: .releasing) }
 
-    /// True once the file is not wanted any more: what takes long may stop.
+    /// True once the file is not wanted any more: slow work may stop.
     var isAbandoned: Bool { self.abandoned.load(ordering: .relaxed) }
 
     func abandon() { self.abandoned.store(true, ordering: .relaxed) }
 
-    /// The body's digest; nil if that was not asked for or not finished.
+    /// The body's digest; nil if it was not requested or not finished.
     var digest: ContentDigest? {
         get { self.found.withLock { $0 } }
         set { self.found.withLock { $0 = newValue } }
     }
 }
 
-/// What the disk's thread reports of a task's download.
+/// Reports of the disk's thread about a task's download.
 enum DiskEvent: Sendable {
     /// A finished download is at its destination, does not have the expected digest, or could not be committed.
     case committed(Result<Bool, FileError>)
-    /// What an unfinished download leaves behind has been kept or removed.
+    /// The remainder of an unfinished download was kept or removed.
     case cleaned
     /// The stored body that a server has confirmed; nil if it is damaged or gone.
     case restored([UInt8]?)

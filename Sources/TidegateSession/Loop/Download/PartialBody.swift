@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What a task holds of its response's body between attempts, and how it can be continued.
+/// The held part of a task's response body between attempts, and how to continue it.
 struct PartialBody {
     /// Bytes held, from the body's start.
     var offset: Int64 = 0
@@ -11,16 +11,16 @@ struct PartialBody {
     var total: Int64?
     /// The Content-Encoding of the bytes held; nil if they are the plain ones.
     private(set) var contentEncoding: String?
-    /// Where this task began to receive: behind what an earlier process left.
+    /// Where this task began to receive: after the part from an earlier process.
     var start: Int64 = 0
     /// The furthest offset that was ever received.
     private(set) var furthest: Int64 = 0
-    /// True once the body had to be asked for from the start again.
+    /// True once the body had to be requested from the start again.
     var wasRestarted = false
-    /// True if the body is put together from the responses to more than one request.
+    /// True if the body consists of the responses to more than one request.
     private(set) var isJoined = false
 
-    /// Where the next attempt starts; nil asks for everything.
+    /// Where the next attempt starts; nil requests everything.
     var resumePoint: ResumePoint? {
         guard self.offset > 0, let validator = self.validator else { return nil }
         return ResumePoint(
@@ -32,7 +32,7 @@ struct PartialBody {
         ResumePoint(offset: offset, validator: self.validator, total: self.total, contentEncoding: self.contentEncoding)
     }
 
-    /// Takes over what an earlier process left.
+    /// Takes the part of an earlier process.
     mutating func adopt(_ point: ResumePoint, held: Int64) {
         self.offset = held
         self.start = held
@@ -43,16 +43,16 @@ struct PartialBody {
         self.contentEncoding = point.contentEncoding
     }
 
-    /// The head of a response is here: keeps its validators, and where the body begins.
+    /// The head of a response has arrived: keeps its validators and the start of its body.
     mutating func begin(_ head: ResponseHead, canContinue: Bool) {
         self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
         if head.range == .append, self.offset > 0 { self.isJoined = true }
-        // Most bodies cannot be continued, and their heads need not be searched for it.
+        // Most bodies cannot be continued, and their heads need no search.
         self.contentEncoding = canContinue ? head.contentEncoding : nil
         self.validator = canContinue ? PartialBody.validator(of: head) ?? self.keptValidator(head) : nil
     }
 
-    /// Everything held is thrown away; gives how much that was.
+    /// Discards everything held; returns the number of bytes.
     mutating func restart() -> Int64 {
         let discarded = self.offset
         self.startOver()
@@ -61,14 +61,14 @@ struct PartialBody {
         return discarded
     }
 
-    /// Nothing is held any more: the next attempt asks for everything.
+    /// Nothing is held any more: the next attempt requests everything.
     mutating func startOver() {
         self.offset = 0
         self.start = 0
         self.isJoined = false
     }
 
-    /// `received` bytes from `offset` are here; gives how many of them had been here before.
+    /// `received` bytes from `offset` have arrived; returns how many of them had arrived before.
     mutating func take(from offset: Int64, received: Int64, isKept: Bool) -> Int64 {
         let end = offset + received
         let again = max(0, min(self.furthest, end) - offset)
@@ -77,7 +77,7 @@ struct PartialBody {
         return again
     }
 
-    // A 206 need not repeat the validator it was asked by.
+    // A 206 need not repeat the validator of its request.
     private func keptValidator(_ head: ResponseHead) -> ResumePoint.Validator? {
         head.status == 206 ? self.validator : nil
     }

@@ -13,17 +13,17 @@ enum GateEvaluator {
         /// What is missing: `eth0 has no carrier`.
         let clause: String
 
-        /// What the task waits for: `no path: eth0 has no carrier`.
+        /// The reason for the wait: `no path: eth0 has no carrier`.
         var message: String { self.sentence.text }
 
-        /// Why the task gave up.
+        /// The reason for giving up.
         var sentence: FailureSentence { FailureSentence(self.clause, of: self.reason == .path ? "no path" : nil) }
     }
 
     /// Evaluates requirements against a target's verdict; `family` gives the verdict of a family.
     ///
     /// A monitor that cannot see the network opens every gate. `hint` names the interface if the verdict itself names
-    /// none, and `isInterface` says whether a path's link is meant by a name.
+    /// none, and `isInterface` tells whether a name refers to a path's link.
     static func evaluate(
         _ requirements: [Requirement], target: TargetVerdict, hint: String? = nil,
         isInterface: (String, NetworkPath) -> Bool = { $1.interface == $0 }, family: (AddressFamily) -> Verdict

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The gate at which attempts wait for a path: one watch per target, however many tasks wait for it.
+/// The gate at which attempts wait for a path: one watch per target for any number of waiting tasks.
 ///
 /// Gates delay, they never forbid: a path source that stays silent or cannot see opens every gate.
 final class PathGate {
@@ -18,13 +18,13 @@ final class PathGate {
         case none
         /// The source address is gone, or packets take another path.
         case moved
-        /// Nothing goes out now, but the address is still there.
+        /// Packets cannot leave now, but the address is still present.
         case down
         /// The same path as before.
         case back
     }
 
-    /// How long an empty target is kept, because the next task may come at once.
+    /// How long an empty target is kept, because the next task may come soon.
     private static let idleTime = Duration.seconds(60)
     /// How long a path source may take for its first verdict.
     private static let firstVerdictTime = Duration.seconds(1)
@@ -35,9 +35,9 @@ final class PathGate {
     private var targets: [Target: TargetState] = [:]
     private var targetsByNumber: [UInt64: TargetState] = [:]
     private var lastNumber: UInt64 = 0
-    /// What gates of targets were found to be since the current input came.
+    /// The results of gate evaluations since the current input came.
     private var evaluated: [(target: UInt64, policy: GatePolicy, admission: GateEvaluator.Admission)] = []
-    /// The target of the task before, which is usually the next one's.
+    /// The target of the previous task, which is usually also the next one's.
     private var latest: TargetState?
 
     init(
@@ -71,7 +71,7 @@ final class PathGate {
         return state
     }
 
-    /// The task does not need its target any more.
+    /// The task no longer needs its target.
     func detach(_ task: UInt64, _ gate: inout GateState) {
         guard let state = gate.target else { return }
         state.tasks[task] = nil
@@ -119,7 +119,7 @@ final class PathGate {
 
     /// Whether the gate is open for a task with this policy.
     ///
-    /// The watch of a target also reports when the internet checks of its family come to another result, so that a task
+    /// The watch of a target also reports when the internet checks of its family change their result, so that a task
     /// that waits for `online` is evaluated again then.
     func evaluate(_ policy: GatePolicy, at state: TargetState) -> GateEvaluator.Admission {
         if policy.isOpen || (policy.requiresRouteOnly && state.hasRoute) { return .open }
@@ -153,7 +153,7 @@ final class PathGate {
         state.waiting.append(task)
     }
 
-    /// The task left its gate; gives how to report that, or nil if nothing is to be reported.
+    /// The task left its gate; returns how to report that, or nil if there is nothing to report.
     func leave(
         _ task: UInt64, _ gate: inout GateState, _ result: TaskEvent.GateResult, now: MonotonicTime
     ) -> TaskEvent.Kind? {
@@ -170,7 +170,7 @@ final class PathGate {
 
     // MARK: - Paths
 
-    /// How the path under a connection has changed.
+    /// How the path of a connection has changed.
     func change(from used: NetworkPath?, local: IPAddress?, remote: IPAddress?, at state: TargetState) -> PathChange {
         let verdict = state.verdict(for: remote)
         if let local, !self.paths.holdsAddress(local) { return .moved }
@@ -202,18 +202,18 @@ final class PathGate {
         }
     }
 
-    /// The addresses that an attempt goes to; nil while the resolver has to be asked.
+    /// The addresses that an attempt goes to; nil while the resolver must be asked.
     func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {
         if let literal = state.name.literal { return literal }
         if !state.name.isVerdictOutdated {
-            // The verdict was about these; another answer could lead where no path was found.
+            // The verdict was about these addresses; another answer could lead to one without a path.
             let reachable = self.paths.current(state.target).addresses.filter { $0.verdict.level >= .routed }
             if !reachable.isEmpty { return state.name.silentLast(reachable.map(\.address), at: now) }
         }
         return state.name.addresses(at: now).map { state.name.silentLast($0, at: now) }
     }
 
-    /// The task waits for the addresses of its target's name; gives the question if it was not asked yet.
+    /// The task waits for the addresses of its target's name; returns the lookup if it was not started yet.
     func awaitAddresses(_ task: UInt64, _ gate: inout GateState, of state: TargetState) -> SessionEffect? {
         gate.isListed = true
         return state.name.wait(task) ? self.lookUp(state) : nil
@@ -223,7 +223,7 @@ final class PathGate {
         .resolve(state.target.host, target: state.number, lookup: state.name.begin())
     }
 
-    /// A new connection pool begins: addresses and paths of the old network do not count any more.
+    /// A new connection pool begins: addresses and paths of the old network no longer count.
     func networkChanged() -> [SessionEffect] {
         var effects = [SessionEffect.forgetNames]
         for state in self.targetsByNumber.values {

@@ -6,13 +6,13 @@ final class TargetState {
     let number: UInt64
     let target: Target
     var watch: PathWatch?
-    /// What is known of the target; nil before the first verdict.
+    /// The known verdict of the target; nil before the first verdict.
     private(set) var known: KnownVerdict?
     /// The tasks whose current hop leads here.
     var tasks = IntegerMap<UInt64>()
     /// Tasks that wait for the first verdict.
     var awaitingVerdict = WaitingTasks()
-    /// Tasks that found the gate shut, in the order they came.
+    /// Tasks that found the gate shut, in order of arrival.
     var waiting = WaitingTasks()
     var name: NameLookup
     var pooled = PooledPath()
@@ -38,7 +38,7 @@ final class TargetState {
         return known
     }
 
-    /// False while it is known that nothing leads to the target; without copying the verdict.
+    /// False if it is known that no path leads to the target; without copying the verdict.
     var hasRoute: Bool {
         guard let level = self.known?.verdict.verdict.level else { return true }
         return level == .unknown || level >= .routed
@@ -48,7 +48,7 @@ final class TargetState {
     func verdict(for remote: IPAddress?) -> Verdict { self.known?.verdict(for: remote) ?? .unknown }
 }
 
-/// A verdict as it came; targets and attempts keep it as one reference.
+/// A received verdict; targets and attempts keep it as one reference.
 final class KnownVerdict {
     let verdict: TargetVerdict
 
@@ -78,7 +78,7 @@ extension Verdict {
     }
 }
 
-/// The addresses of one target's name, as the session's own resolver gives them, and the tasks that wait for them.
+/// The addresses of one target's name, from the session's own resolver, and the tasks that wait for them.
 struct NameLookup {
     private enum Addresses {
         case unknown
@@ -86,12 +86,12 @@ struct NameLookup {
         case known([IPAddress], until: MonotonicTime)
     }
 
-    /// The address that is the target's name; nil for one that has to be looked up.
+    /// The address that is the target's name; nil for one that must be looked up.
     let literal: [IPAddress]?
     /// True from a network change until the next verdict: the last one's addresses may be another network's.
     private(set) var isVerdictOutdated = false
     private var addresses = Addresses.unknown
-    /// Counts lookups, so that an answer from before a network change is not taken for a new one.
+    /// Counts lookups, so that an answer from before a network change does not count as a new one.
     private var number = 0
     private var waiting = WaitingTasks()
     /// The addresses that did not answer lately, and until when they come last.
@@ -111,7 +111,7 @@ struct NameLookup {
         for address in silent { self.silent[address] = now + NameLookup.rest }
     }
 
-    /// The addresses in their order, those that did not answer lately behind the others.
+    /// The addresses in their order, with those that did not answer lately after the others.
     func silentLast(_ addresses: [IPAddress], at now: MonotonicTime) -> [IPAddress] {
         guard !self.silent.isEmpty else { return addresses }
         func isSilent(_ address: IPAddress) -> Bool { self.silent[address].map { $0 > now } ?? false }
@@ -120,12 +120,12 @@ struct NameLookup {
 
     mutating func verdictArrived() { self.isVerdictOutdated = false }
 
-    /// What an earlier lookup found, as long as that is fresh.
+    /// The result of an earlier lookup, while it is fresh.
     func addresses(at now: MonotonicTime) -> [IPAddress]? {
         if case .known(let addresses, let until) = self.addresses, until > now { addresses } else { nil }
     }
 
-    /// The task waits for the answer; true if a lookup has to begin.
+    /// The task waits for the answer; true if a lookup must begin.
     mutating func wait(_ task: UInt64) -> Bool {
         self.waiting.append(task)
         if case .inProgress = self.addresses { return false }
@@ -134,14 +134,14 @@ struct NameLookup {
 
     mutating func stopWaiting(_ task: UInt64) { self.waiting.remove(task) }
 
-    /// A lookup begins; gives its number.
+    /// A lookup begins; returns its number.
     mutating func begin() -> Int {
         self.addresses = .inProgress
         self.number += 1
         return self.number
     }
 
-    /// An answer is here; gives the tasks that waited for it, and none if it is to an older question.
+    /// An answer has arrived; returns the tasks that waited for it, and none for an older question.
     mutating func resolved(
         _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, until end: MonotonicTime
     ) -> [UInt64] {
@@ -153,9 +153,9 @@ struct NameLookup {
         return self.waiting.removeAll()
     }
 
-    /// Addresses of the old network do not count; true if tasks wait, so that a new lookup has to begin.
+    /// Addresses of the old network do not count; true if tasks wait, so that a new lookup must begin.
     mutating func networkChanged() -> Bool {
-        // What is being looked up over the old network may never be answered, or be answered for the wrong one.
+        // A lookup over the old network may never get an answer, or may get the old network's.
         if case .inProgress = self.addresses { self.number += 1 }
         self.addresses = .unknown
         self.silent = [:]
@@ -166,14 +166,14 @@ struct NameLookup {
 
 /// The path on which the pool's connections to a target were made, and since when it is lost.
 struct PooledPath {
-    /// What was known of the target when the last attempt was launched.
+    /// The verdict of the target when the last attempt was launched.
     private var known: KnownVerdict?
-    /// The connection pool's generation then.
+    /// The generation of the connection pool at that time.
     private var generation = 0
     /// Since when no path leads to the target; nil while one does.
     private var lostSince: MonotonicTime?
 
-    /// An attempt of this pool's was launched.
+    /// An attempt of this pool was launched.
     mutating func launched(knowing known: KnownVerdict?, generation: Int) {
         self.known = known
         self.generation = generation
@@ -212,7 +212,7 @@ struct CanaryRelease: Sendable {
     /// How many canaries in a row had no connection.
     private var failures = 0
 
-    /// Tasks may go, in this order; gives those that follow later.
+    /// Tasks may start, in this order; returns those that follow later.
     mutating func release(_ tasks: [UInt64]) -> ArraySlice<UInt64> {
         let hasLeader = self.leader != nil || self.isBetweenLeaders
         if !hasLeader { self.leader = tasks.first }
@@ -222,19 +222,19 @@ struct CanaryRelease: Sendable {
     /// The task waits until the first one has a connection.
     mutating func follow(_ task: UInt64) { self.followers.append(task) }
 
-    /// True if something follows; else there is no canary either.
+    /// True if tasks follow; otherwise there is also no canary.
     mutating func isWaitedFor() -> Bool {
         if self.followers.isEmpty { self.leader = nil }
         return !self.followers.isEmpty
     }
 
-    /// The outage is over: gives all that followed.
+    /// The outage is over: returns all followers.
     mutating func finish() -> [UInt64] {
         defer { self = CanaryRelease() }
         return self.followers.all
     }
 
-    /// The canary had no connection; gives the longest time until the next one goes.
+    /// The canary had no connection; returns the longest time until the next one goes.
     mutating func leaderFailed() -> Duration {
         self.leader = nil
         self.isBetweenLeaders = true
@@ -242,7 +242,7 @@ struct CanaryRelease: Sendable {
         return min(.seconds(8), .milliseconds(250) * (1 << min(5, self.failures - 1)))
     }
 
-    /// The next task in line, which does not wait any more; nil after the last one.
+    /// The next task in line, which stops waiting; nil after the last one.
     mutating func nextFollower() -> UInt64? {
         self.isBetweenLeaders = false
         return self.followers.popFirst()

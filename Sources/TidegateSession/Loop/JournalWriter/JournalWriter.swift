@@ -1,14 +1,14 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Writes what accepted tasks must not lose, in the order that durability asks for: a request that may not be sent
-/// twice is written down before it is sent, an offset after its bytes, an end before it is published.
+/// Writes what accepted tasks must not lose, in the order that durability requires: a request that may not be sent
+/// twice is recorded before it is sent, an offset after its bytes, an end before it is published.
 struct JournalWriter {
     /// An entry whose answer the session waits for.
     enum Write: Sendable {
         /// The count of suspensions; `done` is called when it has been applied.
         case suspensions(from: Int, to: Int, done: (@Sendable (JournalError?) -> Void)?)
-        /// Leave to send a request that may not be sent twice.
+        /// Permission to send a request that may not be sent twice.
         case sending(AttemptID)
         /// The file is about to be committed.
         case committing
@@ -22,7 +22,7 @@ struct JournalWriter {
 
     // MARK: - Lifetimes
 
-    /// How long a task has lived, time between processes included unless it was suspended.
+    /// How long a task has lived, including the time between processes unless it was suspended.
     func livedSoFar(_ task: JournaledTask) -> Duration {
         task.suspensions > 0 ? task.life.lived : task.life.lived(at: self.lifetime(.zero))
     }
@@ -33,13 +33,13 @@ struct JournalWriter {
             lived: lived, wall: self.time.wall(), monotonic: self.time.monotonic(), boot: self.journal?.boot ?? "")
     }
 
-    /// Writes down what the task has used up: another process that goes on with it must not give it everything again.
+    /// Records the used part of the task's limits: another process that continues it must not start from zero.
     func noteAttempt(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard record.journal != nil else { return }
         tasks.add(.record(.tried(record.task.id, self.lifetime(of: record, at: tasks.now)), answer: nil))
     }
 
-    /// How far a task has come in its life, and what it has used up.
+    /// A task's lifetime, and the used part of its limits.
     func lifetime(of record: TaskRecord, at now: MonotonicTime) -> TaskLifetime {
         var life = self.lifetime(record.clocks.lifetime(at: now))
         life.effort = RetryProgress(
@@ -48,7 +48,7 @@ struct JournalWriter {
         return life
     }
 
-    /// What keeps a file from being sent as the one that was accepted; nil if nothing does.
+    /// Why a file cannot be sent as the accepted one; nil if it can.
     static func bodyProblem(_ task: JournaledTask) -> TaskProblem? {
         guard case .file(let path, let accepted) = task.description.body else { return nil }
         do {
@@ -64,7 +64,7 @@ struct JournalWriter {
 
     // MARK: - Suspensions
 
-    /// Writes down another count of suspensions; it is applied when the answer comes.
+    /// Records another count of suspensions; it is applied when the answer arrives.
     func setSuspensions(
         _ record: TaskRecord, _ state: JournalState, to suspensions: Int, done: (@Sendable (JournalError?) -> Void)?,
         _ tasks: inout SessionTasks
@@ -93,7 +93,7 @@ struct JournalWriter {
         return false
     }
 
-    /// An attempt is over: if nothing has reached the wire yet, another process may try again.
+    /// An attempt is over: if nothing has reached the wire, another process may try again.
     func noteReach(_ record: TaskRecord, reachedWire: Bool, _ tasks: inout SessionTasks) {
         guard let state = record.journal else { return }
         if reachedWire { state.hasReachedWire = true }
@@ -112,7 +112,7 @@ struct JournalWriter {
 
     // MARK: - Files
 
-    /// Writes down that the file is about to be committed; false if it can be committed without.
+    /// Records that the file is about to be committed; false if that needs no record.
     func recordCommit(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard record.journal != nil, self.journal != nil, let paths = record.paths,
             let file = try? FileIdentity.of(paths.temporary)
@@ -140,11 +140,11 @@ struct JournalWriter {
     }
 }
 
-/// What the journal writer keeps of an accepted task.
+/// The journal writer's state of an accepted task.
 final class JournalState {
-    /// The task as it was when this process took it over.
+    /// The task at the time this process took it over.
     let task: JournaledTask
-    /// How many suspensions the journal has, or will have once it has written what it was given.
+    /// How many suspensions the journal has, or will have once it has written its pending entries.
     var suspensions: Int
     /// True if a request that may not be sent twice may have been sent, as far as the journal knows.
     var isInDoubt: Bool
@@ -152,13 +152,13 @@ final class JournalState {
     var hasReachedWire: Bool
     /// The attempt that waits for the journal, and its addresses; nil if none does.
     var awaiting: (attempt: AttemptID, addresses: [IPAddress])?
-    /// True if the task goes on in the next process.
+    /// True if the task continues in the next process.
     var isPreserved = false
     var end = End.open
     /// Tasks that begin when this one is over.
     var dependents: [UInt64] = []
 
-    /// How far the task's end is written.
+    /// The progress of writing the task's end.
     enum End {
         case open, writing, written
     }

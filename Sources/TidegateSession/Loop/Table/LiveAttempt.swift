@@ -3,15 +3,15 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What the attempt runner keeps in each task's record.
+/// The attempt runner's state of each task.
 struct AttemptState {
     /// The attempt under way; nil between attempts.
     var live: LiveAttempt?
-    /// What is sent next.
+    /// The next hop.
     var hop: Hop
-    /// The proxy that it goes through; nil if it goes directly, or was not admitted yet.
+    /// The proxy that it goes through; nil if it connects directly, or was not admitted yet.
     @Rare var proxy: Proxy? = nil
-    /// The fields that a hook gave the attempt under way instead of the task's; nil if none was asked.
+    /// The fields that a hook gave the attempt under way instead of the task's; nil without a hook.
     var headers: [HTTPField]?
     /// The attempt's part of its task's trace; nil without one.
     var span: SpanID?
@@ -19,20 +19,20 @@ struct AttemptState {
     var redirects = 0
     /// How many tries began: an attempt that follows a redirect belongs to the try before it.
     var tries = 0
-    /// True if what is sent next follows a redirect.
+    /// True if the next hop follows a redirect.
     var followsRedirect = false
     /// True while the task has a connection of the limiter's.
     var hasConnection = false
-    /// False once a server has refused the wait for its go-ahead (417).
+    /// False once a server has refused the wait for a 100 response (417).
     var awaitsContinue = true
     /// The credentials that hooks gave; nil for most tasks.
     var authentication: AuthenticationState?
-    /// What a hook said of servers so far; empty for most tasks.
+    /// The verdicts of a hook on servers so far; empty for most tasks.
     var trustVerdicts: [ServerTrust: ServerTrustVerdict] = [:]
-    /// What the attempt leaves to be asked about its server; nil without such a hook.
+    /// The open question about the attempt's server; nil without such a hook.
     var trustQuestion: TrustQuestion?
 
-    /// An attempt begins; gives the number of the try that it is part of.
+    /// An attempt begins; returns the number of its try.
     mutating func beginTry() -> Int {
         if !self.followsRedirect { self.tries += 1 }
         self.followsRedirect = false
@@ -44,18 +44,18 @@ extension AttemptID {
     // The task's number and, in the last 24 bits, the attempt's.
     init(task: UInt64, attempt: Int) { self.init(rawValue: task << 24 | UInt64(attempt) & 0xFF_FFFF) }
 
-    /// The number of the task that the attempt is one of.
+    /// The number of the attempt's task.
     var task: UInt64 { self.rawValue >> 24 }
 }
 
-/// One attempt while it lasts: what the engine has reported of it, and what was made of that.
+/// One attempt while it lasts: the engine's reports of it, and their evaluation.
 final class LiveAttempt {
-    /// What a hook has to do with the attempt.
+    /// The role of a hook in the attempt.
     enum Hook {
         case none
-        /// One decides what becomes of the response once its head is here.
+        /// The hook decides about the response once its head has arrived.
         case awaitsHead
-        /// One is asked: the attempt stands still until it has answered.
+        /// The hook is asked: the attempt is paused until the answer.
         case asked
     }
 
@@ -74,9 +74,9 @@ final class LiveAttempt {
     var contact: ConnectionFacts?
     var head: ResponseHead?
     var progress: AttemptProgress
-    /// What was published of its bytes; nil until anything was.
+    /// The published part of its bytes; nil before the first.
     var published: TaskEvent.ByteCounts?
-    /// When it is written down next how far the download is.
+    /// When to record the progress of the download next.
     var nextNote: MonotonicTime
 
     init(id: AttemptID, number: Int, tryNumber: Int? = nil, started: MonotonicTime, knowing known: KnownVerdict?) {
@@ -95,11 +95,11 @@ final class LiveAttempt {
 
 /// The path that an attempt takes.
 struct AttemptPath {
-    /// What was known of the target when the attempt began.
+    /// The verdict of the target when the attempt began.
     private let known: KnownVerdict?
-    // Nil without a connection; its path is nil if nothing is known of the connection's address.
+    // Nil without a connection; its path is nil if the connection's address is not known.
     private var connection: NetworkPath??
-    /// Why nothing goes out, while the path is lost and not yet given up: `no path: eth0 has no carrier`.
+    /// Why packets cannot leave, while the path is lost and not yet given up: `no path: eth0 has no carrier`.
     var stall: String?
     /// When the path came back within the grace.
     var returned: MonotonicTime?
@@ -112,20 +112,20 @@ struct AttemptPath {
     /// Where its packets go; nil while unknown.
     var current: NetworkPath? { self.connection ?? self.known?.ownVerdict.path }
 
-    /// The attempt has a connection; `path` is nil if nothing is known of the connection's address.
+    /// The attempt has a connection; `path` is nil if the connection's address is not known.
     mutating func connected(on path: NetworkPath?) { self.connection = .some(path) }
 
-    /// What is known of the connection's address by now.
+    /// The path of the connection's address, once known.
     mutating func learned(_ path: NetworkPath?) {
         if case .some(.none) = self.connection { self.connection = .some(path) }
     }
 }
 
-/// The server that an attempt was refused for because a hook has not judged it yet.
+/// The server that an attempt was refused for because a hook has not evaluated it yet.
 final class TrustQuestion: Sendable {
     private let asked = Mutex<ServerTrust?>(nil)
 
-    /// The server; nil if there is nothing to ask.
+    /// The server; nil without a question.
     var trust: ServerTrust? { self.asked.withLock { $0 } }
 
     func ask(about trust: ServerTrust) { self.asked.withLock { $0 = trust } }
@@ -139,7 +139,7 @@ struct AttemptEnd {
     var text: String
     var reachedWire: Bool
     var resolveFailure: ResolveFailure?
-    /// Bytes of the body that had never been here before.
+    /// Bytes of the body that had never arrived before.
     var gained: Int64 = 0
 
     private let whole: Indirect<AttemptOutcome>
@@ -154,7 +154,7 @@ struct AttemptEnd {
             self.kind = .status
             return
         }
-        // What the head says outweighs how the body ended.
+        // The head's result outweighs the end of the body.
         let isByHead = failure == .httpStatus || failure == .rangeMismatch
         self.kind = (isByHead ? nil : outcome.value.curlFailureClass) ?? FailureClass(of: failure)
     }
@@ -195,7 +195,7 @@ struct AttemptEnd {
         partial.resumePoint != nil && self.gained >= max(65_536, (partial.total ?? 0) / 100)
     }
 
-    /// When the server asks to be asked again; nil if it does not say.
+    /// When the server asks for the next request; nil if it does not say.
     func retryAfter(now: WallTime) -> RetryAfter? {
         guard self.failure == .httpStatus, let head = self.outcome.head, let field = head.field("Retry-After") else {
             return nil
@@ -210,10 +210,10 @@ struct AttemptEnd {
 
     var status: Int? { self.outcome.head?.status }
 
-    /// Whether a connection stood.
+    /// Whether a connection was established.
     var isConnected: Bool { self.outcome.isConnected || self.live.contact != nil }
 
-    /// True if no connection came about although something was sent.
+    /// True if no connection was established although something was sent.
     var missedPeer: Bool {
         guard !self.isConnected, self.outcome.peer != nil, let failure = self.failure else { return false }
         return [.connectFailed, .timedOut, .stalled, .deadlineExceeded].contains(failure)

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What the session's thread keeps of one live task: a part for each component.
+/// The session thread's state of one live task: a part for each component.
 final class TaskRecord {
     let task: TransferTask
     let policies: ResolvedPolicies
@@ -10,16 +10,16 @@ final class TaskRecord {
     var machine = TaskMachine()
     var clocks: TaskClocks
     var timer = TaskTimer.off
-    /// True while the clocks, and what is shown of the task, have still to follow.
+    /// True while the clocks and the shown state of the task are out of date.
     var isTouched = false
     var gate = GateState()
     var retry = RetryState()
     var attempt: AttemptState
     var download = DownloadState()
     var result = ResultState()
-    /// What hooks and observers need; nil for most tasks.
+    /// The state for hooks and observers; nil for most tasks.
     var delegate: DelegateState?
-    /// The journal's side of it; nil for a task that dies with its process.
+    /// The journal's part of it; nil for a task that dies with its process.
     let journal: JournalState?
 
     init(_ task: TransferTask, _ policies: ResolvedPolicies) {
@@ -30,7 +30,7 @@ final class TaskRecord {
         self.clocks = TaskClocks(limits: policies.limits)
     }
 
-    /// True if the task waits rather than fails when something of this host's is used up.
+    /// True if the task waits rather than fails when a resource of this host is used up.
     var waitsForResources: Bool { self.policies.waitsOut || self.journal != nil }
 
     var number: UInt64 { self.task.number }
@@ -48,10 +48,10 @@ final class TaskRecord {
         return delegate
     }
 
-    /// Where the body goes.
+    /// The destination of the body.
     var destination: Destination { self.delegate?.destination ?? self.request.destination }
 
-    /// The stream that is to be sent; nil for other bodies.
+    /// The stream to send; nil for other bodies.
     var uploadStream: UploadStream? {
         guard case .stream(let stream) = self.request.body else { return nil }
         return self.delegate?.bodyStream ?? stream
@@ -60,7 +60,7 @@ final class TaskRecord {
     /// The URL that answers, if it is not the request's.
     var finalURL: String? { self.hop.url === self.request.firstHop.url ? nil : self.hop.url.text }
 
-    /// Where the download goes; nil for other tasks.
+    /// The destination of the download; nil for other tasks.
     var paths: DownloadPaths? {
         self.destination.path.map { DownloadPaths(destination: $0, below: self.request.options.confinedTo) }
     }
@@ -70,10 +70,10 @@ final class TaskRecord {
         if case .file(_, _, let continues) = self.destination { continues } else { false }
     }
 
-    /// True if bytes stay after a failed attempt, and the rest may be asked for.
+    /// True if bytes stay after a failed attempt, and the rest may be requested.
     ///
-    /// Only a GET's body is known to be the same each time, and a range of the user's own is not the body from its
-    /// start.
+    /// Only a GET is known to return the same body each time, and a range of the user's own does not begin at the
+    /// body's start.
     var keepsBytes: Bool {
         switch self.destination {
         case .memory: false
@@ -91,27 +91,27 @@ final class TaskRecord {
         }
     }
 
-    /// True if a part of the body was delivered for good, and the rest cannot be asked for.
+    /// True if a part of the body was delivered for good, and the rest cannot be requested.
     var cannotContinue: Bool {
         self.isStream && self.download.partial.offset > 0 && self.download.partial.resumePoint == nil
     }
 
-    /// True if the body is in memory and has to be summed up.
+    /// True if the body is in memory and needs a digest.
     var needsDigestOfMemory: Bool {
         guard self.request.options.sha256 != nil, case .memory = self.destination else { return false }
         return true
     }
 
-    /// True while an attempt is under way that nothing has put an end to.
+    /// True while an attempt is running that has not been ended.
     var isUnderWay: Bool { self.live != nil && self.machine.isOnWire }
 
     /// True if the task's end is left to the next process.
     var isPreserved: Bool { self.journal?.isPreserved ?? false }
 
-    /// Puts the first hop in the place of the one that redirects led to.
+    /// Replaces the hop after redirects with the first one.
     ///
-    /// A redirect is asked for again, because its end may lie elsewhere by now. But if the request may not be sent
-    /// twice and its first hop has answered, that hop has done what it was asked for.
+    /// The redirect is requested again, because its destination may have changed. But if the request may not be sent
+    /// twice and its first hop has answered, that hop has already carried it out.
     func resetRedirects() {
         self.attempt.followsRedirect = false
         guard self.request.isIdempotent || self.attempt.redirects == 0 else { return }
@@ -119,17 +119,17 @@ final class TaskRecord {
         self.attempt.hop = self.request.firstHop
     }
 
-    /// What decides which of the task's clocks run.
+    /// The inputs that decide which of the task's clocks run.
     var clockInputs: TaskClocks.Inputs {
         TaskClocks.Inputs(
             isSuspended: self.machine.isSuspended, isHeld: self.machine.isHeld, waitsAtGate: self.machine.waitsAtGate,
             isOnWire: self.machine.phase == .running && self.live.map { $0.hook != .asked } == true,
             isInGrace: self.clocks.isScheduled(.grace),
-            // Once every byte is here no clock may come between the file and its destination.
+            // Once all bytes have arrived, no clock may come between the file and its destination.
             isOver: self.machine.isOver || self.machine.phase == .finishing)
     }
 
-    /// Shows other threads how far it is.
+    /// Shows its state to other threads.
     func show() {
         self.task.shared.update { shared in
             shared.snapshot.progress = self.progress
@@ -139,7 +139,7 @@ final class TaskRecord {
             if let head = isOver ? self.result.head : self.live?.head {
                 shared.response = (head, self.finalURL, self.result.isRevalidated)
             }
-            // The state of one that is over comes with its last event.
+            // The state of a task that is over comes with its last event.
             guard !isOver else { return shared.body = self.download.body }
             shared.snapshot.state = self.machine.state
             shared.held = self.machine.heldReasons
@@ -147,7 +147,7 @@ final class TaskRecord {
         }
     }
 
-    /// Shows other threads how far the bodies have come.
+    /// Shows the progress of the bodies to other threads.
     func showProgress() {
         let (progress, lastByte) = (self.progress, self.live?.progress.lastActivity)
         self.task.shared.update { shared in
@@ -156,7 +156,7 @@ final class TaskRecord {
         }
     }
 
-    /// How far the bodies have come.
+    /// The progress of the bodies.
     var progress: TransferProgress {
         let partial = self.download.partial
         guard let attempt = self.live else {
@@ -182,9 +182,9 @@ final class TaskRecord {
     }
 }
 
-/// The policies of a request, completed by its session's: made once, and read by every task of that request.
+/// The policies of a request, completed by its session's: made once, and shared by every task of that request.
 ///
-/// Kept in each task they would be a fifth of it.
+/// Kept in each task they would take a fifth of its memory.
 final class ResolvedPolicies: Sendable {
     let gate: GatePolicy
     let retry: RetryPolicy
@@ -196,7 +196,7 @@ final class ResolvedPolicies: Sendable {
     let isDirect: Bool
     /// The settings of attempts without a client certificate and a hook; nil if they depend on the host.
     let plainTLS: Indirect<TLSOptions>?
-    /// True if tasks wait rather than fail when something of this host's is used up.
+    /// True if tasks wait rather than fail when a resource of this host is used up.
     let waitsOut: Bool
 
     init(_ request: TaskRequest, _ configuration: SessionConfiguration) {
@@ -215,7 +215,7 @@ final class ResolvedPolicies: Sendable {
     }
 }
 
-/// What a task's result will say.
+/// The content of a task's result.
 struct ResultState {
     var started: WallTime?
     var firstResumed: MonotonicTime?

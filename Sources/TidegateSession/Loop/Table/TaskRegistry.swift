@@ -28,10 +28,10 @@ final class TaskRegistry: Sendable {
         var isClosed = false
         var counted = Counted()
         var isDiskStuck = false
-        /// How many tasks an earlier process left, and how many of them are left.
+        /// How many tasks an earlier process left, and how many of them remain.
         var restored = 0
         var restoredLeft = 0
-        /// Every one of them is counted.
+        /// True once all of them are counted.
         var isRestoreComplete = false
 
         mutating func keep(_ task: FinishedTask, atMost kept: Int) {
@@ -72,7 +72,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Adds a task whose number was reserved; false if the session was closed meanwhile.
+    /// Adds a task whose number was reserved; false if the session was closed in the meantime.
     func add(
         _ task: TransferTask, onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil,
         isRestored: Bool = false
@@ -94,9 +94,9 @@ final class TaskRegistry: Sendable {
     /// True if no task is live or about to be added.
     var isEmpty: Bool { self.state.withLock { $0.live.isEmpty && $0.reserved == 0 } }
 
-    /// The task is over: it is kept for a while, in the place of the one that ended first.
+    /// The task is over: it is kept for a while, and replaces the one that ended first.
     ///
-    /// `bytes` is what its body holds. Nil if the task was ended before, so that its end is published once.
+    /// `bytes` is the size of its body. Nil if the task was ended before, so that its end is published once.
     func end(_ task: TransferTask, holding bytes: Int = 0) -> Entry? {
         self.state.withLock { state in
             guard let entry = state.live.removeValue(forKey: task.number) else { return nil }
@@ -105,7 +105,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// A restored task is over, as its events say; gives how many there were if it was the last one.
+    /// A restored task has published its end; returns the number of restored tasks if it was the last one.
     func restoredTaskEnded() -> Int? {
         self.state.withLock { state in
             state.restoredLeft -= 1
@@ -113,7 +113,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Every task that an earlier process left was added; gives their number if they are over already.
+    /// Every task that an earlier process left was added; returns their number if all are over already.
     func restored() -> Int? {
         self.state.withLock { state in
             guard !state.isRestoreComplete else { return nil }
@@ -122,10 +122,10 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Every task is over; gives those that had not been, the oldest first.
+    /// Every task is over; returns those that were live, the oldest first.
     func endAll() -> [Entry] { self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) } }
 
-    /// What only the session's thread can count, as of the last time it did.
+    /// Values that only the session's thread can count, as of the last time it did.
     struct Counted: Sendable {
         var idleConnections = 0
         var retryTokens: [String: Double] = [:]
@@ -135,7 +135,7 @@ final class TaskRegistry: Sendable {
 
     var counted: Counted { self.state.withLock { $0.counted } }
 
-    /// The disk did not finish in the time that the session's end is given.
+    /// The disk did not finish in the time for the session's end.
     func noteStuckDisk() { self.state.withLock { $0.isDiskStuck = true } }
 
     var isDiskStuck: Bool { self.state.withLock { $0.isDiskStuck } }
@@ -148,7 +148,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Every task that is known; the oldest first.
+    /// Every known task; the oldest first.
     var all: [TransferTask] {
         let known = self.state.withLock { $0.live.values.map(\.task) + $0.ended.compactMap { $0?.task } }
         return known.sorted { $0.number < $1.number }
@@ -199,7 +199,7 @@ extension SessionStatistics {
 }
 
 extension Int64 {
-    // Servers say any length: together they may say more than a number holds.
+    // A server may claim any length: the sum may exceed the range of a number.
     fileprivate mutating func add(_ bytes: Int64) {
         let (sum, isTooMuch) = self.addingReportingOverflow(bytes)
         self = isTooMuch ? .max : sum
