@@ -51,7 +51,8 @@ public final class Session: Sendable {
                 configuration: configuration, bus: bus, paths: paths, resolver: resolver, time: time,
                 random: RandomSource(generator), disk: try DiskThread(),
                 mailbox: Mailbox(events: SessionEvents(time: time)),
-                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal?.storage, hooks: hooks,
+                registry: TaskRegistry(keepingEnded: configuration.endedTasksKept), journal: journal?.storage,
+                hooks: hooks,
                 observer: observer, tracer: tracer, diagnosis: diagnosis)
             self.dependencies = dependencies
             dependencies.mailbox.connect(
