@@ -9,18 +9,21 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
         _ name: String, class style: String? = nil, with attributes: KeyValuePairs<String, String?> = [:],
         _ parts: HTML?...
     ) {
-        let parts = parts.compactMap(\.self)
-        self.markup = "<\(name)"
-        for (key, value) in [("class", style)] + attributes.map({ ($0, $1) }) {
-            guard let value else { continue }
-            self.markup += value.isEmpty ? " \(key)" : " \(key)=\"\(("\(value)" as HTML).markup)\""
-        }
-        // Shapes have no end of their own.
-        if name == "rect", parts.isEmpty {
-            self.markup += "/>"
-        } else {
-            self.markup += parts.reduce(into: ">") { $0 += $1.markup } + "</\(name)>"
-        }
+        self.markup = "<" + name
+        self.append(attribute: "class", style)
+        for (key, value) in attributes { self.append(attribute: key, value) }
+        self.markup += ">"
+        for part in parts { self.appendInterpolation(part) }
+        self.markup += "</\(name)>"
+    }
+
+    private mutating func append(attribute name: String, _ value: String?) {
+        guard let value else { return }
+        self.markup += " " + name
+        guard !value.isEmpty else { return }
+        self.markup += "=\""
+        self.append(value)
+        self.markup += "\""
     }
 
     fileprivate init(markup: String) { self.markup = markup }
@@ -38,6 +41,8 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
     mutating func appendInterpolation(_ html: HTML?) { self.markup += html?.markup ?? "" }
 
     private mutating func append(_ text: String, withQuotes: Bool = false) {
+        // Most texts have nothing to escape.
+        guard text.utf8.contains(where: { $0 < 0x3F && "&<>\"'".utf8.contains($0) }) else { return self.markup += text }
         for scalar in text.unicodeScalars {
             switch scalar {
             case "&": self.markup += "&amp;"
@@ -133,10 +138,13 @@ extension HTML {
 
     /// A rectangle by its place and size; its title is shown on pointing at it.
     static func rect(_ style: String, _ box: [some CustomStringConvertible], title: String? = nil) -> HTML {
-        HTML(
-            "rect", class: style,
-            with: ["x": "\(box[0])", "y": "\(box[1])", "width": "\(box[2])", "height": "\(box[3])"],
-            title.map { HTML("title", "\($0)") })
+        var rect = HTML(markup: "<rect")
+        rect.append(attribute: "class", style)
+        for (name, number) in zip(["x", "y", "width", "height"], box) {
+            rect.append(attribute: name, number.description)
+        }
+        rect.markup += title.map { ">\(HTML("title", "\($0)").markup)</rect>" } ?? "/>"
+        return rect
     }
 
     static func table(class style: String? = nil, _ heads: [String], rows: [HTML]) -> HTML {
