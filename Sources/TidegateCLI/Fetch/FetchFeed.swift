@@ -191,7 +191,7 @@ enum FetchContinuation {
 struct FetchQueue: Sendable {
     /// How many transfers are planned ahead.
     static let lookAhead = 256
-    /// How many ends may wait to be reported: whoever reports them may be slower than the transfers.
+    /// How many ends may wait to be reported: a terminal may be slower than the transfers.
     static let unreportedLimit = 256
 
     private let limit: Int

@@ -15,7 +15,7 @@ package protocol TaskControl: Sendable {
     func export(
         _ id: TaskID, as format: ExportFormat, showingSecrets: Bool
     ) async throws(ControlRefusal) -> String
-    /// Carries out a command; returns once it is durable, with the task as it is then.
+    /// Carries out a command; returns once it is durable, with the task's state then.
     func command(_ command: ControlCommand, _ id: TaskID) async throws(ControlRefusal) -> TaskDocument
 }
 

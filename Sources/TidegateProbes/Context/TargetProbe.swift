@@ -36,7 +36,7 @@ struct ProbeContext: Sendable {
     /// The address of a host that is probed; the time of its lookup is the phase `resolve` of a metric.
     ///
     /// Without a `source` the packets go to a proxy, whose address may be of either family.
-    /// - Throws: If there is none, no path to it, or it must not be probed.
+    /// - Throws: Without an address, without a path to it, or if it must not be probed.
     func address(
         of target: Target, preferring preference: FamilyPreference, from source: ProbeSource? = ProbeSource(),
         timing metric: ProbeMetric?, _ findings: inout ProbeFindings

@@ -167,7 +167,7 @@ struct DNSProbeExchange: Sendable {
     enum Failure: Error {
         /// What came is no reply to the question.
         case malformed
-        /// Somebody refused the datagram, with an error number (errno(3)), that came from `local`.
+        /// A host or router refused the datagram that came from `local`, with an error number (errno(3)).
         case refused(ICMPError, code: Int32, local: IPAddress?)
     }
 
@@ -225,7 +225,7 @@ struct DNSProbeExchange: Sendable {
         switch result {
         case .answered(let bytes): return try DNSReply(bytes, to: self.query) ?? { throw Failure.malformed }()
         case .silent: throw TCPConnector.Failure.timedOut
-        // The server's own word, unless somebody else sent it.
+        // The server's own refusal, unless another host sent it.
         case .refused(let error, code: ECONNREFUSED, _) where error.isFrom(request.address):
             throw IOError(errnoCode: ECONNREFUSED, reason: "recv")
         case .failed(ECONNREFUSED): throw IOError(errnoCode: ECONNREFUSED, reason: "recv")

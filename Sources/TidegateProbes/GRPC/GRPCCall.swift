@@ -160,7 +160,7 @@ final class GRPCConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// The server's answer to a call of one message, as far as it has come (gRPC over HTTP/2, "Responses").
+/// The server's answer to a call of one message, as far as received (gRPC over HTTP/2, "Responses").
 struct GRPCAnswer {
     /// How many bytes a message may have; a health takes two.
     static let maxMessage = 65_536
@@ -220,7 +220,7 @@ struct GRPCAnswer {
         return value.count == type.count || "+;".contains(value[value.index(value.startIndex, offsetBy: type.count)])
     }
 
-    // The field `grpc-message`: UTF-8, of which some bytes are written as %XX.
+    // The field `grpc-message`: UTF-8 with some bytes as %XX.
     private static func text(_ field: String) -> String {
         let text = String(decoding: PercentEncoding.decode(field), as: UTF8.self).map {
             $0.isNewline || $0.isWhitespace ? " " : $0

@@ -18,7 +18,7 @@ struct AccessTokenRequest: Sendable {
 
     /// The field Authorization.
     ///
-    /// - Throws: What is wrong with the server's answer, or why there is none.
+    /// - Throws: The problem of the server's answer, or why none came.
     func field() async throws(ProbeProblem) -> HTTPField {
         let secret = try ProbeProblem.catching(.fileError, .unknown) {
             try ProbeFile.read(self.options.clientSecret)

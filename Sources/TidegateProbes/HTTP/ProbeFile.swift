@@ -104,7 +104,7 @@ extension ProbeTLSOptions {
 
     /// The certificate that is shown, with its key; nil for none.
     ///
-    /// - Throws: A file that cannot be read, or what is wrong with the two, of which the key is not quoted.
+    /// - Throws: A file that cannot be read, or a problem of certificate or key; the error does not quote the key.
     func identity() throws(TextError) -> ClientIdentity? {
         guard let certificate = try Self.bytes(self.certificate, orOf: self.certificateFile),
             let key = try Self.bytes(self.key, orOf: self.keyFile)

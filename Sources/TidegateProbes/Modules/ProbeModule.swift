@@ -197,7 +197,7 @@ package struct WebSocketProbeOptions: Sendable, Hashable {
     /// blackbox_exporter's defaults.
     package init() {}
 
-    /// The value of the header field Host; nil if there is none, or if a file has it.
+    /// The value of the header field Host; nil without one, or if a file has it.
     var hostHeader: String? {
         guard case .text(let host)? = self.secretHeaders.last(where: \.isHost)?.value else { return nil }
         return host

@@ -164,7 +164,7 @@ enum ProbeFailureReason: String, MetricLabel {
     case body
     case tls
     case noTls
-    /// Somebody on the way, or this host, says that the target cannot be reached.
+    /// A router on the way, or this host, reports that the target cannot be reached.
     case unreachable
     /// The packet passed more routers than it may.
     case ttlExceeded

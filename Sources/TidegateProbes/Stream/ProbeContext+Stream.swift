@@ -24,7 +24,7 @@ extension ProbeContext {
         StreamFailure(self.remaining == .zero ? StreamError.timedOut : error, during: stage)
     }
 
-    /// Records a failure of a connection from `source` to an address, and whose it was.
+    /// Records a failure of a connection from `source` to an address, with the responsible party.
     func record(
         _ failure: StreamFailure, at address: ProbeAddress, from source: ProbeSource = ProbeSource(),
         _ findings: inout ProbeFindings

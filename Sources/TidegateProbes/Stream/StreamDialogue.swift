@@ -2,7 +2,7 @@ internal import NIOCore
 internal import TidegateCore
 internal import TidegateCEL
 
-/// One connection of a probe on which something is said, step by step.
+/// One connection of a probe with its dialogue, step by step.
 protocol DialogueSession {
     var context: ProbeContext { get }
     /// Where the phases are recorded.

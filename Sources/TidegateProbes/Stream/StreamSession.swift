@@ -72,7 +72,7 @@ struct StreamSession: DialogueSession {
         }
     }
 
-    // MARK: - What is said
+    // MARK: - Dialogue
 
     private func converse(
         on connection: StreamConnection, _ findings: inout ProbeFindings
@@ -160,7 +160,7 @@ struct StreamSession: DialogueSession {
     }
 }
 
-/// A probe over TCP: a connection, TLS if the module asks for it, and what is said on it.
+/// A probe over TCP: a connection, TLS if the module asks for it, and the dialogue on it.
 struct TCPProbe: TargetProbe {
     let options: StreamProbeOptions
     let context: ProbeContext

@@ -321,7 +321,7 @@ final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler 
 
     private var mayBeHTTP: Bool { zip(self.buffer.readableBytesView, "HTTP/".utf8).allSatisfy { $0 == $1 } }
 
-    // Up to an empty line; nil if there is none.
+    // Up to an empty line; nil without one.
     private var headerLength: Int? {
         let view = self.buffer.readableBytesView
         var feeds = 0

@@ -45,7 +45,7 @@ struct ConnectionRows {
     /// Instead of a table without rows.
     var none: HTML { "None\(self.report.mode.hasLists ? "" : " are listed")." }
 
-    /// How many remotes there are beyond those shown; nil if there is none.
+    /// How many remotes there are beyond those shown; nil if all are shown.
     var rest: HTML? {
         let rest = self.report.remotes.count - Self.limit
         let list = HTML("a", with: ["href": "/api/v1/connections"], "the list")
@@ -85,7 +85,7 @@ struct ConnectionRows {
         return lines.isEmpty ? .dash : lines.joined(separator: .lineBreak)
     }
 
-    // Whose they were, and those of which nobody knows yet.
+    // The responsible parties, and failures without a party so far.
     private func failures(_ outcome: ConnectionOutcome, of report: RemoteReport) -> [HTML] {
         let failures = report.failures[outcome] ?? [:]
         let rest = (report.outcomes[outcome] ?? 0) - failures.values.reduce(0, +)

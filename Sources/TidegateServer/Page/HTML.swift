@@ -124,7 +124,7 @@ extension HTML {
         HTML("span", with: ["data-since": "\(moment)"], "\(moment.ago(at: now).shortText)")
     }
 
-    /// Something that is said in smaller letters below a cell's text.
+    /// A remark in smaller letters below a cell's text.
     static func note(_ text: HTML) -> HTML { HTML("div", class: "note", text) }
 
     /// A picture of shapes for those who see it, and a label for the others; `fit` says how it fills its place.

@@ -104,7 +104,7 @@ struct PageView {
         return diagnosis.since ?? diagnosis.time
     }
 
-    // Not there where nothing is observed and nobody wanted that.
+    // Left out while observation is off and was not refused.
     private var connectionSection: HTML? {
         guard let report = self.connections, report.mode != .off || report.reason != nil else { return nil }
         let rows = ConnectionRows(report: report)

@@ -14,7 +14,7 @@ struct TargetRow {
     let brokenSince: WallTime?
     let now: WallTime
 
-    /// A certificate that ends sooner than this is told.
+    /// The row mentions a certificate that ends sooner than this.
     static let certificateLimit = Duration.seconds(30 * 86_400)
 
     var name: String { self.configuredName ?? self.verdict.target.description }

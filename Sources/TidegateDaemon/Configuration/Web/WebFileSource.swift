@@ -238,7 +238,7 @@ struct FileStamp: Sendable, Hashable {
     private let modified: Int64
     private let changed: Int64
 
-    /// The stamp of the file at a path now; nil if there is none.
+    /// The stamp of the file at a path now; nil without one.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

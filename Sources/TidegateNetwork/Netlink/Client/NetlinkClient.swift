@@ -23,7 +23,7 @@ package final class NetlinkClient {
 
     private let options: NetlinkOptions
     /// The loop of the thread that the client belongs to.
-    package let loop: Loop
+    package var loop: Loop { self.timers.loop }
     private let timers: NetlinkTimers
     private let synchronizer: TableSynchronizer
     private let neighbours: NeighbourObserver
@@ -39,11 +39,9 @@ package final class NetlinkClient {
     package init(loop: Loop, options: NetlinkOptions) {
         options.onThreadStart()
         self.options = options
-        self.loop = loop
-        let timers = NetlinkTimers(loop: loop)
-        self.timers = timers
-        self.synchronizer = TableSynchronizer(options: options, timers: timers)
-        self.neighbours = NeighbourObserver(options: options, timers: timers)
+        self.timers = NetlinkTimers(loop: loop)
+        self.synchronizer = TableSynchronizer(options: options, timers: self.timers)
+        self.neighbours = NeighbourObserver(options: options, timers: self.timers)
     }
 
     // MARK: For the handler of the loop
