@@ -18,6 +18,8 @@ enum Client {
         try await serve(monitor) { server in
             try await followPath(of: monitor, to: server)
             try await explain(monitor, server)
+            try await attribute(with: monitor, to: server)
+            try await observeConnections()
             try await makeRequests(with: monitor, to: server, in: folder)
             try await followTask(of: monitor, to: server)
             try await useClient(of: monitor, to: server)
