@@ -79,7 +79,7 @@ struct LateRefusalTests {
         #expect(
             report.failure?.text
                 == (manner == .http
-                    ? "the server requires a client certificate, and there is none for it"
+                    ? "the server requires a client certificate, and none is configured for it"
                     : "the server refused the handshake: certificate required"))
     }
 }

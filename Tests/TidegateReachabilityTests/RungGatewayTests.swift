@@ -106,7 +106,7 @@ struct RungGatewayTests {
         findings.probedAgo = .milliseconds(1_500)
         let report = GatewayRung.report(Self.path, findings)
         #expect(report.status == .bad && report.reason == .gatewayUnresolved)
-        #expect(report.evidence.last == "its link-layer address is not found: nobody has answered this host for 1.5 s")
+        #expect(report.evidence.last == "its link-layer address is not found: no host has answered for 1.5 s")
         #expect(
             findings.evidence(Self.gateway, on: "eth0") == .unresolved(Self.gateway, link: "eth0", wasReachable: false))
     }

@@ -124,7 +124,7 @@ struct ServerTrustTests {
         var tls = TLSOptions(caFile: self.authority.certificate)
         let missing = try self.run(1, server, tls)
         #expect(missing.failure == .tlsFailed && missing.lacksClientCertificate)
-        #expect(missing.text == "the server requires a client certificate, and there is none for it")
+        #expect(missing.text == "the server requires a client certificate, and none is configured for it")
         tls.clientCertificate = own.certificate
         tls.clientKey = own.key
         #expect(try self.run(2, server, tls).failure == nil)

@@ -34,7 +34,7 @@ struct FetchOptions: ParsableArguments {
 
     @Flag(
         name: .shortAndLong,
-        help: "Print what is said on connections, as curl -v does: * notes, > requests, < responses.")
+        help: "Print the exchange on each connection, as curl -v does: * notes, > requests, < responses.")
     var verbose = false
 
     @Option(help: .value("file", "Write what was sent and received to this file as HAR 1.2."))

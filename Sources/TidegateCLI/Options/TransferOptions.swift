@@ -25,7 +25,7 @@ struct HTTPOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("b"), .long],
-        help: .value("file", "Send the cookies of this file (Netscape's format), and leave it as it is."))
+        help: .value("file", "Send the cookies of this file (Netscape's format) without changing it."))
     var cookie: String?
 
     @Option(

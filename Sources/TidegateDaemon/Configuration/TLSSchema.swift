@@ -21,7 +21,7 @@ enum TLSSchema {
             }
             policy.pins[entry.key] = pins
         }.documented(
-            "Lists of pins by host (\"*\" for all others), of which a certificate of the chain has to match one: "
+            "Lists of pins by host (\"*\" for all others). A certificate of the chain has to match one: "
                 + "sha256//BASE64 of a public key, or a certificate's SHA-256 fingerprint.", default: "{}"),
         .value("validate_host_name", \.validatesHostName, .boolean).documented(
             "False accepts certificates for other names, from hosts that have pins.", default: "true"),

@@ -126,11 +126,11 @@ struct WebSocketHandshake: Sendable {
             return "the server's Sec-WebSocket-Accept does not fit the key"
         }
         guard head.headers.tokens("Sec-WebSocket-Extensions").isEmpty else {
-            return "the server uses an extension that nobody asked for"
+            return "the server uses an extension that was not offered"
         }
         let chosen = head.headers.tokens("Sec-WebSocket-Protocol")
         guard chosen.count <= 1, chosen.allSatisfy(self.protocols.contains) else {
-            return "the server chose a protocol that nobody offered"
+            return "the server chose a protocol that was not offered"
         }
         return nil
     }

@@ -101,10 +101,10 @@ public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible
         case .inUse(let directory, let process):
             "another daemon\(process.map { " (process \($0))" } ?? "") uses the state directory \(directory)"
         case .damaged(let file, let message):
-            "the journal \(file) is damaged (\(message)): it was left as it is; move it away to start with an empty one"
+            "the journal \(file) is damaged (\(message)): it was left unchanged; move it away to start with an empty one"
         case .newer(let file):
-            "the journal \(file) was written by a newer version of Tidegate: it was left as it is"
-        case .foreign(let file): "\(file) is another program's database: it was left as it is; name another directory"
+            "the journal \(file) was written by a newer version of Tidegate: it was left unchanged"
+        case .foreign(let file): "\(file) is another program's database: it was left unchanged; name another directory"
         case .unsafe(let path, let message): "the journal is not safe in \(path): \(message); nothing was changed"
         case .unusable(let path, let message): "the journal cannot be kept in \(path): \(message)"
         }

@@ -150,7 +150,7 @@ struct OutcomeBuilder {
         case CURLE_SSL_CACERT_BADFILE: return self.authorityError
         case CURLE_SSL_CLIENTCERT where tls.showsCertificate:
             return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
-        case CURLE_SSL_CLIENTCERT: return "the server requires a client certificate, and there is none for it"
+        case CURLE_SSL_CLIENTCERT: return "the server requires a client certificate, and none is configured for it"
         case CURLE_SSL_CERTPROBLEM: return tls.clientError
         case CURLE_OUT_OF_MEMORY where self.transfer.connection.starts > 0:
             return "the response has a header field of more than 100 KiB"

@@ -60,8 +60,8 @@ struct WebSocketHostileTests {
     @Test("An extension or protocol that the probe did not offer is refused")
     func extras() async throws {
         for (field, text) in [
-            ("Sec-WebSocket-Extensions", "the server uses an extension that nobody asked for"),
-            ("Sec-WebSocket-Protocol", "the server chose a protocol that nobody offered"),
+            ("Sec-WebSocket-Extensions", "the server uses an extension that was not offered"),
+            ("Sec-WebSocket-Protocol", "the server chose a protocol that was not offered"),
         ] {
             let server = try await WebSocketServer([.hang], fields: [field: "permessage-deflate"])
             let report = try await self.probe(server.port)

@@ -57,7 +57,7 @@ struct JournalFileTests {
         chmod(directory.journalFile, 0o600)
         let error = #expect(throws: JournalOpenError.self) { try Journal(directory.state) }
         #expect(error?.description.contains("is damaged (") == true, "\(error?.description ?? "")")
-        #expect(error?.description.contains("left as it is") == true)
+        #expect(error?.description.contains("left unchanged") == true)
         #expect(FileManager.default.contents(atPath: directory.journalFile) == garbage)
     }
 

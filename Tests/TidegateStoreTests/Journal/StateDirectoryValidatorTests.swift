@@ -143,7 +143,7 @@ struct StateDirectoryValidatorTests {
         let before = FileManager.default.contents(atPath: directory.journalFile)
         #expect(
             Self.openError(of: directory)
-                == "\(directory.journalFile) is another program's database: it was left as it is; name another directory"
+                == "\(directory.journalFile) is another program's database: it was left unchanged; name another directory"
         )
         #expect(FileManager.default.contents(atPath: directory.journalFile) == before)
     }
@@ -209,6 +209,6 @@ struct StateDirectoryValidatorTests {
         try file.queue.close()
         // The older version refuses it now.
         #expect(
-            Self.openError(of: directory).contains("was written by a newer version of Tidegate: it was left as it is"))
+            Self.openError(of: directory).contains("was written by a newer version of Tidegate: it was left unchanged"))
     }
 }

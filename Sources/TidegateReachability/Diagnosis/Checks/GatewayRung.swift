@@ -72,7 +72,7 @@ enum GatewayRung {
             evidence.append(LadderDescriptions.refusal(refusal, own: path.source, gateway: gateway))
         case .silent where findings.isUnanswered:
             let time = findings.probedAgo.map { " for \($0.shortText)" } ?? ""
-            evidence.append("its link-layer address is not found: nobody has answered this host\(time)")
+            evidence.append("its link-layer address is not found: no host has answered\(time)")
         case .silent:
             let age = findings.isSilentNow ? findings.neighbour?.confirmedAge : nil
             let confirmed = age.map { ", and it was last confirmed \($0.shortText) ago" } ?? ""
