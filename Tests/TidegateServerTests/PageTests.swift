@@ -159,6 +159,38 @@ import TidegateTestKit
             html.contains("<b>nightly</b> <span class=\"times\">×3</span><span class=\"url\">GET http://10.0.0.1/file"))
     }
 
+    @Test("A target's text, party and advice come from its check while the kernel cannot be read, or else from the kernel")
+    func sourceOfFailure() throws {
+        let target = try #require(EveryEvent.target)
+        var report = EveryEvent.targetReport
+        report.isReached = false
+        func row(_ verdict: Verdict) -> TargetRow {
+            TargetRow(
+                verdict: TargetVerdict(target: target, verdict: verdict), configuredName: "api", report: report,
+                marks: [], links: [], brokenSince: nil, now: PageState.now)
+        }
+        let unread = row(.unknown)
+        #expect(unread.failureText == "203.0.113.10 refuses connections" && unread.party == .theirs)
+        #expect(unread.advice?.hasPrefix("Start the service") == true)
+        let unplugged = row(EveryEvent.unplugged)
+        #expect(unplugged.failureText == "the link has no carrier" && unplugged.party == .mine)
+        #expect(unplugged.advice == nil)
+    }
+
+    @Test("The row of a key shows the latest of its tasks that are over")
+    func latestOfKey() {
+        let tasks = [TaskOutcome.failure, .success].map { outcome in
+            var task = TaskInfo.example(name: nil)
+            (task.key, task.state) = ("nightly", .completed(outcome))
+            return task
+        }
+        let html = TaskRows(
+            tasks: TaskSample(tasks), results: [:], nextRuns: [:], redaction: URLRedaction(), now: PageState.now
+        ).html.markup
+        #expect(html.contains("<span class=\"good\">"), "\(html)")
+        #expect(!html.contains("<span class=\"bad\">"))
+    }
+
     @Test("What a target answered before an outage is not drawn as its health now")
     func reachedBefore() {
         let html = PageState.deadProvider.view.html

@@ -20,27 +20,31 @@ struct TargetRow {
     var name: String { self.configuredName ?? self.verdict.target.description }
 
     /// True if it is known not to be reached.
-    var isFailing: Bool {
-        self.report?.isReached == false
-            || self.verdict.verdict.level != .unknown && self.verdict.verdict.level < .routed
-    }
+    var isFailing: Bool { self.report?.isReached == false || self.isUnrouted }
+
+    // A verdict that is not known, while the kernel cannot be read, says nothing about the target.
+    private var isUnrouted: Bool { self.verdict.verdict.level != .unknown && self.verdict.verdict.level < .routed }
 
     /// Why it is not reached, in a clause; nil if it is.
     var failureText: String? {
         guard self.isFailing else { return nil }
-        return self.diagnosed?.text ?? VerdictDescriptions.phrase(self.verdict.verdict, among: self.links)
+        let isKnown = self.verdict.verdict.level != .unknown
+        return self.diagnosed?.text
+            ?? (isKnown ? VerdictDescriptions.phrase(self.verdict.verdict, among: self.links) : nil)
             ?? self.report?.lastFailure?.text
     }
 
     /// Whose failure that is; this, and what to do, is about a target that is not reached.
     var party: FaultParty? {
         if let diagnosed = self.diagnosed { return diagnosed.party }
-        return self.verdict.verdict.level < .routed
-            ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
+        return self.isUnrouted ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
     }
 
     /// What to do; nil if the cause is not known.
-    var advice: String? { self.report?.lastFailure.flatMap { $0.advice.isEmpty ? nil : $0.advice } }
+    var advice: String? {
+        guard !self.isUnrouted || self.diagnosed != nil else { return nil }
+        return self.report?.lastFailure.flatMap { $0.advice.isEmpty ? nil : $0.advice }
+    }
 
     /// When the first check began that has failed since it was reached last.
     var since: WallTime? { self.report?.lastFailure?.since }

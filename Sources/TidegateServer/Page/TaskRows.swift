@@ -23,8 +23,8 @@ struct TaskRows {
         let isNamed: Bool
         let tasks: [TaskInfo]
 
-        /// The one that says most about now: the oldest of those that are furthest.
-        var first: TaskInfo? { self.tasks.min { $0.state.name.rank < $1.state.name.rank } }
+        /// The one that says most about now: the latest of those that are furthest.
+        var first: TaskInfo? { self.tasks.reversed().min { $0.state.name.rank < $1.state.name.rank } }
     }
 
     /// One figure for each state that there is: `2 running, 1 waiting`.
