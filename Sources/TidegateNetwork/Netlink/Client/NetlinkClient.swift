@@ -157,8 +157,8 @@ package final class NetlinkClient {
             let mode = self.openMonitor(&changes)
             self.state = .connected(mode)
             try self.synchronizer.resync(query, &changes, reason: .startup)
-            self.failures = 0
             try self.neighbours.start(query, &changes)
+            self.failures = 0
             changes.events.append(.modeChanged(mode))
             if mode == .poll { self.timers.schedule(.poll, after: NetlinkClient.pollInterval) }
         } catch {
