@@ -43,7 +43,7 @@ enum ConfigurationSchema {
             "sentinels", \.reachability.sentinels,
             [
                 .list("ipv4", \.[.ipv4], .sentinel(.ipv4)).documented(
-                    "IPv4 addresses that stand for the internet in route lookups; no packet is sent to them.",
+                    "IPv4 addresses that stand for the internet in route lookups. Only hop walks send packets, to the first one.",
                     default: Self.sentinels(.ipv4)),
                 .list("ipv6", \.[.ipv6], .sentinel(.ipv6)).documented(
                     "The same for IPv6.", default: Self.sentinels(.ipv6)),
