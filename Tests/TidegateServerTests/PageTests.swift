@@ -159,7 +159,7 @@ import TidegateTestKit
             html.contains("<b>nightly</b> <span class=\"times\">×3</span><span class=\"url\">GET http://10.0.0.1/file"))
     }
 
-    @Test("A target's text, party and advice come from its check while the kernel cannot be read, or else from the kernel")
+    @Test("A target's failure comes from its check while the kernel cannot be read, and else from the kernel")
     func sourceOfFailure() throws {
         let target = try #require(EveryEvent.target)
         var report = EveryEvent.targetReport

@@ -93,7 +93,7 @@ struct HopOutageTests {
     /// The table of `make outages`: each outage, each question, ten times in a row, while routers limit their ICMP.
     @Test(
         "Every answer of ten in a row is right, without a sidecar and beside one",
-        .enabled(if: ProcessInfo.processInfo.environment["TIDEGATE_OUTAGES"] != nil, "set TIDEGATE_OUTAGES, as make outages does"),
+        .enabled(if: ProcessInfo.processInfo.environment["TIDEGATE_OUTAGES"] != nil, "set TIDEGATE_OUTAGES"),
         arguments: Self.outages, [false, true])
     func matrix(_ outage: Outage, isWatched: Bool) async throws {
         let limited = [SituationLab.Host.router, .provider, .core].map { SituationLab.Outage.limitedICMP($0) }
