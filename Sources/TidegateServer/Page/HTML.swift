@@ -153,7 +153,7 @@ extension HTML {
             "table", class: style, HTML("thead", HTML("tr", heads.joined())), HTML("tbody", rows.joined()))
     }
 
-    /// A table of cells, each of which knows the head of its column, for narrow screens; `none` without any.
+    /// A table of cells that know the head of their column, for narrow screens; `none` without any.
     static func table(_ heads: [String], _ rows: [[HTML]], none: HTML = "None.") -> HTML {
         let rows = rows.map { row in
             HTML("tr", zip(heads, row).map { HTML("td", with: ["data-head": $0], HTML("div", $1)) }.joined())

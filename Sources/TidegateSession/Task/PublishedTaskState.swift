@@ -40,7 +40,7 @@ final class PublishedTaskState: Sendable {
         weak var subscription: Subscription?
     }
 
-    /// The task's URL as it is published.
+    /// The published form of the task's URL.
     let url: String
     let created: WallTime
     /// What its attempts sent and received; nil if that is not wanted.
