@@ -64,7 +64,8 @@ struct WatchText {
 
     private mutating func progress(_ event: TaskLine) -> String? {
         let isSent = event.sending ?? false
-        guard let fraction = isSent ? event.sentFraction : event.fraction else { return nil }
+        guard let share = isSent ? event.sentFraction : event.fraction else { return nil }
+        let fraction = min(1, max(0, share))
         let tenth = (isSent: isSent, number: Int(fraction * 10))
         guard self.known[event.task, default: Known()].tenth != tenth else { return nil }
         self.known[event.task, default: Known()].tenth = tenth

@@ -36,7 +36,7 @@ package struct EventProjection: Sendable {
         /// The fact.
         package let value: Value
 
-        /// A field that JSON and the log give under one name, or the log under another one.
+        /// A field of both; `logKey` renames it in the log.
         static func both(_ key: String, _ value: Value, log logKey: String? = nil) -> Self {
             Self(key: key, logKey: logKey ?? key, value: value)
         }
