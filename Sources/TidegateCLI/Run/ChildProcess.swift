@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 internal import TidegateDaemon
 
 /// A child process that inherits standard input and output.
@@ -44,13 +44,13 @@ struct ChildProcess: Sendable {
 
     /// Calls `body` with the exit status, or 128 + n for a signal, on a thread of its own.
     func onExit(_ body: @escaping @Sendable (Int32) -> Void) {
-        Thread.detachNewThread { [id = self.id] in
-            var status: Int32 = 0
-            while waitpid(id, &status, 0) < 0, errno == EINTR {}
-            // WIFSIGNALED and WEXITSTATUS of wait(2).
-            let signal = status & 0x7F
-            body(signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
+        let waiter = Unmanaged.passRetained(Waiter(id: self.id, body: body))
+        var thread = pthread_t()
+        guard pthread_create(&thread, nil, waitForChild, waiter.toOpaque()) == 0 else {
+            waiter.takeRetainedValue().wait()
+            return
         }
+        pthread_detach(thread)
     }
 
     /// Executes a command in place of this process (execvp(3)); returns only if that fails, with the exit status that
@@ -77,6 +77,30 @@ struct ChildProcess: Sendable {
         close(terminal)
         return true
     }
+}
+
+/// Waits for one process to exit.
+private final class Waiter: Sendable {
+    private let id: pid_t
+    private let body: @Sendable (Int32) -> Void
+
+    init(id: pid_t, body: @escaping @Sendable (Int32) -> Void) {
+        self.id = id
+        self.body = body
+    }
+
+    func wait() {
+        var status: Int32 = 0
+        while waitpid(self.id, &status, 0) < 0, errno == EINTR {}
+        // WIFSIGNALED and WEXITSTATUS of wait(2).
+        let signal = status & 0x7F
+        self.body(signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
+    }
+}
+
+private func waitForChild(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context { Unmanaged<Waiter>.fromOpaque(context).takeRetainedValue().wait() }
+    return nil
 }
 
 /// The attributes of posix_spawn(3): no signal blocked, and only inherited signals ignored.
