@@ -26,6 +26,32 @@ struct HTTPProbeSafetyTests {
         #expect(proxy.requests.map(\.path) == ["http://198.51.100.1/"])
     }
 
+    @Test(
+        "A public server leads a probe to a private address only where the configuration allows it",
+        arguments: [("127.0.0.1", "local"), ("localhost", "local"), ("10.0.0.1", "private"), ("[fd00::1]", "private")])
+    func privateRedirects(_ host: String, _ kind: String) async throws {
+        let proxy = try LiveServer { request in
+            request.path.hasPrefix("http://198.51.100.1") ? .respond(302, ["Location: http://\(host)/x"]) : .respond()
+        }
+        defer { proxy.stop() }
+        let options = HTTPProbeOptions.with {
+            $0.proxy = ProxyPolicy("http://127.0.0.1:\(proxy.port)")
+            $0.skipsResolveWithProxy = true
+        }
+        let report = try await ProbeFixture(options).probe("http://198.51.100.1/")
+        #expect(report.failure?.reason == "target_denied")
+        #expect(
+            report.failure?.text
+                == """
+                the server redirects to http://\(host)/x, a \(kind) address; probe_targets.allow_private_redirects allows it
+                """)
+        #expect(proxy.requests.count == 1)
+        var policy = ProbeTargetPolicy()
+        policy.allowsPrivateRedirects = true
+        let allowed = try await ProbeFixture(options, targets: policy).probe("http://198.51.100.1/")
+        #expect(allowed.value("probe_success") == 1)
+    }
+
     @Test("The body of a redirect may be of any length and encoding")
     func bodyOfRedirect() async throws {
         let server = try LiveServer { request in

@@ -17,7 +17,10 @@ struct ProbeTargetPolicyTests {
 
     @Test(
         "Metadata services are denied by default, in any form of their addresses",
-        arguments: ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1%2", "fd00:ec2::254", "64:ff9b::a9fe:a9fe"])
+        arguments: [
+            "169.254.169.254", "::ffff:169.254.169.254", "fe80::1%2", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1",
+            "100.100.100.200", "fd00:ec2::254", "fd20:ce::254", "fd00:42::42",
+        ])
     func metadata(_ text: String) throws {
         let address = try Self.address(text)
         #expect(ProbeTargetPolicy().refusal(of: "metadata.test", at: address)?.contains("probe_targets.deny") == true)

@@ -29,6 +29,13 @@ struct RedirectPolicyTests {
         Step(from: "http://a.test/", to: "http://[::127.0.0.1]/", isFollowed: [false, false, true]),
         Step(from: "http://a.test/", to: "http://[::1]/", isFollowed: [false, false, true]),
         Step(from: "http://a.test/", to: "http://169.254.169.254/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://100.100.100.200/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[fd00:ec2::254]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[fd20:ce::254]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[fd00:42::42]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[2002:a9fe:a9fe::1]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[64:ff9b::a9fe:a9fe]/", isFollowed: [false, false, true]),
+        Step(from: "http://a.test/", to: "http://[64:ff9b::c000:201]/", isFollowed: [false, true, true]),
         Step(from: "http://a.test/", to: "http://[fe80::1%251]/", isFollowed: [false, false, true]),
         Step(from: "http://a.test/", to: "http://0.0.0.0/", isFollowed: [false, false, true]),
         Step(from: "http://a.test/", to: "http://[::]/", isFollowed: [false, false, true]),
@@ -46,10 +53,36 @@ struct RedirectPolicyTests {
     private func rules(_ step: Step) throws {
         let hop = Hop(method: "GET", url: try HTTPURL(step.from))
         let followed = RedirectPolicy.allCases.map { policy in
-            let next = try? RedirectRule.follow(302, to: step.to, from: hop, answeredBy: nil, policy: policy)
+            let rule = RedirectRule(policy: policy, reach: policy == .free ? .everyHost : .otherHosts)
+            let next = try? rule.follow(302, to: step.to, from: hop, answeredBy: nil)
             return next != nil
         }
         #expect(followed == step.isFollowed)
+    }
+
+    @Test("Redirects to private addresses can be allowed, and cost no protection of credentials")
+    func privateRedirects() async throws {
+        let end = try LiveServer { _ in .respond(text: "end") }
+        let proxy = try LiveServer { _ in .respond(302, ["Location: http://127.0.0.1:\(end.port)/"]) }
+        defer {
+            proxy.stop()
+            end.stop()
+        }
+        let fixture = try SessionFixture(
+            .with { $0.proxy = ProxyPolicy("http://127.0.0.1:\(proxy.port)", exceptions: ["127.0.0.1"]) })
+        var request = try TaskRequest(url: "http://public.test/", headers: [HTTPField(name: .cookie, value: "a=b")])
+        let refused = await fixture.run(request).result()
+        #expect(refused.failure == .redirectRefused)
+        #expect(
+            refused.clause
+                == """
+                the server redirects to http://127.0.0.1:\(end.port)/, a local address; --allow-private-redirects or \
+                transfers.allow_private_redirects allows it (through the proxy http://127.0.0.1:\(proxy.port))
+                """)
+        request.options.allowsPrivateRedirects = true
+        #expect(await fixture.run(request).result().outcome == .success)
+        #expect(end.requests.map { $0.field("cookie") } == [nil])
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     @Test(
@@ -64,8 +97,10 @@ struct RedirectPolicyTests {
             method: "POST", url: try HTTPURL("http://a.test/"),
             headers: try (body + ["Host", "Accept", "X-Api-Key"]).map { try HTTPField($0, "v") })
         func names(_ status: Int, _ location: String) throws -> [String]? {
-            try RedirectRule.follow(status, to: location, from: hop, answeredBy: nil, policy: policy).headers?
-                .map(\.name.rawName)
+            try RedirectRule(policy: policy, reach: .everyHost).follow(
+                status, to: location, from: hop, answeredBy: nil
+            ).headers?
+            .map(\.name.rawName)
         }
         #expect(try names(307, "/x") == body + ["Host", "Accept", "X-Api-Key"])
         #expect(try names(302, "/x") == ["Host", "Accept", "X-Api-Key"])

@@ -87,7 +87,8 @@ struct RequestTests {
         let first = Hop(
             method: row.1, url: try HTTPURL("http://a.test/"), keepsBody: true, keepsCredentials: true)
         func follow(_ location: String, from hop: Hop) throws -> Hop {
-            try RedirectRule.follow(row.0, to: location, from: hop, answeredBy: nil, policy: .noDowngrade)
+            try RedirectRule(policy: .noDowngrade, reach: .otherHosts).follow(
+                row.0, to: location, from: hop, answeredBy: nil)
         }
         let same = try follow("/b", from: first)
         #expect(same.method == row.2)

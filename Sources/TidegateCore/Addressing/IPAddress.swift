@@ -69,6 +69,13 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible, LosslessSt
         self.family == .ipv4 ? self.low >> 24 == 127 : self.high == 0 && self.low == 1
     }
 
+    /// True for an address at which a cloud hands secrets to its virtual machines, beside 169.254.169.254.
+    package var isMetadata: Bool { Self.metadata.contains(self.withoutZone) }
+
+    /// Alibaba's, AWS', Google's and Scaleway's addresses of their metadata services.
+    package static let metadata = ["100.100.100.200", "fd00:ec2::254", "fd20:ce::254", "fd00:42::42"]
+        .compactMap { IPAddress($0) }
+
     /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291), by prefix: the kernel's scope may differ.
     package var isLinkLocal: Bool {
         self.family == .ipv4 ? self.low >> 16 == 0xA9FE : self.high >> 54 == 0x3FA
@@ -96,9 +103,14 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible, LosslessSt
         }
     }
 
-    /// The IPv4 address that an IPv4-compatible IPv6 address means (RFC 4291 2.5.5.1); nil for others.
+    /// The IPv4 address that an IPv6 address leads to; nil for others.
+    ///
+    /// IPv4-compatible (RFC 4291 2.5.5.1), 6to4 in 2002::/16 (RFC 3056), or NAT64 in 64:ff9b::/96 (RFC 6052).
     package var embeddedIPv4: IPAddress? {
-        guard self.family == .ipv6, self.high == 0, self.low >> 32 == 0, self.low > 1 else { return nil }
+        guard self.family == .ipv6 else { return nil }
+        if self.high >> 48 == 0x2002 { return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.high >> 16)) }
+        let isTranslated = self.high == 0x64_FF9B_0000_0000
+        guard self.low >> 32 == 0, isTranslated || self.high == 0 && self.low > 1 else { return nil }
         return IPAddress(ipv4: UInt32(truncatingIfNeeded: self.low))
     }
 

@@ -79,7 +79,7 @@ struct HTTPProbeExchanges {
             let exchange = try await self.exchange(hop, destination, &findings)
             known = nil
             self.all.append(exchange)
-            guard let next = try self.next(after: hop, exchange.outcome, &findings) else { return }
+            guard let next = try self.next(after: hop, exchange, &findings) else { return }
             // The last body counts. One that is held while the next waits for memory would be in its way.
             exchange.body?.release()
             hop = next
@@ -90,8 +90,9 @@ struct HTTPProbeExchanges {
 
     // The hop that a redirect asks for; nil if the answer is the last one.
     private mutating func next(
-        after hop: Hop, _ outcome: AttemptOutcome, _ findings: inout ProbeFindings
+        after hop: Hop, _ exchange: HTTPProbeExchange, _ findings: inout ProbeFindings
     ) throws(ProbeProblem) -> Hop? {
+        let (outcome, destination) = (exchange.outcome, exchange.destination)
         // What became of its body does not matter.
         guard let head = outcome.head, outcome.failure != .timedOut, RedirectRule.isRedirect(head.status),
             let location = head.field("Location")
@@ -104,12 +105,24 @@ struct HTTPProbeExchanges {
         }
         findings.note("Received redirect", [("location", Self.shown(location))])
         do throws(RedirectError) {
-            let next = try RedirectRule.follow(head.status, to: location, from: hop, answeredBy: nil, policy: .free)
+            let server = destination.proxy == nil ? outcome.connectedTo ?? destination.addresses.first : nil
+            let next = try self.redirectRule.follow(head.status, to: location, from: hop, answeredBy: server)
             self.endsWithRedirect = false
             return next.url.origin == hop.url.origin ? next : next.withoutSecrets
         } catch {
-            throw ProbeProblem(reason: .protocolError, party: .theirs, text: error.sentence)
+            throw self.problem(error)
         }
+    }
+
+    private var redirectRule: RedirectRule {
+        RedirectRule(
+            policy: .free, reach: self.probe.context.policy.allowsPrivateRedirects ? .everyHost : .publicHosts)
+    }
+
+    private func problem(_ error: RedirectError) -> ProbeProblem {
+        let text = error.sentence(privateAllowedBy: "probe_targets.allow_private_redirects")
+        guard case .refused = error else { return ProbeProblem(reason: .protocolError, party: .theirs, text: text) }
+        return ProbeProblem(reason: .targetDenied, text: text)
     }
 
     // Without a password that it may have.
@@ -143,6 +156,9 @@ struct HTTPProbeExchanges {
         let route = await self.probe.context.route(to: first, from: source)
         if let refusal = self.refusal(of: hop, at: proxy == nil ? addresses : nil, route.verdict) {
             throw ProbeProblem(reason: .targetDenied, text: refusal)
+        }
+        if proxy == nil {
+            do { try self.redirectRule.check(addresses, of: hop) } catch { throw self.problem(error) }
         }
         let lookupTime = proxy == nil ? environment.time.monotonic() - start : nil
         (findings.address, findings.redirectedPort) = (first, hop.url.target.port)
@@ -241,6 +257,7 @@ extension Hop {
     fileprivate var withoutSecrets: Hop {
         Hop(
             method: self.method, url: self.url, keepsBody: self.keepsBody, keepsCredentials: false,
+            isFromPublicServer: self.isFromPublicServer,
             headers: self.headers?.filter { PortableFields.mayCrossOrigins($0.name) })
     }
 }

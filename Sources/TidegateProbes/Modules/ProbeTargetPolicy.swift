@@ -14,6 +14,8 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
     package var allow: [Entry]
     /// What may not, whatever ``allow`` says.
     package var deny: [Entry]
+    /// Whether a server with a public address may redirect a probe to a loopback, link-local or private address.
+    package var allowsPrivateRedirects = false
     /// The hosts that may receive a module's credentials, by the module's name; modules without an entry are not limited.
     package var credentials: [String: [Entry]] = [:]
 
@@ -23,11 +25,12 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
         self.deny = deny
     }
 
-    /// 169.254.0.0/16 and fe80::/10 (RFC 3927, RFC 4291), and the metadata address of AWS over IPv6.
-    package static let linkLocal: [Entry] = [("169.254.0.0", 16), ("fe80::", 10), ("fd00:ec2::254", 128)]
+    /// 169.254.0.0/16 and fe80::/10 (RFC 3927, RFC 4291), and the other addresses of metadata services.
+    package static let linkLocal: [Entry] =
+        [("169.254.0.0", 16), ("fe80::", 10)]
         .compactMap { text, length in
             IPAddress(text).flatMap { IPPrefix($0, length: length) }.map(Entry.network)
-        }
+        } + IPAddress.metadata.compactMap { IPPrefix($0, length: $0.family.bits).map(Entry.network) }
 
     /// Why a host must not be probed, in one clause; nil if it may.
     ///
@@ -112,15 +115,8 @@ extension IPAddress {
     /// The addresses that lead to the same host: an IPv4 address in another form does, and Linux takes the unspecified
     /// address for loopback.
     fileprivate var equivalents: [IPAddress] {
-        let forms = [self.withoutZone, self.embeddedIPv4, self.translatedIPv4].compactMap(\.self)
+        let forms = [self.withoutZone, self.embeddedIPv4].compactMap(\.self)
         return forms + forms.compactMap(\.loopbackAlias)
-    }
-
-    /// The IPv4 address in an address of NAT64's well-known prefix, 64:ff9b::/96 (RFC 6052); nil for others.
-    fileprivate var translatedIPv4: IPAddress? {
-        let octets = self.octets
-        guard octets.count == 16, octets.prefix(12) == [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] else { return nil }
-        return IPAddress(octets: octets.suffix(4))
     }
 
     /// The loopback address that 0.0.0.0/8 and :: stand for; nil for others.

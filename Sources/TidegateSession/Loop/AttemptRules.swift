@@ -54,7 +54,7 @@ enum AttemptRules {
         // Behind a proxy the addresses are the proxy's.
         if record.attempt.proxy == nil {
             do throws(RedirectError) {
-                try RedirectRule.check(addresses, of: record.hop, policy: record.policies.redirects)
+                try record.policies.redirects.check(addresses, of: record.hop)
             } catch {
                 return self.cannotStart(record, error.failure, error.sentence, in: &session)
             }

@@ -98,8 +98,8 @@ extension TaskRecord {
     private func redirect(_ end: AttemptEnd, status: Int, location: String, in session: inout SessionState) {
         do {
             let remote = self.attempt.proxy == nil ? end.outcome.connection?.remote : nil
-            let hop = try RedirectRule.follow(
-                status, to: location, from: self.hop, answeredBy: remote, policy: self.policies.redirects)
+            let hop = try self.policies.redirects.follow(
+                status, to: location, from: self.hop, answeredBy: remote)
             guard self.attempt.redirects < self.request.options.maxRedirects else {
                 let message = "the server redirects more than \(self.request.options.maxRedirects) times"
                 return self.giveUp(end.with(.httpStatus, message), .httpStatus, in: &session)

@@ -25,6 +25,9 @@ enum ProbeSchema {
             .list("deny", \.deny, .probeTarget).documented(
                 "What may not be probed, whatever allow says; also where redirects lead.",
                 default: "[\(ProbeTargetPolicy.linkLocal.map { "\"\($0)\"" }.joined(separator: ", "))]"),
+            .value("allow_private_redirects", \.allowsPrivateRedirects, .boolean).documented(
+                "True lets a server with a public address redirect a probe to a loopback, link-local or private address.",
+                default: "false"),
         ]
     ).documented("Which targets /probe asks. Changes apply when the file is reloaded.")
 

@@ -2,26 +2,46 @@ internal import HTTPTypes
 package import TidegateCore
 
 /// The destination of a redirect, and the fields that follow it (RFC 9110 15.4).
-package enum RedirectRule {
+package struct RedirectRule: Sendable {
+    /// The hosts that a server with a public address may lead to.
+    package enum Reach: Sendable {
+        case everyHost
+        /// Not this host, its links and metadata services.
+        case otherHosts
+        /// Neither these nor private networks.
+        case publicHosts
+    }
+
+    package let policy: RedirectPolicy
+    private let reach: Reach
+
+    /// A rule; the policy `free` limits no host for a task.
+    package init(policy: RedirectPolicy, reach: Reach) {
+        self.policy = policy
+        self.reach = reach
+    }
+
     /// The statuses that are followed; 300 and 304 are final answers.
     package static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
     /// The request that follows; `remote` is the address of the server that answered, nil if only a proxy knows it.
-    package static func follow(
-        _ status: Int, to location: String, from hop: Hop, answeredBy remote: IPAddress?, policy: RedirectPolicy
+    package func follow(
+        _ status: Int, to location: String, from hop: Hop, answeredBy remote: IPAddress?
     ) throws(RedirectError) -> Hop {
         let url: HTTPURL
         do throws(HTTPURLError) { url = try hop.url.resolving(location) } catch { throw .unusable(error) }
         let isSameOrigin = url.origin == hop.url.origin
-        let isFromPublicServer = hop.isFromPublicServer || self.isPublic(remote, hop.url.target)
-        if policy != .free {
-            guard isSameOrigin || policy != .sameOrigin else { throw .refused(url, .otherOrigin, policy) }
-            guard url.scheme == .https || hop.url.scheme == .http else { throw .refused(url, .downgrade, policy) }
-            if isFromPublicServer, url.target.isLocal { throw .refused(url, .local(url.target.address), policy) }
+        let isFromPublicServer = hop.isFromPublicServer || Self.isPublic(remote, hop.url.target)
+        if self.policy != .free {
+            guard isSameOrigin || self.policy != .sameOrigin else { throw .refused(url, .otherOrigin(self.policy)) }
+            guard url.scheme == .https || hop.url.scheme == .http else { throw .refused(url, .downgrade(self.policy)) }
+        }
+        if isFromPublicServer, self.excludes(url.target) {
+            throw .refused(url, .unreachable(url.target.address))
         }
         let isSafe = hop.method == "GET" || hop.method == "HEAD"
         let becomesGet = !isSafe && (status == 303 || (hop.method == "POST" && (status == 301 || status == 302)))
-        let keepsFields = isSameOrigin || policy == .free
+        let keepsFields = isSameOrigin || self.policy == .free
         return Hop(
             method: becomesGet ? "GET" : hop.method, url: url, keepsBody: hop.keepsBody && !becomesGet,
             keepsCredentials: hop.keepsCredentials && keepsFields, isFromPublicServer: isFromPublicServer,
@@ -34,9 +54,9 @@ package enum RedirectRule {
 
     /// Checks the addresses that a name behind a redirect has: all of them, because the client may connect to any of
     /// them.
-    static func check(_ addresses: [IPAddress], of hop: Hop, policy: RedirectPolicy) throws(RedirectError) {
-        guard hop.isFromPublicServer, policy != .free, let address = addresses.first(where: \.isLocal) else { return }
-        throw .refused(hop.url, .local(address), policy)
+    package func check(_ addresses: [IPAddress], of hop: Hop) throws(RedirectError) {
+        guard hop.isFromPublicServer, let address = addresses.first(where: self.excludes) else { return }
+        throw .refused(hop.url, .unreachable(address))
     }
 
     /// The hop with a hook's changes; its fields are used unchanged.
@@ -50,8 +70,21 @@ package enum RedirectRule {
 
     // A name whose address only a proxy knows counts as public.
     private static func isPublic(_ remote: IPAddress?, _ target: Target) -> Bool {
-        guard let address = remote ?? target.address else { return !target.isLocal }
-        return address.embeddedIPv4?.isGlobal ?? address.isGlobal
+        guard let address = remote ?? target.address else { return !target.isLocalName }
+        return (address.embeddedIPv4 ?? address).isGlobal
+    }
+
+    private func excludes(_ target: Target) -> Bool {
+        target.isLocalName && self.reach != .everyHost || target.address.map(self.excludes) ?? false
+    }
+
+    private func excludes(_ given: IPAddress) -> Bool {
+        let address = given.embeddedIPv4 ?? given
+        return switch self.reach {
+        case .everyHost: false
+        case .otherHosts: address.isLocal
+        case .publicHosts: address.isLocal || !address.isGlobal
+        }
     }
 }
 
@@ -59,14 +92,14 @@ package enum RedirectRule {
 package enum RedirectError: Error {
     /// Its Location is not a URL that can be requested.
     case unusable(HTTPURLError)
-    /// The policy refuses it.
-    case refused(HTTPURL, Reason, RedirectPolicy)
+    /// A rule refuses it.
+    case refused(HTTPURL, Reason)
 
-    /// The policy's reason.
+    /// What the rule refuses.
     package enum Reason: Sendable {
-        case otherOrigin, downgrade
-        /// It leads to this host or its link; nil if the name shows that itself.
-        case local(IPAddress?)
+        case otherOrigin(RedirectPolicy), downgrade(RedirectPolicy)
+        /// A host that a public server may not lead to, with its address; nil if the name alone shows it.
+        case unreachable(IPAddress?)
     }
 
     var failure: TaskFailure {
@@ -77,39 +110,42 @@ package enum RedirectError: Error {
     }
 
     /// One clause without a final full stop; of a Location only what cannot hold credentials.
-    package var sentence: String {
+    var sentence: String {
+        self.sentence(privateAllowedBy: "--allow-private-redirects or transfers.allow_private_redirects")
+    }
+
+    /// The same; `option` is what allows redirects to private addresses.
+    package func sentence(privateAllowedBy option: String) -> String {
+        let (url, why): (HTTPURL, String)
         switch self {
         case .unusable(.character): return "the server redirects to a Location with a control character in it"
         case .unusable(.scheme): return "the server redirects to what is not an http:// or https:// URL"
         case .unusable(.target): return "the server redirects to a URL that names no host that can be asked"
-        case .refused(let url, let reason, let policy):
-            let why =
-                switch reason {
-                case .otherOrigin: "another origin"
-                case .downgrade: "http after https"
-                case .local(let address?) where url.target.address == nil: "the local address \(address)"
-                case .local: "a local address"
-                }
-            return """
-                the server redirects to \(url.textWithoutQuery), \(why), which the policy \(policy.rawValue) refuses; \
-                --redirects free or transfers.redirects allows it
-                """
+        case .refused(let target, .otherOrigin(let policy)):
+            (url, why) = (target, "another origin, which the policy \(policy.rawValue) refuses; \(Self.freedom)")
+        case .refused(let target, .downgrade(let policy)):
+            (url, why) = (target, "http after https, which the policy \(policy.rawValue) refuses; \(Self.freedom)")
+        case .refused(let target, .unreachable(let address)):
+            let kind = address?.isLocal ?? true ? "local" : "private"
+            let shown = target.target.address == nil ? address.map { "the \(kind) address \($0)" } : nil
+            (url, why) = (target, "\(shown ?? "a \(kind) address"); \(option) allows it")
         }
+        return "the server redirects to \(url.textWithoutQuery), \(why)"
     }
+
+    private static let freedom = "--redirects free or transfers.redirects allows it"
 }
 
 extension Target {
-    /// True for an address, or a name (RFC 6761 6.3), of this host or its link.
-    fileprivate var isLocal: Bool {
-        self.address?.isLocal ?? (self.host == "localhost" || self.host.hasSuffix(".localhost"))
-    }
+    /// True for a name of this host (RFC 6761 6.3).
+    fileprivate var isLocalName: Bool { self.host == "localhost" || self.host.hasSuffix(".localhost") }
 }
 
 extension IPAddress {
-    /// True if it leads no further than this host and its link; Linux treats the unspecified address as loopback.
+    /// True if it leads no further than this host, its link and its cloud's metadata service; Linux treats the
+    /// unspecified address as loopback.
     fileprivate var isLocal: Bool {
-        let address = self.embeddedIPv4 ?? self
-        let isThisNetwork = address.family == .ipv4 && address.bits.low >> 24 == 0
-        return address.isLoopback || address.isLinkLocal || address.isUnspecified || isThisNetwork
+        let isThisNetwork = self.family == .ipv4 && self.bits.low >> 24 == 0
+        return self.isLoopback || self.isLinkLocal || self.isUnspecified || self.isMetadata || isThisNetwork
     }
 }

@@ -188,7 +188,7 @@ final class TaskRecord {
 final class ResolvedPolicies: Sendable {
     let gate: GatePolicy
     let retry: RetryPolicy
-    let redirects: RedirectPolicy
+    let redirects: RedirectRule
     let tls: ServerTrustPolicy
     let proxy: ProxyPolicy
     let limits: Indirect<TaskClocks.Limits>
@@ -202,7 +202,8 @@ final class ResolvedPolicies: Sendable {
     init(_ request: TaskRequest, _ configuration: SessionConfiguration) {
         self.gate = request.options.gate ?? configuration.gate
         self.retry = request.options.retry ?? configuration.retry
-        self.redirects = request.options.redirects ?? configuration.redirects
+        let redirects = request.options.redirects ?? configuration.redirects
+        self.redirects = RedirectRule(policy: redirects, reach: redirects == .free ? .everyHost : .otherHosts)
         self.tls = request.options.tls ?? configuration.tls
         self.proxy = request.options.proxy ?? configuration.proxy
         self.isDirect = self.proxy == .direct
