@@ -35,7 +35,10 @@ import Tidegate
         ),
         ("control: {directories: [/srv/in]}", ["control"]),
         ("observation: {connections: false}", ["observation"]),
-        ("transfers: {redirects: free}", ["transfers.redirects"]),
+        (
+            "transfers: {redirects: free, allow_private_redirects: true}",
+            ["transfers.redirects", "transfers.allow_private_redirects"]
+        ),
         ("probe_body_budget: 8MiB", ["probe_body_budget"]),
         ("remote_write: {url: \"http://a/\"}", ["remote_write"]),
     ]

@@ -36,6 +36,9 @@ struct RequestArguments: ParsableArguments {
         completion: .list(RedirectPolicy.allCases.map(\.rawValue)), transform: RequestArguments.redirectPolicy)
     var redirects: RedirectPolicy?
 
+    @Flag(help: "Follow redirects of a public server to a loopback or link-local address.")
+    var allowPrivateRedirects = false
+
     func validate() throws {
         _ = try self.fields()
         _ = try self.json()
@@ -70,6 +73,7 @@ struct RequestArguments: ParsableArguments {
         submission.bodyFile = self.uploadFile
         submission.sha256 = self.sha256
         submission.redirects = self.redirects?.rawValue
+        submission.allowPrivateRedirects = self.allowPrivateRedirects ? true : nil
         return submission
     }
 

@@ -38,13 +38,15 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     package var retries: Int?
     /// Which redirects are followed: `same-origin`, `no-downgrade` or `free`.
     package var redirects: String?
+    /// Whether a public server may redirect to a loopback or link-local address.
+    package var allowPrivateRedirects: Bool?
 
     /// A submission of a GET that keeps nothing.
     package init(url: String) { self.url = url }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended
-        case idempotent, require, patienceSeconds, deadlineSeconds, retries, sha256, redirects
+        case idempotent, require, patienceSeconds, deadlineSeconds, retries, sha256, redirects, allowPrivateRedirects
     }
 
     /// The members that the object may have.

@@ -111,6 +111,9 @@ enum ConfigurationSchema {
         .value("redirects", \.session.redirects, ValueParser<RedirectPolicy>.name).documented(
             "Which redirects are followed: same-origin, no-downgrade (not from https to http) or free, which also takes "
                 + "credentials along.", default: SessionConfiguration().redirects.rawValue),
+        .value("allow_private_redirects", \.session.allowsPrivateRedirects, .boolean).documented(
+            "True lets a server with a public address redirect to a loopback or link-local address; the protection of "
+                + "credentials stays.", default: "false"),
         .value("tracing", \.session.startsTraces, .boolean).documented(
             "True gives every request the field traceparent (W3C Trace Context) and its events the trace's id.",
             default: "false"),

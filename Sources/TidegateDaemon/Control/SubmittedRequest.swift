@@ -22,6 +22,7 @@ extension TaskSubmission {
             request.options.gate = try self.gate()
             request.options.sha256 = try self.digest()
             request.options.redirects = try self.redirectPolicy()
+            request.options.allowsPrivateRedirects = self.allowPrivateRedirects
             if let retries = self.retries { request.options.retry = try self.retryPolicy(retries) }
             return request
         } catch {

@@ -2,8 +2,8 @@
 ///
 /// An origin is a scheme, a host and a port. With every policy but ``free``, another origin gets no credentials, no
 /// cookies and no fields of the user's own but those that negotiate, describe the body or ask for a part of it, and a
-/// server with a public address cannot lead to loopback, link-local or unspecified addresses. All addresses of a name
-/// count; behind a proxy, which resolves names itself, those in URLs and `localhost`.
+/// server with a public address cannot lead to loopback, link-local or unspecified addresses and metadata services unless
+/// ``SessionConfiguration/allowsPrivateRedirects`` is set. All addresses of a name count; behind a proxy, which resolves names itself, those in URLs and `localhost`.
 public enum RedirectPolicy: String, Sendable, Hashable, Codable, CaseIterable {
     /// Only redirects to the same origin.
     case sameOrigin = "same-origin"

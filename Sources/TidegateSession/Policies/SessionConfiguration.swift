@@ -23,6 +23,9 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var retry = RetryPolicy()
     /// Which redirects to follow, for tasks that have no policy of their own.
     public var redirects = RedirectPolicy.noDowngrade
+    /// Whether a server with a public address may redirect to this host, its links and metadata services, for tasks that
+    /// do not say.
+    public var allowsPrivateRedirects = false
     /// The retry budget of an origin.
     public var budget = RetryBudgetPolicy()
     /// When the circuit of a failing origin opens.

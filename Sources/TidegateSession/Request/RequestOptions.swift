@@ -46,6 +46,9 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     private var makesDirectories: Bool?
     /// Which redirects to follow, and with what; nil uses the session's policy.
     public var redirects: RedirectPolicy?
+    /// Whether a server with a public address may redirect to this host, its links and metadata services; nil uses the
+    /// session's, and the policy `free` allows it.
+    public var allowsPrivateRedirects: Bool?
     /// How many bytes the response's body may have, decoded, including the held part of a resumed download; nil uses
     /// the session's.
     ///
@@ -59,7 +62,7 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey {
         case name, connectTimeout, idleTimeout, attemptTimeout, deadline, gate, retry, priority, usesHTTP2
         case acceptsCompression, user, password, bytesPerSecondLimit, maxRedirects, isMarkedIdempotent, resuming
-        case proxy, redirects, maxBodyBytes, traceParent, traceState, confinedTo
+        case proxy, redirects, allowsPrivateRedirects, maxBodyBytes, traceParent, traceState, confinedTo
         case expiry = "expires"
         case digest = "sha256"
         case tls = "trust"

@@ -203,7 +203,9 @@ final class ResolvedPolicies: Sendable {
         self.gate = request.options.gate ?? configuration.gate
         self.retry = request.options.retry ?? configuration.retry
         let redirects = request.options.redirects ?? configuration.redirects
-        self.redirects = RedirectRule(policy: redirects, reach: redirects == .free ? .everyHost : .otherHosts)
+        let reachesPrivate = request.options.allowsPrivateRedirects ?? configuration.allowsPrivateRedirects
+        self.redirects = RedirectRule(
+            policy: redirects, reach: redirects == .free || reachesPrivate ? .everyHost : .otherHosts)
         self.tls = request.options.tls ?? configuration.tls
         self.proxy = request.options.proxy ?? configuration.proxy
         self.isDirect = self.proxy == .direct
