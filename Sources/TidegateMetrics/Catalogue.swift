@@ -214,6 +214,8 @@ enum Catalogue {
         "tidegate_journal_entries_total", "Entries that became durable in the journal of accepted tasks.")
     static let journalErrors = counter(
         "tidegate_journal_errors_total", by: ["reason"], "Entries that the journal could not write.")
+    static let journalLostTasks = counter(
+        "tidegate_journal_lost_tasks_total", "Accepted tasks that were missing in the journal when it was opened.")
     static let journalWriteDuration = histogram(
         "tidegate_journal_write_duration_seconds", bounds: Buckets.phases,
         "Time of the journal's transactions, until they were durable.")

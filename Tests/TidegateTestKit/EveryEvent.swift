@@ -150,6 +150,7 @@ package enum EveryEvent {
             .daemon(.journal(.opened(unfinished: 2))),
             .daemon(.journal(.committed(entries: 3, duration: .milliseconds(2)))),
             .daemon(.journal(.failed(.diskFull, entries: 1))),
+            .daemon(.journal(.lost(transactions: 7, tasks: 3))),
         ] + self.remoteWrite.map { .daemon(.remoteWrite($0)) }
     }
 

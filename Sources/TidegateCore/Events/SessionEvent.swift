@@ -119,6 +119,9 @@ public enum JournalEvent: Sendable {
     case committed(entries: Int, duration: Duration)
     /// So many entries could not be written.
     case failed(JournalIssue, entries: Int)
+    /// So many transactions, with so many accepted tasks, were durable and are missing: its write-ahead log was cut or
+    /// removed, or an older copy is in its place.
+    case lost(transactions: Int, tasks: Int)
 
     var projection: EventProjection {
         switch self {
@@ -135,6 +138,13 @@ public enum JournalEvent: Sendable {
                 "daemon.journalFailed", .error, "journal write failed",
                 "the journal cannot be written: \(issue)",
                 [.json("reason", issue.rawValue), .log("reason", issue.label), .both("entries", entries)])
+        case .lost(let transactions, let tasks):
+            EventProjection(
+                "daemon.journalLost", .error, "journal lost transactions",
+                "the journal lost its last \(transactions) transactions with \(tasks) accepted tasks, because its file or "
+                    + "its write-ahead log was cut, removed or replaced; "
+                    + (tasks > 0 ? "submit these tasks again" : "tasks that had ended may be sent again"),
+                [.both("transactions", transactions), .both("tasks", tasks)])
         }
     }
 }

@@ -65,6 +65,9 @@ package struct Daemon: Sendable {
         let journal = try self.openJournal(time: time, bus: bus) {
             logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
         }
+        if let copy = journal?.copyBeforeRepair {
+            logger.warning("the journal was damaged and is repaired", metadata: ["copy": "\(copy)"])
+        }
         for reason in journal?.setAside ?? [] {
             logger.warning("unreadable task set aside in the journal", metadata: ["error": "\(reason)"])
         }
@@ -78,6 +81,7 @@ package struct Daemon: Sendable {
             monitor.bus.publish(.daemon(.configurationLoaded(isGood: true)))
             if let journal {
                 monitor.bus.publish(.daemon(.journal(.opened(unfinished: journal.unfinished))))
+                if let lost = journal.lost { monitor.bus.publish(.daemon(.journal(lost))) }
                 try await monitor.session.restore()
             }
         } catch {

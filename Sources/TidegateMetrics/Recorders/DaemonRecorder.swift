@@ -6,6 +6,7 @@ struct DaemonRecorder: Sendable {
     private let journalEntries = SingleFamily<Counter>(Catalogue.journalEntries)
     private let journalErrors = TableFamily<JournalIssue, Counter>(
         Catalogue.journalErrors, from: JournalIssue.allCases)
+    private let journalLostTasks = SingleFamily<Counter>(Catalogue.journalLostTasks)
     private let journalCommits = SingleFamily<Histogram>(Catalogue.journalWriteDuration)
     private let sentSamples = SingleFamily<Counter>(Catalogue.remoteWriteSamples)
     private let droppedSamples = TableFamily<RemoteWriteLoss, Counter>(
@@ -22,7 +23,7 @@ struct DaemonRecorder: Sendable {
             $0.session.journaled[$1] ?? 0
         }
         registry.add(
-            self.journalEntries, self.journalErrors, self.journalCommits, self.sentSamples, self.droppedSamples,
+            self.journalEntries, self.journalErrors, self.journalLostTasks, self.journalCommits, self.sentSamples, self.droppedSamples,
             self.failedWrites, self.pendingBytes, self.reloadSuccessful, self.reloadTime)
         registry.collect(Catalogue.threadStalled, by: MonitorThread.allCases) {
             $0.stalledThreads.contains($1) ? 1 : 0
@@ -42,6 +43,7 @@ struct DaemonRecorder: Sendable {
             self.journalEntries.series.add(UInt64(count))
             self.journalCommits.series.observe(duration)
         case .journal(.failed(let reason, let count)): self.journalErrors[reason].add(UInt64(count))
+        case .journal(.lost(_, let tasks)): self.journalLostTasks.series.add(UInt64(tasks))
         case .remoteWrite(let event): self.record(event)
         case .journal(.opened), .runSkipped, .stopping: break
         }

@@ -9,6 +9,9 @@ final class DirectoryLock: Sendable {
     // The line behind the process id, once there is a journal.
     private static let mark = "journal\n"
 
+    /// What the journal's last commit in this directory made durable; nil if that is unknown.
+    let written: JournalProgress?
+
     /// Creates the directory if it is missing, for its owner only, validates it, and locks it.
     init(_ directory: String) throws(JournalOpenError) {
         if let message = Directory.create(directory) { throw .unusable(directory, message) }
@@ -23,20 +26,23 @@ final class DirectoryLock: Sendable {
                 ? .inUse(directory, process: DirectoryLock.process(descriptor))
                 : .unusable(directory, SystemError.message(code))
         }
-        self.hadJournal = DirectoryLock.text(descriptor).hasSuffix(DirectoryLock.mark)
-        self.write("\(getpid())\n" + (self.hadJournal ? DirectoryLock.mark : ""))
+        let text = DirectoryLock.text(descriptor)
+        self.hadJournal = text.contains("\n\(DirectoryLock.mark)")
+        self.written = text.split(separator: "\n").dropFirst(2).first.flatMap { JournalProgress("\($0)") }
+        // The process id is only for the message that a second process prints.
+        let lines = ["\(getpid())\n", self.hadJournal ? DirectoryLock.mark : "", self.written.map { "\($0)" } ?? ""]
+        if ftruncate(descriptor, 0) == 0 { self.write(lines.joined()) }
     }
 
-    /// Remembers that there is a journal now.
-    func markJournal() {
-        if !self.hadJournal { self.write("\(getpid())\n" + DirectoryLock.mark) }
-    }
+    /// Remembers that there is a journal now, and what its last commit made durable.
+    ///
+    /// Not synchronised with the disk: after a power cut an older progress may be here, never a newer one than the
+    /// journal has.
+    func markJournal(_ progress: JournalProgress) { self.write("\(getpid())\n\(DirectoryLock.mark)\(progress)") }
 
-    // The process id is only for the message that a second process prints; without the mark an emptied journal is not
-    // noticed.
     private func write(_ text: String) {
         let bytes = Array(text.utf8)
-        if ftruncate(self.descriptor, 0) == 0 { _ = pwrite(self.descriptor, bytes, bytes.count, 0) }
+        _ = pwrite(self.descriptor, bytes, bytes.count, 0)
     }
 
     deinit { close(self.descriptor) }
@@ -52,6 +58,31 @@ final class DirectoryLock: Sendable {
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+}
+
+/// How much a journal has made durable since it was created.
+struct JournalProgress: Sendable, Hashable, CustomStringConvertible {
+    /// Its transactions with entries.
+    var commits: Int
+    /// The tasks that they accepted.
+    var tasks: Int
+
+    /// A line as long as any other, so that one replaces another with one write(2).
+    var description: String {
+        [self.commits, self.tasks].map { number in
+            let digits = "\(number)"
+            return String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits
+        }.joined(separator: " ") + "\n"
+    }
+}
+
+extension JournalProgress {
+    /// Nil if the text is not a line of ``description``, as after a crash while it was written.
+    init?(_ text: String) {
+        let parts = text.split(separator: " ").compactMap { $0.utf8.count == 19 ? Int($0) : nil }
+        guard parts.count == 2 else { return nil }
+        self.init(commits: parts[0], tasks: parts[1])
     }
 }
 

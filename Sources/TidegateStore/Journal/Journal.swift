@@ -82,9 +82,13 @@ public final class Journal: JournalStorage {
     /// Why tasks could not be read when the journal was opened, each with its id; their rows are kept in the table
     /// `unreadable_task`.
     package let setAside: [String]
+    /// The copy of the file that was made before damaged rows and indexes were repaired; nil if nothing was.
+    package let copyBeforeRepair: String?
     /// How many tasks are not over.
     package var openTasks: Int { self.openTaskCount.value.load(ordering: .relaxed) }
-    private let openTaskCount = OpenTaskCount()
+    private let openTaskCount: OpenTaskCount
+    /// What was durable when the directory was last used and is missing; nil if nothing is.
+    package let lost: JournalEvent?
     // Nil once the journal is closed, so that its connection is closed, too.
     private let file: Mutex<JournalFile?>
     /// The SQLite file.
@@ -115,18 +119,21 @@ public final class Journal: JournalStorage {
         self.checkpointInterval = dependencies.checkpointInterval
         self.lock = try DirectoryLock(directory)
         if self.lock.hadJournal { try JournalFile.checkNotEmptied(in: directory) }
+        // A journal that was moved away begins anew.
+        let isKnown = Journal.exists(in: directory)
         let file = try JournalFile(directory: directory)
-        self.lock.markJournal()
         self.file = Mutex(file)
         self.path = file.path
-        self.setAside = try file.setUnreadableTasksAside()
+        let (progress, written) = (try file.progress(), self.lock.written)
+        self.lost = written.flatMap { isKnown && $0.commits > progress.commits ? .lost($0, since: progress) : nil }
+        (self.setAside, self.copyBeforeRepair) = try file.repair(at: dependencies.time.wall())
         self.unfinished = try file.countUnfinished()
-        let openTasks = self.openTaskCount
-        openTasks.value.store(self.unfinished, ordering: .relaxed)
+        self.openTaskCount = file.openTasks
+        let lock = self.lock
+        lock.markJournal(progress)
         do {
             self.thread = try LoopThread(name: "tg-journal") { loop in
-                JournalWorker(
-                    loop: loop, file: file, retention: retention, dependencies: dependencies, openTasks: openTasks)
+                JournalWorker(loop: loop, file: file, lock: lock, retention: retention, dependencies: dependencies)
             }
         } catch {
             throw .unusable(directory, "\(error)")
@@ -199,6 +206,12 @@ public final class Journal: JournalStorage {
     ///
     /// Blocks for the disk.
     package func history(newest limit: Int) -> [String] { self.file.withLock { $0 }?.history(newest: limit) ?? [] }
+}
+
+extension JournalEvent {
+    fileprivate static func lost(_ written: JournalProgress, since found: JournalProgress) -> JournalEvent {
+        .lost(transactions: written.commits - found.commits, tasks: max(0, written.tasks - found.tasks))
+    }
 }
 
 extension JournalError {

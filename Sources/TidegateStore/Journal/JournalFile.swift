@@ -1,10 +1,14 @@
 internal import GRDB
 internal import Glibc
+internal import Synchronization
+internal import TidegateCore
 
 /// The journal's SQLite file.
 struct JournalFile: Sendable {
     let path: String
     let queue: DatabaseQueue
+    /// How many tasks are not over.
+    let openTasks = OpenTaskCount()
 
     /// Opens `journal.sqlite` in a directory, or creates it; `migrator` knows the versions of its tables.
     init(directory: String, migrator: DatabaseMigrator = JournalSchema.migrator) throws(JournalOpenError) {
@@ -24,16 +28,49 @@ struct JournalFile: Sendable {
         throw .damaged(path, "it is empty, and was not when it was last used")
     }
 
-    /// Moves tasks that cannot be read to a table of their own, so that the others go on; returns why.
-    func setUnreadableTasksAside() throws(JournalOpenError) -> [String] {
-        try self.access { try $0.write { try TaskRow.setUnreadableAside(in: $0) } }
+    /// Moves tasks that cannot be read to a table of their own, so that the others go on; returns why, and where a copy of
+    /// the file from before is.
+    func repair(at now: WallTime) throws(JournalOpenError) -> (reasons: [String], copy: String?) {
+        try self.access { queue in
+            // An index that does not fit its table leads to other rows than the table has.
+            let isWhole = try queue.read { database in
+                let isIndexed = try String.fetchAll(database, sql: "PRAGMA integrity_check(task)") == ["ok"]
+                return try isIndexed && TaskRow.unreadable(in: database).isEmpty
+            }
+            if isWhole { return ([], nil) }
+            let copy = try self.copy(at: now)
+            let reasons = try queue.write { database in
+                try database.execute(sql: "REINDEX task")
+                return try TaskRow.setUnreadableAside(in: database)
+            }
+            return (reasons, copy)
+        }
     }
 
-    /// The number of unfinished tasks.
+    private func copy(at now: WallTime) throws -> String {
+        let path = "\(self.path).damaged-\(now.microseconds)"
+        // SQLite would let other users read it.
+        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw JournalOpenError.unusable(path, SystemError.message(errno)) }
+        close(descriptor)
+        let target = try DatabaseQueue(path: path)
+        defer { try? target.close() }
+        try self.queue.backup(to: target)
+        return path
+    }
+
+    /// Counts the unfinished tasks.
     func countUnfinished() throws(JournalOpenError) -> Int {
-        try self.access { queue in
+        let count = try self.access { queue in
             try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM task WHERE outcome IS NULL") ?? 0 }
         }
+        self.openTasks.value.store(count, ordering: .relaxed)
+        return count
+    }
+
+    /// What all transactions made durable.
+    func progress() throws(JournalOpenError) -> JournalProgress {
+        try self.access { try $0.read { try JournalProgress(in: $0) } }
     }
 
     private func access<Value>(_ body: (DatabaseQueue) throws -> Value) throws(JournalOpenError) -> Value {
@@ -55,6 +92,25 @@ struct JournalFile: Sendable {
         }
         return (texts ?? []).reversed()
     }
+}
+
+extension JournalProgress {
+    init(in database: Database) throws {
+        let row = try Row.fetchOne(database, sql: "SELECT commits, tasks FROM progress")
+        self.init(commits: row?["commits"] ?? 0, tasks: row?["tasks"] ?? 0)
+    }
+
+    /// Adds a transaction, inside it; returns the new progress.
+    static func add(tasks: Int, to database: Database) throws -> JournalProgress {
+        let statement = try database.cachedStatement(sql: "UPDATE progress SET commits = commits + 1, tasks = tasks + ?")
+        try statement.execute(arguments: [tasks])
+        return try JournalProgress(in: database)
+    }
+}
+
+/// How many tasks of a journal are not over; written by its thread, read by any other.
+final class OpenTaskCount: Sendable {
+    let value = Atomic(0)
 }
 
 /// The tables of the journal, version by version; their queries are in `TaskRow` and `JournalWorker`.
@@ -79,6 +135,10 @@ enum JournalSchema {
         migrator.registerMigration("5") { database in
             try database.execute(
                 sql: "CREATE TABLE probe (identity TEXT PRIMARY KEY, time INTEGER NOT NULL, text TEXT NOT NULL) STRICT")
+        }
+        migrator.registerMigration("6") { database in
+            try database.execute(sql: "CREATE TABLE progress (commits INTEGER NOT NULL, tasks INTEGER NOT NULL) STRICT")
+            try database.execute(sql: "INSERT INTO progress VALUES (0, (SELECT count(*) FROM task))")
         }
         return migrator
     }

@@ -20,10 +20,10 @@ final class JournalWorker: LoopHandler {
 
     private let loop: Loop
     private let file: JournalFile
+    private let lock: DirectoryLock
     private let retention: Journal.Retention
     private let dependencies: Journal.Dependencies
     private var pending: [JournalWork] = []
-    private let openTasks: OpenTaskCount
     // Called once what was written before them can be read.
     private var queries: [() -> Void] = []
     private var isUrgent = false
@@ -31,12 +31,12 @@ final class JournalWorker: LoopHandler {
     private var awaitingWritable: [@Sendable () -> Void] = []
 
     init(
-        loop: Loop, file: JournalFile, retention: Journal.Retention, dependencies: Journal.Dependencies,
-        openTasks: OpenTaskCount
+        loop: Loop, file: JournalFile, lock: DirectoryLock, retention: Journal.Retention,
+        dependencies: Journal.Dependencies
     ) {
-        self.openTasks = openTasks
         self.loop = loop
         self.file = file
+        self.lock = lock
         self.retention = retention
         self.dependencies = dependencies
         self.deleteExpired()
@@ -109,10 +109,12 @@ final class JournalWorker: LoopHandler {
         let names = work.map(\.name)
         let (start, wall) = (self.dependencies.time.monotonic(), self.dependencies.time.wall())
         self.dependencies.onCommit(.before(names))
-        let applied = try self.file.queue.write { database in
-            try work.map { try $0.apply(to: database, at: wall) }
+        let (applied, progress) = try self.file.queue.write { database in
+            let applied = try work.map { try $0.apply(to: database, at: wall) }
+            return (applied, try JournalProgress.add(tasks: applied.count { $0.isNew }, to: database))
         }
-        self.openTasks.value.wrappingAdd(applied.reduce(0) { $0 + $1.openTasks }, ordering: .relaxed)
+        self.lock.markJournal(progress)
+        self.file.openTasks.value.wrappingAdd(applied.reduce(0) { $0 + $1.openTasks }, ordering: .relaxed)
         self.dependencies.onCommit(.after(names))
         let duration = self.dependencies.time.monotonic() - start
         self.dependencies.onEvent(.committed(entries: work.count, duration: duration))
@@ -184,8 +186,8 @@ enum JournalWork: Sendable {
 
     /// What follows once the transaction is durable.
     ///
-    /// How many more tasks are not over, and what reports success to the caller.
-    typealias Applied = (openTasks: Int, completion: @Sendable () -> Void)
+    /// How many more tasks are not over, whether it accepted one, and what reports success to the caller.
+    typealias Applied = (openTasks: Int, isNew: Bool, completion: @Sendable () -> Void)
 
     /// True if a caller waits for it.
     var isUrgent: Bool {
@@ -220,23 +222,23 @@ enum JournalWork: Sendable {
         switch self {
         case .accept(let task, let policy, let completion):
             let acceptance = try JournalWork.accept(task, policy, at: now, in: database)
-            var change = 0
-            if case .accepted(_, let replaced) = acceptance { change = 1 - replaced.count }
-            return (change, { completion(.success(acceptance)) })
+            var (change, isNew) = (0, false)
+            if case .accepted(_, let replaced) = acceptance { (change, isNew) = (1 - replaced.count, true) }
+            return (change, isNew, { completion(.success(acceptance)) })
         case .entry(let entry, let completion):
             let isChanged = try TaskRow.apply(entry, to: database)
             var isEnd = false
             if case .ended = entry { isEnd = true }
-            return (isEnd && isChanged ? -1 : 0, { completion(.success(())) })
+            return (isEnd && isChanged ? -1 : 0, false, { completion(.success(())) })
         case .pathEvent(let time, let text):
             let statement = try database.cachedStatement(sql: "INSERT INTO path_event (time, text) VALUES (?, ?)")
             try statement.execute(arguments: [time.microseconds, text])
-            return (0, {})
+            return (0, false, {})
         case .probe(let identity, let text):
             let statement = try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO probe (identity, time, text) VALUES (?, ?, ?)")
             try statement.execute(arguments: [identity, now.microseconds, text])
-            return (0, {})
+            return (0, false, {})
         }
     }
 
@@ -276,7 +278,3 @@ enum JournalWork: Sendable {
     }
 }
 
-/// How many tasks of a journal are not over; written by its thread, read by any other.
-final class OpenTaskCount: Sendable {
-    let value = Atomic(0)
-}

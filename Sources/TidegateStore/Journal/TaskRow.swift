@@ -93,24 +93,31 @@ enum TaskRow {
 
     /// Moves tasks that cannot be read to the table `unreadable_task`; returns the reasons.
     static func setUnreadableAside(in database: Database) throws -> [String] {
-        var reasons: [String: any Error] = [:]
+        let reasons = try self.unreadable(in: database)
+        let columns = "\(self.columns), key, name, kind, method, url, file"
+        for row in reasons.keys {
+            try database.execute(
+                sql: "INSERT INTO unreadable_task (\(columns)) SELECT \(columns) FROM task WHERE rowid = ?",
+                arguments: [row])
+            try database.execute(sql: "DELETE FROM task WHERE rowid = ?", arguments: [row])
+        }
+        return reasons.values.sorted()
+    }
+
+    /// Why tasks cannot be read, by the number of their rows: damage may be in what an index has of a row, too.
+    static func unreadable(in database: Database) throws -> [Int64: String] {
+        var reasons: [Int64: String] = [:]
         func check(_ columns: String, _ condition: String, _ read: (Row) throws -> Void) throws {
-            let rows = try Row.fetchCursor(database, sql: "SELECT \(columns) FROM task WHERE \(condition)")
+            let rows = try Row.fetchCursor(
+                database, sql: "SELECT rowid, \(columns) FROM task NOT INDEXED WHERE \(condition)")
             while let row = try rows.next() {
-                do { try read(row) } catch { reasons[row["id"]] = error }
+                do { try read(row) } catch { reasons[row["rowid"]] = "task \(row["id"] as String): \(error)" }
             }
         }
         try check(self.columns, "outcome IS NULL") { _ = try self.task($0) }
         // Of what is over nothing is read but what lists show.
         try check(self.summaryColumns, "outcome IS NOT NULL") { _ = try self.summary($0) }
-        let columns = "\(self.columns), key, name, kind, method, url, file"
-        for id in reasons.keys {
-            try database.execute(
-                sql: "INSERT INTO unreadable_task (\(columns)) SELECT \(columns) FROM task WHERE id = ?",
-                arguments: [id])
-            try database.execute(sql: "DELETE FROM task WHERE id = ?", arguments: [id])
-        }
-        return reasons.sorted { $0.key < $1.key }.map { "task \($0.key): \($0.value)" }
+        return reasons
     }
 
     private static func task(_ row: Row) throws -> JournaledTask {

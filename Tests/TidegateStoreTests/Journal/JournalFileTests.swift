@@ -171,6 +171,46 @@ struct JournalFileTests {
         }
     }
 
+    @Test("Accepted tasks that a cut or removed log took along are counted at the start, once")
+    func lostTasks() async throws {
+        let directory = try TestDirectory()
+        let first = try JournalFixture(directory)
+        _ = try await first.session.submit(try TaskRequest(url: "http://127.0.0.1:1/"), isSuspended: true)
+        await first.stop()
+        let fixture = try JournalFixture(directory)
+        for number in 0..<20 {
+            _ = try await fixture.session.submit(
+                try TaskRequest(url: "http://127.0.0.1:1/\(number)"), isSuspended: true)
+        }
+        let files = ["lock", "journal.sqlite", "journal.sqlite-wal"].map { name in
+            (name, FileManager.default.contents(atPath: "\(directory.state)/\(name)") ?? Data())
+        }
+        await fixture.stop()
+        /// How many tasks a copy with so much of the log has lost, and how many it has.
+        func lost(_ length: Int) throws -> (Int?, Int) {
+            let copy = try TestDirectory()
+            try FileManager.default.createDirectory(
+                atPath: copy.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            for (name, data) in files {
+                let isLog = name == "journal.sqlite-wal"
+                #expect(
+                    FileManager.default.createFile(
+                        atPath: "\(copy.state)/\(name)", contents: isLog ? data.prefix(length) : data,
+                        attributes: [.posixPermissions: 0o600]))
+            }
+            let journal = try Journal(copy.state)
+            defer { journal.close() }
+            guard case .lost(_, let tasks)? = journal.lost else { return (nil, journal.unfinished) }
+            return (tasks, journal.unfinished)
+        }
+        let size = files[2].1.count
+        #expect(try lost(size) == (nil, 21))
+        #expect(try lost(size - 10) == (1, 20))
+        #expect(try lost(0) == (20, 1))
+        let half = try lost(size / 2)
+        #expect(half.0 == 21 - half.1 && (2..<20).contains(half.1))
+    }
+
     @Test("Finished tasks are deleted after the retention, unfinished ones never are")
     func retention() async throws {
         let directory = try TestDirectory()

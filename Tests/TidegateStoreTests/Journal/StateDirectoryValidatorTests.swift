@@ -194,6 +194,59 @@ struct StateDirectoryValidatorTests {
         #expect(keys == ["bad"])
     }
 
+    @Test(
+        "A damaged id costs one row or none, and a copy from before the repair is kept",
+        arguments: [UInt8(ascii: "!"), 0xFF])
+    func damagedID(_ byte: UInt8) async throws {
+        let directory = try TestDirectory()
+        let fixture = try JournalFixture(directory)
+        var ids: [TaskID] = []
+        for number in 0..<3 {
+            let request = try TaskRequest(url: "http://127.0.0.1:1/\(number)")
+            ids.append(try await fixture.session.submit(request, isSuspended: true).id)
+        }
+        await fixture.stop()
+        let whole = try #require(FileManager.default.contents(atPath: directory.journalFile))
+        let places = Self.places(of: ids[1].description, in: whole)
+        // In the table and in two indexes.
+        try #require(places.count == 3)
+        var setAside = 0
+        for place in places {
+            var bytes = whole
+            bytes[place] = byte
+            let copy = try TestDirectory()
+            try FileManager.default.createDirectory(
+                atPath: copy.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            #expect(
+                FileManager.default.createFile(
+                    atPath: copy.journalFile, contents: bytes, attributes: [.posixPermissions: 0o600]))
+            let journal = try JournalFixture(copy)
+            for id in [ids[0], ids[2]] { #expect(try await journal.entry(id) != nil) }
+            setAside += journal.journal.setAside.count
+            #expect(try await (journal.entry(ids[1]) != nil) == journal.journal.setAside.isEmpty)
+            let before = try #require(journal.journal.copyBeforeRepair)
+            let kept = try #require(FileManager.default.contents(atPath: before))
+            #expect(kept.count == bytes.count && kept[place] == byte)
+            let mode = try FileManager.default.attributesOfItem(atPath: before)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            await journal.stop()
+            let again = try JournalFixture(copy)
+            #expect(again.journal.copyBeforeRepair == nil)
+            await again.stop()
+        }
+        #expect(setAside == 1)
+    }
+
+    // Where a text begins in bytes.
+    private static func places(of text: String, in bytes: Data) -> [Int] {
+        var (places, rest) = ([Int](), bytes[...])
+        while let range = rest.range(of: Data(text.utf8)) {
+            places.append(range.lowerBound)
+            rest = bytes[range.upperBound...]
+        }
+        return places
+    }
+
     @Test("A journal of an older version is migrated, and its tasks are kept")
     func older() async throws {
         let directory = try TestDirectory()
