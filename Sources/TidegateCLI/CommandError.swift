@@ -3,10 +3,10 @@ internal import Tidegate
 internal import TidegateDaemon
 internal import TidegateServer
 
-/// A command's exit other than success: a status and a message for standard error.
+/// A non-zero exit of a command: its status and the message for standard error.
 struct CommandError: Error, Hashable {
     var status: ExitStatus
-    /// The last line on standard error, without the program's name; nil if everything has been printed already.
+    /// The last line on standard error, without the program's name; nil if everything has already been printed.
     var message: String?
 
     init(_ status: ExitStatus, _ message: String? = nil) {
@@ -25,7 +25,9 @@ extension CommandError {
         }
     }
 
-    /// The exit status of `status`: by the targets if there are any, by the network otherwise; nil if all are routed.
+    /// The exit status for `status`; nil if everything is routed.
+    ///
+    /// Depends on the targets if any are configured, and on the network otherwise.
     init?(for status: ReachabilityStatus) {
         let levels = status.targets.isEmpty ? [status.global.level] : status.targets.map(\.verdict.level)
         if levels.contains(where: { $0 != .unknown && $0 < .routed }) {
@@ -46,8 +48,9 @@ extension CommandError {
         }
     }
 
-    /// A request that the daemon rejects as malformed is a usage error; a missing daemon, a closed connection, an unknown
-    /// task and a full disk are not.
+    /// A malformed request is a usage error.
+    ///
+    /// A missing daemon, a closed connection, an unknown task and a full disk are not.
     init(_ failure: ControlClientError) {
         let isUsage = [.refused(status: 400), .exchangeFailed].contains(failure.reason)
         self.init(isUsage ? .usage : .no, failure.description)
@@ -76,7 +79,7 @@ struct ExitStatus: Hashable {
     static func signal(_ number: Int32) -> ExitStatus { ExitStatus(number: 128 + number) }
 }
 
-/// What the program prints, and its exit status, for an error that ends a command.
+/// What the program prints for an error that ends a command, and its exit status.
 struct ProgramExit: Hashable {
     var status: Int32
     /// For standard output: help, the version and completion scripts.
@@ -103,17 +106,17 @@ extension ProgramExit {
             errorMessage: message.isEmpty ? nil : "tidegate: \(ProgramExit.lowercased(message))")
     }
 
-    // The message continues the line after "tidegate:"; acronyms keep their capitals.
+    // The message follows "tidegate:" on the same line; acronyms keep their capitals.
     private static func lowercased(_ message: String) -> String {
         let rest = message.dropFirst()
         guard let first = message.first, rest.first?.isLowercase == true || rest.first == " " else { return message }
         return first.lowercased() + rest
     }
 
-    /// The script with a loop that ends; any other text unchanged.
+    /// Breaks an endless loop in a fish completion script; returns any other text unchanged.
     ///
-    /// fish's argparse refuses the name of an option with a full stop in it, such as `--control.socket`. The script
-    /// ignores that error, and its loop never ends.
+    /// fish's argparse rejects option names that contain a full stop, such as `--control.socket`. The script ignores
+    /// that error, so its loop never ends.
     private static func repairedFishCompletion(_ text: String) -> String {
         let call = #"argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null"#
         guard text.contains("function __tidegate_parse_subcommand"), let range = text.firstRange(of: call) else {

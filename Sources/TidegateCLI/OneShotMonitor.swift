@@ -19,7 +19,7 @@ struct OneShotMonitor: Sendable {
             ReachabilityConfiguration(targets: targets), bus: self.bus, resolver: self.resolver, time: self.time)
     }
 
-    /// The status now, without watching.
+    /// The current status, without watching.
     static func status(targets: [Target]) async -> ReachabilityStatus {
         let time = SystemClock()
         return await ReachabilityMonitor.evaluateOnce(
@@ -30,16 +30,16 @@ struct OneShotMonitor: Sendable {
     /// Why the kernel cannot be read; nil while it can.
     static func netlinkError() -> String? { OneShotMonitor(targets: []).reachability.unavailableReason }
 
-    /// The first status, and the moment up to which it includes every event.
+    /// The first status, and the time up to which it includes every event.
     func firstStatus() async -> (ReachabilityStatus, MonotonicTime) {
         _ = await self.reachability.firstStatus(within: OneShotMonitor.resolveTimeout)
         let moment = self.time.monotonic()
         return (self.reachability.status, moment)
     }
 
-    /// The ladder's diagnostics on this monitor.
+    /// Diagnostics of the ladder on this monitor.
     ///
-    /// The internet rung requests the URLs of `internetCheck`; certificates are verified against `caFile`, or against
+    /// The internet rung requests the URLs of `internetCheck`. Certificates are verified against `caFile`, or against
     /// the system's authorities if it is nil.
     func diagnostics(_ internetCheck: InternetCheckPolicy = .off, trusting caFile: String? = nil) -> PathDiagnostics {
         PathDiagnostics(
@@ -53,7 +53,7 @@ struct OneShotMonitor: Sendable {
     }
 }
 
-/// What `work` gives, or `late` if it takes longer than `limit`.
+/// The result of `work`, or `late` if it takes longer than `limit`.
 func value<Value: Sendable>(
     within limit: Duration, orElse late: Value, of work: @escaping @Sendable () async -> Value
 ) async -> Value {

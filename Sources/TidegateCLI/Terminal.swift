@@ -1,7 +1,7 @@
 internal import Foundation
 internal import TidegateDaemon
 
-/// The process's terminal and environment; nothing else reads either.
+/// The process's terminal and environment; no other code reads them.
 struct Terminal: Sendable {
     /// The style of text on standard output.
     let outputStyle: TextStyle
@@ -13,7 +13,7 @@ struct Terminal: Sendable {
     init() {
         self.isOutputTerminal = isatty(STDOUT_FILENO) == 1
         self.isErrorTerminal = isatty(STDERR_FILENO) == 1
-        // https://no-color.org: present and not empty.
+        // https://no-color.org: the variable counts if it is set and not empty.
         let allowsColor = (Terminal.variable("NO_COLOR") ?? "").isEmpty && Terminal.variable("TERM") != "dumb"
         self.outputStyle = TextStyle(
             isColored: allowsColor && self.isOutputTerminal, width: Terminal.columns(of: STDOUT_FILENO))
@@ -21,12 +21,12 @@ struct Terminal: Sendable {
             isColored: allowsColor && self.isErrorTerminal, width: Terminal.columns(of: STDERR_FILENO))
     }
 
-    /// Prints a line to standard output; exits if it cannot be written, since the result would be lost silently.
+    /// Prints a line to standard output; exits on failure, because the result would be lost silently.
     func print(_ line: String) {
         if let error = self.tryPrint(line) { error.exitProgram() }
     }
 
-    /// Prints a line to standard output; returns why it could not be written.
+    /// Prints a line to standard output; returns the error if that fails.
     func tryPrint(_ line: String) -> OutputError? {
         self.write(Array("\(TextStyle.escapingControls(line))\n".utf8))
     }
@@ -36,7 +36,7 @@ struct Terminal: Sendable {
         if let error = self.write(Array((text + terminator).utf8)) { error.exitProgram() }
     }
 
-    /// Writes bytes to standard output; returns why they could not be written.
+    /// Writes bytes to standard output; returns the error if that fails.
     func write(_ bytes: [UInt8]) -> OutputError? {
         TextFile.write(bytes, to: STDOUT_FILENO).map { OutputError(code: $0) }
     }
@@ -50,7 +50,7 @@ struct Terminal: Sendable {
     /// Prints a line to standard error; a failure is ignored, since there is nowhere left to report it.
     func printError(_ line: String) { self.draw(TextStyle.escapingControls(line) + "\n") }
 
-    /// Warns of files with secrets that every user may read.
+    /// Warns about files with secrets that every user may read.
     func warn(about secretFiles: [String]) {
         for file in secretFiles {
             if let warning = SecretFile.warning(about: file) { self.printError("tidegate: warning: \(warning)") }
@@ -66,7 +66,7 @@ struct Terminal: Sendable {
     /// An environment variable.
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-    /// Where a daemon of this user keeps its state and listens for commands by default.
+    /// The default state directory and control socket of this user's daemon.
     static var defaultPaths: DefaultPaths { DefaultPaths(user: geteuid(), environment: self.variable) }
 
     private static func columns(of descriptor: Int32) -> Int {
@@ -81,7 +81,7 @@ struct OutputError: Sendable, Hashable {
     /// The error number of write(2).
     var code: Int32
 
-    /// True if the reader of standard output is gone.
+    /// True if the reader of standard output has closed its end.
     static var hasLostReader: Bool {
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&output, 1, 0) == 1 && output.revents & Int16(POLLERR) != 0
@@ -90,12 +90,12 @@ struct OutputError: Sendable, Hashable {
     /// The message for standard error.
     var message: String { "cannot write to standard output: \(TextFile.errorMessage(self.code))" }
 
-    /// Ends the program: silently like any writer whose reader has gone away, or with an error message.
+    /// Exits silently if the reader has closed its end, as other writers do, and with an error message otherwise.
     ///
-    /// At once: whatever else runs here only produces more output.
+    /// Exits immediately, because anything else that runs only produces more output.
     func exitProgram() -> Never {
         if self.code == EPIPE {
-            // A library ignores SIGPIPE; with the default action the kernel would have ended the program here.
+            // A library ignores SIGPIPE; with the default action the kernel would have terminated the program here.
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
             _exit(ExitStatus.signal(SIGPIPE).number)

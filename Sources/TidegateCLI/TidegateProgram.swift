@@ -29,19 +29,19 @@ enum TidegateProgram {
         }
     }
 
-    /// Opens /dev/null for those that are closed at the start.
+    /// Opens /dev/null for each standard descriptor that is closed at startup.
     ///
-    /// Otherwise the next file that is opened, a journal or a download, would get the number, and receive the text that
-    /// is printed.
+    /// Otherwise the next file opened, such as a journal or a download, would get that number and receive printed text.
     private static func fillStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // In the wrong direction, so that reads and writes fail as they would on a closed descriptor.
+            // Opened in the wrong direction, so that reads and writes fail as on a closed descriptor.
             let direction = descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY
             guard open("/dev/null", direction) == descriptor else { _exit(ExitStatus.usage.number) }
         }
     }
 
-    /// Overwrites what `-u` and `--user` were given, `-uUSER:PASS` included; to be called after the arguments were copied.
+    /// Overwrites the values of `-u` and `--user`, including `-uUSER:PASS`; call it after the arguments have been
+    /// copied.
     private static func eraseSecretArguments() {
         var isValue = false
         for index in 1..<max(1, Int(CommandLine.argc)) {
@@ -55,12 +55,13 @@ enum TidegateProgram {
         }
     }
 
-    // `-u` may be the last of several letters, as in `-qu`; that hides the word behind some other option's, too.
+    // `-u` may be the last of several letters, as in `-qu`. This may also hide the word after another option that ends
+    // in "u".
     private static func isFollowedBySecret(_ text: String) -> Bool {
         text == "--user" || (text.hasPrefix("-") && !text.hasPrefix("--") && text.hasSuffix("u"))
     }
 
-    // Where the secret begins in `--user=USER:PASS` and `-uUSER:PASS`; nil in anything else.
+    // The offset of the secret in `--user=USER:PASS` and `-uUSER:PASS`; nil for any other argument.
     private static func start(of text: String) -> Int? {
         for option in ["--user=", "-u"] where text.hasPrefix(option) && text != option { return option.utf8.count }
         return nil
@@ -71,17 +72,17 @@ enum TidegateProgram {
 enum DescriptorLimit {
     /// Raises the soft limit to the hard one.
     ///
-    /// Not for commands that start others: those inherit it, and programs with select(2) rely on a low one.
+    /// Not used by commands that start others: those inherit the limit, and programs that use select(2) need a low one.
     static func raise() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
         limit.rlim_cur = limit.rlim_max
-        // As it was, if the system does not allow it.
+        // If the system refuses, the limit stays unchanged.
         _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }
 
-/// Explains options of curl(1) that `fetch` and `tasks submit` do not have, before the parser calls them unknown.
+/// Explains options of curl(1) that `fetch` and `tasks submit` lack, before the parser reports them as unknown.
 enum CurlOption {
     private static let hints: [String: String] = [
         "-k": "use --insecure, or better --cacert FILE",
@@ -105,13 +106,13 @@ enum CurlOption {
         "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
     ]
 
-    // What `fetch` has, and `tasks submit` has not.
+    // Options that `fetch` has and `tasks submit` lacks.
     private static let known: Set<String> = ["-b", "--cookie"]
 
-    // What tasks have no option for: the daemon runs them with its own configuration.
+    // Options that tasks lack, because the daemon runs them with its own configuration.
     private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-x", "-Z", "-#", "-C", "-s", "-I", "-z"]
 
-    /// The error message for `arguments` that use an option of curl; nil if they do not.
+    /// The error message for `arguments` that use an option of curl; nil if none do.
     static func message(for arguments: [String]) -> String? {
         let isSubmission = arguments.starts(with: ["tasks", "submit"])
         guard isSubmission || arguments.first == "fetch" else { return nil }
@@ -125,7 +126,7 @@ enum CurlOption {
         return nil
     }
 
-    /// The arguments of `fetch` with `-FNAME=VALUE` as two of them, because the parser takes `-FNAME` for an option.
+    /// The arguments of `fetch` with `-FNAME=VALUE` split in two, because the parser treats `-FNAME` as one option.
     static func separated(_ arguments: [String]) -> [String] {
         guard arguments.first == "fetch" else { return arguments }
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
@@ -135,10 +136,10 @@ enum CurlOption {
         return options + arguments[end...]
     }
 
-    // Of letters that stand together, as in -sSL, the first that is not known here.
+    // In a group of letters such as -sSL, the first one that is unknown here.
     private static func option(in argument: String) -> String? {
         guard !argument.hasPrefix("--") else { return argument.split(separator: "=").first.map(String.init) }
-        // What follows -u and -F is their value.
+        // Whatever follows -u or -F is its value.
         let options = argument.dropFirst().prefix { $0 != "u" && $0 != "F" }.map { "-\($0)" }
         return options.first { self.hints[$0] != nil }
     }
@@ -146,7 +147,7 @@ enum CurlOption {
 
 /// Finds an unknown command name before the parser does.
 ///
-/// The parser would take it for an argument, and complain about the first option after it.
+/// The parser would treat it as an argument and complain about the first option after it.
 enum UnknownCommand {
     /// The error message for `arguments`; nil if they begin with known commands.
     static func message(for arguments: [String], root: any ParsableCommand.Type) -> String? {

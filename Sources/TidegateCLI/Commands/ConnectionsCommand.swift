@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `tidegate connections`: the TCP connections of the other programs of this host.
+/// `tidegate connections`: the TCP connections of other programs on this host.
 struct ConnectionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "connections",
@@ -75,7 +75,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
         let first = try await source.report()
         for caveat in ConnectionText.caveats(first) { terminal.printError("tidegate: \(caveat)") }
         let isRepeated = self.watch || self.failed && !source.isDaemon
-        // Messages alone tell of ends, but list nothing.
+        // An observer that only receives the kernel's messages reports how connections end, but lists none.
         guard first.mode.hasLists || isRepeated && first.mode == .eventsOnly else { throw CommandError(.unknown) }
         guard isRepeated else {
             var owners = ConnectionOwners()
@@ -84,7 +84,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
         try await self.repeatedly(source, terminal)
     }
 
-    /// The remotes that the options choose.
+    /// The remotes that the options select.
     func filter() throws -> ConnectionFilter {
         var filter = ConnectionFilter()
         filter.network = try self.remote.map { try OptionParsing.naming("--remote", IPPrefix(parsing: $0)) }
@@ -113,7 +113,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
             if terminal.isOutputTerminal, !self.json {
                 let style = TextStyle(isColored: false, width: terminal.outputStyle.width)
                 let lines = try await self.lines(report, style, &owners)
-                // What is repainted must not be longer than the screen, nor wrap.
+                // A repainted block must fit on the screen, and its lines must not wrap.
                 let shown = lines.prefix(max(3, terminal.rows - 1)).map {
                     LineWrapper.cut($0, to: terminal.outputStyle.width)
                 }
@@ -160,7 +160,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
         return Dictionary(report.remotes.map { ($0.remote, programs.programs(of: $0.remote)) }) { first, _ in first }
     }
 
-    // What the kernel would do with a packet to each remote now.
+    // The gateway that the kernel would use for each remote now.
     private func gateways(of report: ConnectionsReport) async -> [IPAddress: String] {
         let monitor = OneShotMonitor(targets: [])
         _ = await monitor.reachability.firstStatus(within: .seconds(2))

@@ -69,7 +69,7 @@ struct ProbeCommand: AsyncParsableCommand {
     }
 
     private func probes() throws -> ProbeRunner.Configuration {
-        // No scrape waits for this one.
+        // No scrape waits for this probe, so it needs no time offset.
         var probes = ProbeRunner.Configuration()
         var standard = ProbeModule(prober: .http)
         standard.text = "prober: http\n"

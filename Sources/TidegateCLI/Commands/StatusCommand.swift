@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `tidegate status`: the state of the network now.
+/// `tidegate status`: the current state of the network.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show links, addresses and routes, and what is reachable.",
@@ -44,7 +44,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 }
 
-/// `tidegate watch`: the network now, then every change.
+/// `tidegate watch`: the current state of the network, then every change.
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show the state of the network, then every change.",
@@ -66,7 +66,7 @@ struct WatchCommand: AsyncParsableCommand {
     func run() async throws {
         let terminal = Terminal()
         let monitor = OneShotMonitor(targets: try self.targets.targets())
-        // Subscribed before the first status is taken: a change in between is shown twice, never missed.
+        // Subscribed before the first status is read: a change in between is shown twice, but never missed.
         let changes = monitor.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .path, .link, .netlink(.overrun), .netlink(.lost): true

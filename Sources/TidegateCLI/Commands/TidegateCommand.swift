@@ -21,14 +21,14 @@ struct TidegateCommand: AsyncParsableCommand {
         ])
 }
 
-/// `tidegate generate`: files to begin with.
+/// `tidegate generate`: prints starter files.
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Print files to begin with.",
         subcommands: [GenerateConfigCommand.self, GenerateSchemaCommand.self])
 }
 
-/// `tidegate generate config`: the sidecar's configuration file.
+/// `tidegate generate config`: prints the sidecar's configuration file.
 struct GenerateConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Print a configuration file with every key, its default and what it is for.",
@@ -41,7 +41,7 @@ struct GenerateConfigCommand: ParsableCommand {
     func run() throws { Terminal().print(String(ConfigurationTemplate.text.dropLast())) }
 }
 
-/// `tidegate generate schema`: the JSON Schema of the configuration file.
+/// `tidegate generate schema`: prints the JSON Schema of the configuration file.
 struct GenerateSchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Print the JSON Schema of the configuration file, for editors.",
@@ -50,7 +50,7 @@ struct GenerateSchemaCommand: ParsableCommand {
     func run() throws { Terminal().print(ConfigurationJSONSchema.text) }
 }
 
-/// `tidegate tasks`: the daemon's tasks, over its control socket.
+/// `tidegate tasks`: controls the daemon's tasks over its control socket.
 struct TasksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tasks", abstract: "List, submit and control the tasks of a running daemon.",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// `tidegate wait`: until conditions hold; then, optionally, a command.
+/// `tidegate wait`: waits until conditions hold, then optionally runs a command.
 struct WaitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait", abstract: "Wait until network conditions hold.",
@@ -36,7 +36,7 @@ struct WaitCommand: AsyncParsableCommand {
     }
 }
 
-/// `tidegate run`: a command behind a gate, which is run again after a failure that a lost path explains.
+/// `tidegate run`: runs a command behind a gate, and runs it again after a failure that a lost path explains.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run a command once there is a path; run it again if the path was lost.",

@@ -2,20 +2,19 @@ internal import Foundation
 internal import Tidegate
 internal import TidegateServer
 
-/// Where `connections` has its reports from: a running daemon, or an observer of its own.
+/// The source of the reports of `connections`: a running daemon, or an observer of this process.
 struct ConnectionSource: Sendable {
-    /// True if they come from a daemon, which has observed for a while already.
+    /// True if the reports come from a daemon, which has already been observing for a while.
     let isDaemon: Bool
-    /// Why a running daemon was not asked, as a sentence without a final full stop; nil without a daemon, or if it was
-    /// asked.
+    /// Why a running daemon is not used, as a sentence without a full stop; nil if it is used or there is none.
     let note: String?
-    /// What is known now.
+    /// Returns the current report.
     let report: @Sendable () async throws(CommandError) -> ConnectionsReport
 
-    // It only says what it knows already.
+    // The daemon only reports what it already knows, so it answers quickly.
     private static let limit = Duration.seconds(2)
 
-    /// A daemon that observes connections, or else an observer that begins now and knows one target at most.
+    /// Uses a daemon that observes connections, or else starts an observer that knows at most one target.
     static func find(_ client: ControlClient, target: Target?) async throws(CommandError) -> ConnectionSource {
         switch await self.ask(client) {
         case .observes:
@@ -33,11 +32,11 @@ struct ConnectionSource: Sendable {
     }
 
     private enum Answer {
-        /// A daemon observes connections.
+        /// A daemon is running and observes connections.
         case observes
-        /// There is no daemon.
+        /// No daemon is running.
         case noDaemon
-        /// There may be one, but it is of no use, for this reason.
+        /// A daemon may be running, but cannot be used for this reason.
         case useless(String)
     }
 
@@ -61,7 +60,7 @@ struct ConnectionSource: Sendable {
         if let target { configuration.reachability.targets = [target] }
         let monitor = try Result { try Monitor(configuration) }
             .mapError { CommandError(.unknown, "connections cannot be observed: \($0)") }.get()
-        // Paths say whose failure a stall is, and names are resolved for them.
+        // Stalls are attributed by path, and names are resolved for the paths.
         await monitor.waitForFirstStatus(within: .seconds(2))
         return ConnectionSource(isDaemon: false, note: note) { () throws(CommandError) in
             await monitor.connections.report().naming(target, in: monitor.status)
@@ -70,7 +69,7 @@ struct ConnectionSource: Sendable {
 }
 
 extension ConnectionsReport {
-    /// The report with a target's name at the remotes that are its addresses.
+    /// The report with a target's name on the remotes that have one of its addresses.
     fileprivate func naming(_ target: Target?, in status: ReachabilityStatus) -> ConnectionsReport {
         guard let target, let known = status.targets.first(where: { $0.target == target }) else { return self }
         let addresses = Set(known.addresses.map(\.address.withoutZone))
@@ -87,7 +86,7 @@ extension ConnectionsReport {
 
 /// The text of `connections`.
 enum ConnectionText {
-    /// One row for each remote; `owner` adds who has the connections.
+    /// One row for each remote; `owner` adds the owners of its connections.
     static func remotes(
         _ report: ConnectionsReport, _ style: TextStyle, owner: ((RemoteReport) -> String)? = nil
     ) -> [String] {
@@ -107,7 +106,7 @@ enum ConnectionText {
         return table.lines(style)
     }
 
-    /// One row for each group of remotes; `key` says which groups a remote is in.
+    /// One row for each group of remotes; `key` returns the groups that a remote is in.
     static func groups(
         _ report: ConnectionsReport, head: String, _ style: TextStyle, key: (RemoteReport) -> [String]
     ) -> [String] {
@@ -127,7 +126,7 @@ enum ConnectionText {
         return table.lines(style)
     }
 
-    /// What is missing, a sentence each.
+    /// What the report lacks, one sentence each.
     static func caveats(_ report: ConnectionsReport) -> [String] {
         var lines: [String] = []
         if report.mode != .event {
@@ -151,7 +150,7 @@ enum ConnectionText {
         let outcomes = self.text(of: report.outcomes, report.failures)
         if !outcomes.isEmpty {
             parts.append(outcomes)
-            // The kernel has forgotten it by then.
+            // The kernel has forgotten the port by then.
             if report.remote.port == nil, report.remote.direction == .outgoing {
                 let isConnect = report.outcomes.keys.contains { $0.isOfConnect }
                 parts.append("port unknown: \(isConnect ? "blocking connect" : "reset by the program")")
@@ -165,7 +164,7 @@ enum ConnectionText {
         return .init(parts.joined(separator: "; "))
     }
 
-    // Failures first, with whose they were.
+    // Failures first, each with the responsible party.
     private static func text(
         of outcomes: [ConnectionOutcome: Int], _ failures: [ConnectionOutcome: [FaultParty: Int]]
     ) -> String {
@@ -180,7 +179,7 @@ enum ConnectionText {
     }
 }
 
-/// Remotes that have something in common.
+/// Remotes that share an owner or a gateway.
 private struct ConnectionGroup {
     let name: String
     let remotes: [RemoteReport]
@@ -199,28 +198,28 @@ private struct ConnectionGroup {
 }
 
 extension Remote {
-    /// `ADDRESS:PORT`, also of a peer, whose connections come to this host's port.
+    /// `ADDRESS:PORT`; for a peer, the port is the local one that it connects to.
     fileprivate var placeText: String {
         self.direction == .outgoing ? self.description : "\(self.address) to :\(self.port.map(String.init) ?? "?")"
     }
 }
 
-/// Which remotes `connections` shows.
+/// Selects the remotes that `connections` shows.
 struct ConnectionFilter: Sendable, Hashable {
-    /// Those of a network; nil for all.
+    /// Only remotes in this network; nil for all.
     var network: IPPrefix?
-    /// Those of a port; nil for all.
+    /// Only remotes with this port; nil for all.
     var port: UInt16?
-    /// Those of a configured target; nil for all.
+    /// Only remotes of this configured target; nil for all.
     var target: String?
-    /// Those of an address family; nil for both.
+    /// Only remotes of this address family; nil for both.
     var family: AddressFamily?
-    /// Only those with connections that hang.
+    /// Only remotes with connections that hang.
     var isStalled = false
-    /// Only those with connections that failed in the last five minutes.
+    /// Only remotes with connections that failed in the last five minutes.
     var isFailed = false
 
-    /// The report with the remotes that are wanted.
+    /// The report with only the selected remotes.
     func apply(to report: ConnectionsReport) -> ConnectionsReport {
         var report = report
         report.remotes = report.remotes.filter(self.includes)
@@ -240,12 +239,12 @@ struct ConnectionFilter: Sendable, Hashable {
 /// Names of users and control groups; each is looked up once.
 struct ConnectionOwners {
     private let hierarchy: String
-    // The hierarchy is read when a number comes up that is not known; those that it did not have stay numbers.
+    // The hierarchy is read again for an unknown number; numbers that it does not list are shown as numbers.
     private var groups: [UInt64: String] = [:]
     private var unnamed: Set<UInt64> = []
     private var users: [UInt32: String] = [:]
 
-    /// Names of the control groups of a hierarchy (cgroups(7)), whose numbers are those of its directories.
+    /// Uses the names in a control group hierarchy (cgroups(7)); a group's number is the inode of its directory.
     init(hierarchy: String = "/sys/fs/cgroup") { self.hierarchy = hierarchy }
 
     private static func groups(of hierarchy: String) -> [UInt64: String] {
@@ -274,20 +273,20 @@ struct ConnectionOwners {
         return name
     }
 
-    /// `USER` or `USER@GROUP`: the user's name or number, and the control group's path or number.
+    /// `USER` or `USER@GROUP`; the number stands for a user without a name or a control group without a path.
     mutating func text(of owner: RemoteReport.Owner) -> String {
         let user = self.name(ofUser: owner.user)
-        // The root of the hierarchy says nothing.
+        // The root of the hierarchy is not informative.
         guard let number = owner.controlGroup, number > 1 else { return user }
         return "\(user)@\(self.name(ofGroup: number) ?? "cgroup \(number)")"
     }
 
-    // More would hide the other columns.
+    // More programs would hide the other columns.
     private static let programLimit = 3
 
-    /// The owners of a remote's connections, then their programs as `NAME[PID]`; `-` if nothing is known of them.
+    /// The owners of a remote's connections, then their programs as `NAME[PID]`; `-` if none are known.
     mutating func text(of remote: RemoteReport, _ programs: [SocketProgram]) -> String {
-        // A program gives itself any name (PR_SET_NAME), line feeds too.
+        // A program can give itself any name (PR_SET_NAME), including line feeds.
         let names = programs.prefix(Self.programLimit).map { "\($0.name.escapingControls)[\($0.pid)]" }
         let more = programs.count > Self.programLimit ? ["and \(programs.count - Self.programLimit) more"] : []
         let parts = remote.owners.map { self.text(of: $0) } + names + more

@@ -5,10 +5,10 @@ internal import TidegateServer
 
 /// Explains targets one after another; on a terminal the rungs appear as they are decided.
 struct ExplainRun: Sendable {
-    /// What is printed.
+    /// The output format.
     enum Output: Sendable, Equatable {
         case none, json, text, verboseText
-        /// One sentence, behind the target's name if `isNamed`.
+        /// One sentence, after the target's name if `isNamed`.
         case brief(isNamed: Bool)
     }
 
@@ -17,10 +17,10 @@ struct ExplainRun: Sendable {
     /// The maximum time for each target.
     let limit: Duration
     let output: Output
-    /// Asks a running daemon what it knows.
+    /// Asks a running daemon for what it knows.
     let daemon: @Sendable () async -> DaemonKnowledge
 
-    /// Explains all targets; returns the worst exit, nil if all work.
+    /// Explains all targets; returns the worst exit status, or nil if all of them work.
     func run(_ targets: [ExplainTarget]) async throws -> CommandError? {
         let terminal = Terminal()
         var worst: CommandError?
@@ -43,7 +43,7 @@ struct ExplainRun: Sendable {
 
     private typealias End = (explanation: Explanation?, signal: Int32?)
 
-    // On a signal, what is known by then.
+    // On a signal, returns what is known so far.
     private func explain(_ target: ExplainTarget, _ live: LiveExplanation) async -> End {
         let interrupts = await Signals.interrupts()
         return await withTaskGroup(of: End?.self) { group in
@@ -63,7 +63,7 @@ struct ExplainRun: Sendable {
         }
     }
 
-    // The daemon's targets are listed where no target is asked for.
+    // The daemon's targets are listed only if the command line names none.
     private func print(
         _ explanation: Explanation, _ daemon: DaemonKnowledge?, lists: Bool, _ terminal: Terminal
     ) {
@@ -86,7 +86,7 @@ struct ExplainRun: Sendable {
     }
 }
 
-/// What is known so far, redrawn on a terminal with every rung that is decided.
+/// The explanation so far, redrawn on a terminal whenever a rung is decided.
 final class LiveExplanation: Sendable {
     private struct State {
         var renderer = TerminalRenderer()
@@ -103,7 +103,7 @@ final class LiveExplanation: Sendable {
         self.terminal = terminal
     }
 
-    /// The newest explanation; nil if nothing was found yet.
+    /// The newest explanation; nil before the first one.
     var last: Explanation? { self.state.withLock { $0.last } }
 
     func show(_ explanation: Explanation) {
@@ -115,7 +115,7 @@ final class LiveExplanation: Sendable {
         }
     }
 
-    /// Erases what was drawn.
+    /// Erases the drawn lines.
     func end() {
         self.state.withLock { state in
             state.isOver = true
@@ -124,18 +124,18 @@ final class LiveExplanation: Sendable {
     }
 }
 
-/// What a running daemon adds to an explanation: the configured targets, and since when something fails.
+/// What a running daemon adds to an explanation: the configured targets, and how long a failure has lasted.
 struct DaemonKnowledge: Sendable {
-    /// The daemon's report; nil without an answer.
+    /// The daemon's report; nil if it did not answer.
     var report: DaemonReport?
-    /// Why the report is missing; empty if it came.
+    /// Why the report is missing; empty if there is a report.
     var missing = ""
     let now: WallTime
 
-    /// How long a daemon may take: it only says what it knows already.
+    /// The time limit for the daemon's answer, which contains only what it already knows.
     static let limit = Duration.milliseconds(500)
 
-    /// Asks a daemon; it is no failure if none runs, or if this user may not ask it.
+    /// Asks a daemon; it is not an error if none runs or if this user may not connect to it.
     static func ask(_ client: ControlClient, time: any TimeSource) async -> DaemonKnowledge {
         let late = DaemonKnowledge(report: nil, missing: "no answer on \(client.socket)", now: time.wall())
         return await value(within: self.limit, orElse: late) {
@@ -148,7 +148,7 @@ struct DaemonKnowledge: Sendable {
         }
     }
 
-    /// Since when the daemon has seen what an explanation says; nil if it sees something else.
+    /// The start of the failure that an explanation reports; nil if the daemon sees a different one.
     func since(_ explanation: Explanation) -> WallTime? {
         guard let rung = explanation.firstFailure?.rung.rawValue, let diagnosis = self.report?.diagnosis,
             diagnosis.firstFailure == rung, diagnosis.cause == explanation.cause?.code
@@ -156,14 +156,14 @@ struct DaemonKnowledge: Sendable {
         return diagnosis.since.flatMap(TaskText.moment)
     }
 
-    /// The same without the configured targets.
+    /// This knowledge without the configured targets.
     var withoutTargets: DaemonKnowledge {
         var knowledge = self
         knowledge.report?.targets = []
         return knowledge
     }
 
-    /// One clause for each configured target: its name, its level, and what its last check found.
+    /// One clause for each configured target: its name, its level, and the result of its last check.
     var targets: [String] {
         (self.report?.targets ?? []).map { target in
             let place = target.name == target.target ? "" : " (\(target.target))"
@@ -176,7 +176,7 @@ struct DaemonKnowledge: Sendable {
         }
     }
 
-    /// The configured targets for programs; null without a daemon.
+    /// The configured targets for programs that read JSON; null without a daemon.
     var json: JSONValue {
         guard let report = self.report else { return .null }
         return .array(

@@ -1,11 +1,11 @@
 internal import Tidegate
 
-/// The text of `explain`: the conclusion first, the ladder under it where there is something to see.
+/// The text of `explain`: the conclusion, then the ladder if it adds something.
 enum ExplanationText {
     /// The maximum line length, even on a wider terminal.
     static let maxWidth = 100
 
-    /// The lines of an explanation; of a target that works only the result, unless `isVerbose`.
+    /// The lines of an explanation; for a target that works, only the result unless `isVerbose`.
     static func lines(
         _ explanation: Explanation, _ style: TextStyle, isVerbose: Bool = false, _ daemon: DaemonKnowledge? = nil
     ) -> [String] {
@@ -17,14 +17,14 @@ enum ExplanationText {
             return lines
         }
         let addresses = explanation.addresses.map(\.description)
-        // The address of a literal target would only be repeated.
+        // A literal address would only be repeated.
         if addresses.count != 1 || !explanation.target.contains(addresses[0]) {
             lines += page.row("addresses", addresses.isEmpty ? "none known" : addresses.joined(separator: ", "))
         }
         return lines + [""] + self.ladder(self.shown(explanation, isVerbose: isVerbose), page)
     }
 
-    /// The rungs that are decided, one line each, while others are still being checked.
+    /// The decided rungs, one line each, while others are still being checked.
     static func progress(_ explanation: Explanation, _ style: TextStyle) -> [String] {
         let page = ExplanationPage(style)
         return explanation.ladders.flatMap { ladder -> [String] in
@@ -81,7 +81,7 @@ enum ExplanationText {
 
     // MARK: The ladder
 
-    // A version of IP that the target has no address in, or this host no way out by, says nothing about the target.
+    // An IP version without an address of the target or without a way out says nothing about the target.
     private static func shown(_ explanation: Explanation, isVerbose: Bool) -> [Explanation.Ladder] {
         guard !isVerbose else { return explanation.ladders }
         let families = Set(explanation.addresses.map(\.family))
@@ -93,7 +93,7 @@ enum ExplanationText {
         return shown.isEmpty ? explanation.ladders : shown
     }
 
-    /// Rungs that are equal over both versions of IP are shown once.
+    /// Rungs with the same result for both IP versions are shown once.
     private static func ladder(_ ladders: [Explanation.Ladder], _ page: ExplanationPage) -> [String] {
         guard let first = ladders.first else { return [] }
         let title = ladders.map(\.family.name).joined(separator: " and ")
@@ -132,7 +132,7 @@ struct ExplanationPage {
     let width: Int
     private static let labelWidth = 9
     private static let markWidth = 3
-    // The length of the longest rung name with a version of IP.
+    // The length of the longest rung name with its IP version.
     private static let nameWidth = 14
 
     init(_ style: TextStyle) {
@@ -145,7 +145,7 @@ struct ExplanationPage {
         LineWrapper.lines(text, to: self.width).map { self.style.paint($0, color) }
     }
 
-    /// A label and what it says.
+    /// A label and its text.
     func row(_ label: String, _ text: String, _ color: TextColor? = nil) -> [String] {
         let indent = ExplanationPage.labelWidth + 2
         let wrapped = LineWrapper.lines(text, to: self.width - indent)

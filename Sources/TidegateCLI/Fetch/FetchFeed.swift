@@ -1,15 +1,15 @@
 internal import Synchronization
 internal import Tidegate
 
-/// Starts the transfers of a list as others end, so that only a bounded number of them is in memory.
+/// Starts the transfers of a list as others end, so that only a bounded number is in memory.
 ///
-/// A transfer that ends starts the next one on the session's thread, which costs no change of threads.
+/// A transfer that ends starts the next one on the session's thread, which avoids a thread switch.
 final class FetchFeed: Sendable {
     /// A transfer under way.
     struct Transfer: Sendable {
         let task: TransferTask
         let item: FetchPlan.Item
-        /// Its place in the list.
+        /// Its position in the list.
         let position: Int
     }
 
@@ -24,9 +24,9 @@ final class FetchFeed: Sendable {
         var queue: FetchQueue
         var started = 0
         var transfers: [TaskID: Transfer] = [:]
-        /// The reader of the list, while enough is ready.
+        /// Resumes the reader of the list, which waits while enough transfers are ready.
         var reader: CheckedContinuation<Void, Never>?
-        /// Who waits for the end of all.
+        /// Resumes the caller that waits for all transfers to end.
         var end: CheckedContinuation<Void, Never>?
     }
 
@@ -35,8 +35,9 @@ final class FetchFeed: Sendable {
     private let ends: AsyncStream<Ended>.Continuation
     private let state: Mutex<State>
 
-    /// A feed that keeps `limit` transfers under way; the ends that `isReported` asks for go to `ends`, whose reader
-    /// calls ``reported()`` after each.
+    /// A feed that keeps `limit` transfers under way.
+    ///
+    /// The results that `isReported` selects go to `ends`, whose reader calls ``reported()`` after each.
     init(
         _ session: Session, limit: Int, ends: AsyncStream<Ended>.Continuation,
         isReported: @escaping @Sendable (TaskResult) -> Bool
@@ -49,10 +50,10 @@ final class FetchFeed: Sendable {
 
     var tally: FetchTally { self.state.withLock { $0.queue.tally } }
 
-    /// True once nothing is started any more.
+    /// True once no more transfers are started.
     var isStopped: Bool { self.state.withLock { $0.queue.isStopped } }
 
-    /// The transfers under way, in the order of the list.
+    /// The transfers under way, in list order.
     var transfers: [Transfer] {
         let all = self.state.withLock { Array($0.transfers.values) }
         return all.sorted { $0.position < $1.position }
@@ -63,7 +64,7 @@ final class FetchFeed: Sendable {
 
     // MARK: The list
 
-    /// Adds a transfer; waits while enough are ready.
+    /// Adds a transfer; waits while enough others are ready.
     func add(_ item: FetchPlan.Item) async {
         let isFull = self.state.withLock { state in
             state.queue.add(item)
@@ -80,13 +81,13 @@ final class FetchFeed: Sendable {
         }
     }
 
-    /// A URL of the list cannot be transferred.
+    /// Counts a URL of the list that cannot be transferred.
     func refuse() { self.state.withLock { $0.queue.tally.addRefused() } }
 
-    /// The list could not be read to its end.
+    /// Records that the list could not be read to its end.
     func cutShort() { self.state.withLock { $0.queue.tally.cutShort() } }
 
-    /// Nothing is added any more; waits until every transfer has ended and was reported.
+    /// Ends the list, and waits until every transfer has ended and has been reported.
     func finish() async {
         await withCheckedContinuation { continuation in
             let isOver = self.state.withLock { state in
@@ -99,7 +100,7 @@ final class FetchFeed: Sendable {
         self.ends.finish()
     }
 
-    /// Starts nothing any more; gives what is under way.
+    /// Starts no more transfers; returns those under way.
     func stop() -> [TransferTask] {
         let tasks = self.state.withLock { state in
             state.queue.stop()
@@ -146,7 +147,7 @@ final class FetchFeed: Sendable {
         self.resumeWaiting()
     }
 
-    /// An end was reported.
+    /// Records that a result has been reported.
     func reported() {
         self.state.withLock { $0.queue.reported() }
         self.startNext()
@@ -154,13 +155,14 @@ final class FetchFeed: Sendable {
     }
 }
 
-/// How a run that was interrupted is continued, as something to paste into a shell.
+/// How to continue an interrupted run, as a command to paste into a shell.
 enum FetchContinuation {
-    /// Options whose values are secrets, or may hold some.
+    /// Options whose values may contain secrets.
     private static let secrets = ["--user", "--header", "--proxy", "--data", "--json-body"]
 
-    /// The command that continues a run with these arguments; nil if it could not be pasted, because it has secrets or
-    /// read its list from standard input.
+    /// The command that continues a run with these arguments.
+    ///
+    /// Nil if it cannot be pasted, because it contains secrets or read its list from standard input.
     static func command(_ arguments: [String]) -> String? {
         guard let fetch = arguments.firstIndex(of: "fetch") else { return nil }
         for (position, word) in arguments.enumerated() {
@@ -174,7 +176,7 @@ enum FetchContinuation {
         return (["tidegate"] + line.map(ShellWord.quoted)).joined(separator: " ")
     }
 
-    // Short options may have their values behind them without a space.
+    // The value of a short option may follow it without a space.
     private static func isSecret(_ word: String) -> Bool {
         word.hasPrefix("-u") || word.hasPrefix("-H")
             || self.secrets.contains { word == $0 || word.hasPrefix("\($0)=") }
@@ -187,11 +189,11 @@ enum FetchContinuation {
     }
 }
 
-/// Which transfers of a list are next, and how many there are: the rules of ``FetchFeed``, without tasks or threads.
+/// Decides which transfers of a list start next, and how many: the rules of ``FetchFeed``, without tasks or threads.
 struct FetchQueue: Sendable {
     /// How many transfers are planned ahead.
     static let lookAhead = 256
-    /// How many ends may wait to be reported: a terminal may be slower than the transfers.
+    /// How many results may wait to be reported: a terminal may be slower than the transfers.
     static let unreportedLimit = 256
 
     private let limit: Int
@@ -199,27 +201,27 @@ struct FetchQueue: Sendable {
     private var active = 0
     private var unreported = 0
     private var isComplete = false
-    /// True once nothing is started any more.
+    /// True once no more transfers are started.
     private(set) var isStopped = false
     var tally = FetchTally()
 
     /// A queue that keeps `limit` transfers under way.
     init(limit: Int) { self.limit = limit }
 
-    /// True if the list need not be read any further for now.
+    /// True if the reader of the list should pause.
     var isFull: Bool { self.ready.count >= Self.lookAhead && !self.isStopped }
 
-    /// True if the list is to be read on.
+    /// True if the reader of the list should continue.
     var needsMore: Bool { self.ready.count < Self.lookAhead / 2 || self.isStopped }
 
-    /// True once every transfer has ended and was reported.
+    /// True once every transfer has ended and has been reported.
     var isOver: Bool {
         self.active == 0 && self.unreported == 0 && (self.isStopped || self.isComplete && self.ready.isEmpty)
     }
 
     mutating func add(_ item: FetchPlan.Item) { self.ready.append(item) }
 
-    /// The transfer to start now; nil if none may be.
+    /// The next transfer to start; nil if none may start now.
     mutating func next() -> FetchPlan.Item? {
         guard !self.isStopped, self.active < self.limit, self.unreported < Self.unreportedLimit,
             let item = self.ready.popFirst()
@@ -228,7 +230,7 @@ struct FetchQueue: Sendable {
         return item
     }
 
-    /// A transfer has ended, and will be reported or not.
+    /// Records that a transfer has ended; `isReported` says whether its result will be reported.
     mutating func ended(_ result: TaskResult, isReported: Bool) {
         self.active -= 1
         self.tally.add(result)
@@ -237,20 +239,20 @@ struct FetchQueue: Sendable {
 
     mutating func reported() { self.unreported -= 1 }
 
-    /// Nothing is added any more.
+    /// Records that the list has ended.
     mutating func complete() { self.isComplete = true }
 
     mutating func stop() { self.isStopped = true }
 }
 
-/// How the transfers of a run ended, counted.
+/// Counts the results of a run's transfers.
 struct FetchTally: Sendable, Hashable {
-    /// All that ended, and the lines that were no URL.
+    /// All transfers that ended, and the lines that are not URLs.
     private(set) var count = 0
     private(set) var failed = 0
-    /// Those of the failed that found no path in time.
+    /// The failed transfers that found no path in time.
     private var gaveUp = 0
-    /// The last failure that was no transfer's: the list could not be read to its end.
+    /// True if the list could not be read to its end, which is a failure without a transfer.
     private var isCutShort = false
 
     mutating func add(_ result: TaskResult) {
@@ -260,18 +262,18 @@ struct FetchTally: Sendable, Hashable {
         if result.failure == .gateTimeout { self.gaveUp += 1 }
     }
 
-    /// A URL that cannot be transferred.
+    /// Counts a URL that cannot be transferred.
     mutating func addRefused() {
         self.count += 1
         self.failed += 1
     }
 
-    /// The list could not be read to its end.
+    /// Records that the list could not be read to its end.
     mutating func cutShort() { self.isCutShort = true }
 
     /// The exit status of the run; nil if every transfer succeeded.
     ///
-    /// Each failure has been told in a line of its own, so that only the number of several is left to say.
+    /// Each failure already has its own line, so the message only counts failures among several transfers.
     var error: CommandError? {
         guard self.failed > 0 else { return self.isCutShort ? CommandError(.no) : nil }
         if self.gaveUp == self.failed, !self.isCutShort {

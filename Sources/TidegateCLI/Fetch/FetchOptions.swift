@@ -51,7 +51,7 @@ struct FetchOptions: ParsableArguments {
         case auto, bar, plain, none
     }
 
-    /// The format of what is printed for a finished transfer.
+    /// The format of the output for each finished transfer.
     enum WriteOut: String, ExpressibleByArgument, CaseIterable {
         case json
     }
@@ -78,7 +78,7 @@ struct FetchOptions: ParsableArguments {
     }
 }
 
-/// `tidegate fetch`: transfers that wait for a path, resume after its loss and report who is at fault for a failure.
+/// `tidegate fetch`: transfers that wait for a path, resume after losing it, and report the party at fault.
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Transfer URLs; wait while there is no path, and resume when it is back.",

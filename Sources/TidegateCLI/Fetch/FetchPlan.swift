@@ -2,22 +2,22 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
 
-/// The transfers of `fetch`, planned before anything is opened or written: what all have in common, made once.
+/// The transfers of `fetch`, planned before any file is opened or written; shared parts are made once.
 struct FetchPlan: Sendable {
     /// One transfer.
     struct Item: Sendable {
         var request: TaskRequest
-        /// A device or pipe that is opened when the transfers start, and receives the body.
+        /// The device or pipe that receives the body; opened when the transfers start.
         var stream: String?
-        /// The form that the request sends; nil if it sends none.
+        /// The form that the request sends; nil without one.
         var form: MultipartForm?
 
-        /// What the task has besides its request: a form is read anew when it is sent again.
+        /// The task's options beyond its request: a form is read again each time it is sent.
         var options: TaskOptions? {
             self.form.flatMap { TaskOptions(repeating: $0, in: self.request.body) }
         }
 
-        /// The name in progress lines: its file, or its URL.
+        /// The name in progress lines: the file, or the URL.
         var label: String {
             guard let file = self.request.destination.file else { return URLRedaction().text(of: self.request.url) }
             return String(file.split(separator: "/").last ?? Substring(file))
@@ -26,12 +26,12 @@ struct FetchPlan: Sendable {
 
     /// Where bodies are written.
     enum Output: Sendable, Hashable {
-        /// By its name if the user insists on it, whatever the body is.
+        /// Named explicitly (`-o -`), so that even a binary body is written.
         case standardOutput(isNamed: Bool)
         case discard
         case file(String)
         case stream(String)
-        /// Into files named after their URLs; the folder ends with a slash, or is empty.
+        /// Into files named after their URLs; the folder is empty or ends with a slash.
         case folder(String)
     }
 
@@ -42,7 +42,7 @@ struct FetchPlan: Sendable {
     private let continues: Bool
     private let netrc: Netrc?
     private let form: MultipartForm?
-    /// The previous request, from which the next one takes everything but its URL and its destination.
+    /// The previous request; the next one changes only the URL and the destination.
     private var template: TaskRequest
 
     /// - Throws: A usage error.
@@ -61,7 +61,7 @@ struct FetchPlan: Sendable {
     /// True if a body is written to standard output.
     var writesBody: Bool { if case .standardOutput = self.output { true } else { false } }
 
-    /// True if there can be one URL only.
+    /// True if only one URL is allowed.
     var takesOneURL: Bool {
         switch self.output {
         case .discard, .folder: false
@@ -69,14 +69,14 @@ struct FetchPlan: Sendable {
         }
     }
 
-    /// The transfer of a URL; `names` are those of the files before.
+    /// The transfer of a URL; `names` are the file names used so far.
     mutating func item(for url: String, _ names: inout FileNames) throws(TextError) -> Item {
         switch self.output {
         case .standardOutput: return try self.item(url, to: .descriptor(1))
         case .discard: return try self.item(url, to: .discard)
         case .file(let path): return try self.item(url, to: self.file(path))
         case .stream(let path):
-            // It has no descriptor until it is opened.
+            // The stream has no descriptor until it is opened.
             var item = try self.item(url, to: .discard)
             item.stream = path
             return item
@@ -84,7 +84,7 @@ struct FetchPlan: Sendable {
             do throws(TextError) {
                 return try self.item(url, to: self.file(folder + names.name(for: url)))
             } catch {
-                // What is no URL at all has no file name either.
+                // Reports an invalid URL as such, rather than as one without a file name.
                 _ = try self.request(url, to: .discard)
                 throw error
             }
@@ -104,7 +104,7 @@ struct FetchPlan: Sendable {
     private mutating func request(_ url: String, to destination: Destination) throws(TextError) -> TaskRequest {
         self.template = try Result { () throws(TaskError) in try self.template.copy(of: url, to: destination) }
             .mapError { TextError($0.underlying) }.get()
-        // Not in the template: the next URL may be of another host.
+        // Credentials are not kept in the template, because the next URL may have another host.
         guard let netrc = self.netrc, let address = try? HTTPURL(url) else { return self.template }
         var request = self.template
         request.options.credentials = netrc.credentials(for: address.target.host, login: address.credentials?.user)
@@ -125,7 +125,7 @@ struct FetchPlan: Sendable {
         return output
     }
 
-    /// Where the option -o puts a body.
+    /// The destination of a body for the option -o.
     static func output(_ path: String?) throws -> Output {
         guard let path, path != "-" else { return .standardOutput(isNamed: path != nil) }
         guard !path.isEmpty, !path.hasSuffix("/") else {
@@ -138,7 +138,7 @@ struct FetchPlan: Sendable {
 
     private static func template(_ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed) throws -> TaskRequest {
         do {
-            // Every URL takes this one's place.
+            // Each transfer replaces this URL.
             var submission = try options.request.submission(for: "http://localhost/")
             if !options.http.form.isEmpty { submission.method = submission.method ?? "POST" }
             submission.bodyFile = try submission.bodyFile.map { file throws(TextError) in
@@ -193,6 +193,6 @@ struct FetchPlan: Sendable {
 }
 
 extension Destination {
-    /// The file's path; nil for all others.
+    /// The file's path; nil for any other destination.
     var file: String? { if case .file(let path, _, _) = self { path } else { nil } }
 }

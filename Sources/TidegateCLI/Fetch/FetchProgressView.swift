@@ -8,19 +8,19 @@ actor FetchProgressView {
         /// Any style but `auto`.
         var progress = FetchOptions.ProgressStyle.plain
         var writesObjects = false
-        /// True if a body is written to standard output, so that nothing else may be.
+        /// True if a body is written to standard output, which must receive nothing else.
         var writesBody = false
-        /// What is printed of exchanges; nil for nothing.
+        /// What is printed about exchanges; nil for nothing.
         var exchanges: ExchangeText?
 
-        /// True if this end of a transfer is displayed.
+        /// True if the result of a transfer is displayed.
         func shows(_ result: TaskResult) -> Bool {
             self.progress != .none || self.writesObjects || self.exchanges != nil || result.outcome != .success
         }
     }
 
     private let feed: FetchFeed
-    /// Whether transfers have run for long enough for something to turn; nil without bars.
+    /// Decides when a spinner is worth showing; nil without bars.
     private let indicator: ActivityIndicator?
     private var options: Options
     private let time: any TimeSource = SystemClock()
@@ -28,10 +28,10 @@ actor FetchProgressView {
     private var renderer = TerminalRenderer()
     private var above: [String] = []
 
-    /// How many bars are drawn at most.
+    /// The maximum number of bars.
     private static let bars = 16
 
-    /// Why an object could not be written; nil if all were.
+    /// Why a JSON object could not be written; nil if all were.
     private(set) var outputError: OutputError?
 
     init(_ feed: FetchFeed, _ session: Session, _ options: Options) {
@@ -46,7 +46,8 @@ actor FetchProgressView {
         let changes = bus.subscribe(.watch, bufferingNewest: 4096) { event in
             if case .session(.storedResponseDropped) = event.payload { return true }
             guard case .task(let task) = event.payload else { return false }
-            // An attempt's first progress event says where it resumed; the bars read all other progress themselves.
+            // An attempt's first progress event has the offset at which it resumed; the bars read all other progress
+            // themselves.
             if case .progress(let progress, _) = task.kind { return progress.offset > 0 }
             return true
         }
@@ -67,7 +68,7 @@ actor FetchProgressView {
         if self.options.progress == .bar { self.render() }
     }
 
-    /// Reports the end of a transfer: what was said, its last line, and its object.
+    /// Reports a finished transfer: its exchanges, its last line, and its JSON object.
     func didFinish(_ end: FetchFeed.Ended, kept: Int64?) {
         let result = end.result
         self.displays[result.id] = nil
@@ -91,7 +92,7 @@ actor FetchProgressView {
         for line in lines { self.options.terminal.printError(line) }
     }
 
-    /// Prints a line that is no transfer's, above the bars if there are any.
+    /// Prints a line that does not belong to a transfer, above any bars.
     func report(_ message: String) {
         let line = "tidegate: \(message)"
         if self.options.progress == .bar { self.above.append(line) } else { self.options.terminal.printError(line) }
@@ -104,13 +105,13 @@ actor FetchProgressView {
         } else if self.options.writesBody {
             self.options.terminal.printError(object)
         } else if self.outputError == nil {
-            // The transfers continue: the files are still wanted.
+            // The transfers continue, because the files are still wanted.
             self.outputError = self.options.terminal.tryPrint(object)
         }
     }
 
     private func handle(_ event: TaskEvent, at moment: MonotonicTime) {
-        // What ended has had its last line.
+        // A transfer that has ended already has its last line.
         guard let label = self.feed.label(of: event.id) else { return }
         let line = self.displays[event.id, default: TransferDisplay(label: label)].line(for: event.kind, at: moment)
         if let line, self.options.progress == .plain { self.options.terminal.printError(line) }
@@ -133,7 +134,7 @@ actor FetchProgressView {
     private func render() {
         let now = self.time.monotonic()
         let transfers = self.feed.transfers
-        // One that was drawn and has ended meanwhile has no event left to remove it.
+        // A transfer that ended after it was drawn has no event left that would remove it.
         if self.displays.count > transfers.count {
             let ids = Set(transfers.map(\.task.id))
             self.displays = self.displays.filter { ids.contains($0.key) }

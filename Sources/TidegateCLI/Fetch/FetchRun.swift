@@ -19,7 +19,7 @@ struct FetchRun: Sendable {
         // A body without a named output is checked before it is written to a terminal.
         let isGuarded = self.plan.output == .standardOutput(isNamed: false) && self.terminal.isOutputTerminal
         let body = isGuarded ? source.streamBody() : nil
-        // Taken before the session exists, which would publish them before anything subscribes.
+        // Read before the session exists, which would publish them before anything subscribes.
         let problems = self.plan.session.validators?.takeProblems() ?? []
         let monitor = try self.monitor()
         let (ends, continuation) = AsyncStream.makeStream(of: FetchFeed.Ended.self)
@@ -59,7 +59,7 @@ struct FetchRun: Sendable {
         if let error = await view.outputError { error.exitProgram() }
     }
 
-    // Why the cookie file could not be written; nil if it was written, or if none was named.
+    // Why the cookie file could not be written; nil if it was written or none was named.
     private func writeCookies() -> CommandError? {
         guard let file = self.options.http.cookieJar, let jar = self.plan.session.cookies else { return nil }
         do throws(TextError) {
@@ -70,7 +70,7 @@ struct FetchRun: Sendable {
         }
     }
 
-    // So many more than there are connections, so that transfers that wait for a retry do not keep others from one.
+    // Extra places beyond the connections, so that transfers waiting for a retry do not hold up others.
     private static let reserve = 64
 
     private func monitor() throws -> Monitor {
@@ -81,12 +81,12 @@ struct FetchRun: Sendable {
             .mapError { CommandError(.usage, "cannot start transfers: \($0)") }.get()
     }
 
-    // Who is silent is found out meanwhile, so that a failure says whose it is.
+    // Finds out in the background which party is silent, so that a failure can be attributed.
     private func diagnoseSilence(_ feed: FetchFeed, _ monitor: Monitor) async {
         var watch = SilenceWatch()
         let time = SystemClock()
         while (try? await Task.sleep(for: SilenceWatch.interval)) != nil {
-            // Not waited for: the transfers may end sooner.
+            // Not awaited: the transfers may end sooner.
             if watch.shouldDiagnose(feed.transfers.map(\.task.info), at: time.monotonic()) {
                 Task { await monitor.diagnoseHost() }
             }
@@ -101,31 +101,31 @@ struct FetchRun: Sendable {
             if signal.number != nil { exit(ExitStatus.signal(number).number) }
             signal.set(number)
             for task in feed.stop() { task.cancelKeepingPart() }
-            // In a task of its own, so that a second signal is handled meanwhile. Returns even if a disk hangs.
+            // In its own task, so that a second signal can be handled. Returns even if a disk hangs.
             Task { await session.invalidate(cancellingTasks: true) }
         }
     }
 
-    /// Displays the ends of transfers; true if something was kept that another run can continue.
+    /// Displays the results of transfers; true if a partial file was kept that another run can continue.
     private func report(
         _ ends: AsyncStream<FetchFeed.Ended>, _ view: FetchProgressView, _ feed: FetchFeed, _ signal: CapturedSignal,
         _ archive: ArchiveFile?
     ) async -> Bool {
         var hasKept = false
         for await end in ends {
-            // The reader of the body has seen enough, as head(1) does.
+            // The reader of the body has read enough, as head(1) does.
             if self.plan.writesBody, end.result.failure == .fileError, OutputError.hasLostReader {
                 OutputError(code: EPIPE).exitProgram()
             }
             var kept: Int64?
             if end.result.outcome == .cancelled {
-                // What is kept is known once the task is over.
+                // The size of the kept file is known once the task has finished.
                 _ = await end.task.result()
                 kept = end.task.resumeData?.point.offset
             }
             hasKept = hasKept || kept != nil
             archive?.add(end.task)
-            // Without a signal it is the command itself that did not want the rest.
+            // Without a signal, the command itself cancelled the rest.
             if end.result.outcome != .cancelled || signal.number != nil {
                 await view.didFinish(end, kept: kept)
             }
@@ -163,7 +163,7 @@ struct FetchRun: Sendable {
 }
 
 extension CommandError {
-    /// This error, once the message of one that happened before was printed.
+    /// Returns this error, after printing the message of an earlier one.
     fileprivate func after(_ earlier: CommandError?, _ terminal: Terminal) -> CommandError {
         if let message = earlier?.message { terminal.printError("tidegate: \(message)") }
         return self
@@ -179,7 +179,7 @@ final class CapturedSignal: Sendable {
     var number: Int32? { self.first.withLock { $0 } }
 }
 
-/// Reports when a transfer under way has been silent for so long that others should be asked why.
+/// Detects transfers that have been silent for so long that the host should be diagnosed.
 struct SilenceWatch {
     private struct Silence {
         var progress: TransferProgress
@@ -187,17 +187,17 @@ struct SilenceWatch {
         var reportedAt: MonotonicTime?
     }
 
-    /// How often it has to be asked.
+    /// How often to check.
     static let interval = Duration.milliseconds(250)
-    /// How long a transfer has to be idle before it is reported: a connection and its first byte hardly take longer.
+    /// How long a transfer has to be idle: connecting and receiving the first byte rarely take longer.
     static let threshold = Duration.seconds(1)
-    // Between two reports of the same transfer, and of any two.
+    // The minimum time between two reports, of the same transfer and of any two.
     private static let minimumIntervals = (same: Duration.seconds(15), any: Duration.seconds(5))
 
     private var silences: [TaskID: Silence] = [:]
     private var reportedAt: MonotonicTime?
 
-    /// True if a transfer is silent and that was not reported lately; it is from now on.
+    /// True if a transfer is silent and was not reported recently; records the report.
     mutating func shouldDiagnose(_ transfers: [TaskInfo], at now: MonotonicTime) -> Bool {
         var silences: [TaskID: Silence] = [:]
         for transfer in transfers {

@@ -1,17 +1,17 @@
 internal import ArgumentParser
 internal import Tidegate
 
-/// The transfers of a run: those of the arguments, and those of the input file, which is read as they are needed.
+/// The transfers of a run: those of the arguments, and those of the input file, which is read as needed.
 struct FetchSource {
     private var plan: FetchPlan
     private let list: URLList?
     private var names = FileNames()
-    /// What is planned before anything starts.
+    /// The transfers planned before anything starts.
     private var items: [FetchPlan.Item] = []
-    /// What is wrong with the list's lines before the first that is good.
+    /// The errors of the lines before the first valid one.
     private var refused: [String] = []
 
-    /// - Throws: A usage error for an argument that is no URL; an input file that cannot be opened.
+    /// - Throws: A usage error for an argument that is not a URL, or an input file that cannot be opened.
     init(_ options: FetchOptions, _ plan: FetchPlan) throws {
         self.plan = plan
         self.list = try options.inputFile.map { file throws(CommandError) in try URLList(file) }
@@ -22,7 +22,7 @@ struct FetchSource {
         }
     }
 
-    /// Reads up to the first transfer, and checks what holds for all as it does for the first.
+    /// Reads up to the first transfer, and checks it together with the options that apply to all.
     mutating func readFirst() async throws {
         if self.items.isEmpty, let first = try await self.nextItem() { self.items = [first] }
         guard !self.items.isEmpty || !self.refused.isEmpty else {
@@ -38,12 +38,12 @@ struct FetchSource {
         }
         for index in self.items.indices {
             guard let stream = self.items[index].stream else { continue }
-            // Open until the program ends.
+            // Stays open until the program ends.
             self.items[index].request.destination = .descriptor(try DestinationCheck.open(stream: stream))
         }
     }
 
-    /// Sends the body through a stream, so that it is checked before it is printed; nil without an item.
+    /// Sends the body through a stream, so that it can be checked before it is printed; nil without an item.
     mutating func streamBody() -> BodyStream? {
         guard !self.items.isEmpty else { return nil }
         let body = BodyStream()
@@ -51,7 +51,7 @@ struct FetchSource {
         return body
     }
 
-    // Lines that are no URL are noted.
+    // Collects the errors of lines that are not URLs.
     private mutating func nextItem() async throws(CommandError) -> FetchPlan.Item? {
         while let entry = try await self.list?.next() {
             do {
@@ -63,7 +63,7 @@ struct FetchSource {
         return nil
     }
 
-    /// Adds every transfer to a feed, and reports lines that are no URL.
+    /// Adds every transfer to a feed, and reports lines that are not URLs.
     mutating func fill(_ feed: FetchFeed, report: (String) async -> Void) async {
         for message in self.refused {
             feed.refuse()

@@ -2,7 +2,7 @@ internal import Tidegate
 
 /// The lines that `fetch` prints about its transfers.
 enum FetchText {
-    /// What happened to a transfer; nil for events that are not shown.
+    /// A clause about an event of a transfer; nil for events that are not shown.
     ///
     /// `waited` is how long the transfer was held for a path since its last attempt.
     static func clause(_ event: TaskEvent.Kind, waited: Duration? = nil) -> String? {
@@ -10,7 +10,7 @@ enum FetchText {
         case .attemptStarted(let number):
             if let waited { return "continuing after \(waited.shortText)" }
             return number == 1 ? "started" : nil
-        // A queued transfer needs no attention, and the retry line announces the backoff.
+        // A queued transfer needs no attention, and the retry line already announces the backoff.
         case .held(.concurrency, detail: _), .held(.backoff, detail: _), .held(.schedule, detail: _),
             .attemptFailed(_, .cancelled, _, isCharged: _):
             return nil
@@ -20,7 +20,7 @@ enum FetchText {
         }
     }
 
-    /// The last line of a transfer; `kept` is what an interrupted download left for another run.
+    /// The last line of a transfer; `kept` is the size that an interrupted download left for another run.
     static func summary(_ result: TaskResult, label: String, kept: Int64? = nil) -> String {
         switch result.outcome {
         case .success: return "\(label): \(result.isRevalidated ? "not modified" : self.success(result))"
@@ -29,7 +29,7 @@ enum FetchText {
         }
     }
 
-    // The time in the queue is no part of the transfer, and no wait is part of its rate.
+    // The duration excludes the time in the queue, and the rate excludes all waits.
     private static func success(_ result: TaskResult) -> String {
         let duration = max(.zero, result.duration - (result.held[.concurrency] ?? .zero))
         let seconds = (result.activeTime ?? duration).inSeconds
@@ -40,7 +40,7 @@ enum FetchText {
 
     private static func remainder(_ result: TaskResult, _ kept: Int64?) -> String {
         if let kept { return "; \(ByteText(kept)) kept" }
-        // What was held of a file, and is gone.
+        // Part of a file had arrived and was discarded.
         return result.kind == .download && result.bytes > 0
             ? "; nothing kept: the server names no version by which the rest could be asked for" : ""
     }
@@ -59,7 +59,7 @@ enum FetchText {
         guard let evidence = self.evidence(attribution), attribution.rung != nil, attribution.party != .unknown,
             !why.contains(evidence)
         else { return "failed\(attempts): \(why) (\(attribution.party))" }
-        // Of names and connections libcurl's own text says no more than the evidence.
+        // For names and connections, libcurl's own text adds nothing to the evidence.
         let detail = [.dns, .tcp].contains(attribution.rung) ? "" : ": \(why)"
         return "failed\(attempts): \(evidence) (\(attribution.party))\(detail)"
     }
@@ -72,7 +72,7 @@ enum FetchText {
         return "; \(evidence) (\(attribution.party))"
     }
 
-    // What was seen, and of silence also what explains it.
+    // The evidence, and for a silence also what explains it.
     private static func evidence(_ attribution: Attribution) -> String? {
         guard let first = attribution.evidence.first else { return nil }
         let second = attribution.evidence.dropFirst().first
@@ -88,14 +88,14 @@ enum FetchText {
     }
 }
 
-/// What `fetch -v` prints of exchanges while they go on, as curl(1) does: `*` notes, `>` what is sent, `<` what comes.
+/// The exchanges that `fetch -v` prints as they happen, as curl(1) does: `*` notes, `>` sent, `<` received.
 struct ExchangeText {
     private var shown: [TaskID: (number: Int, count: Int)] = [:]
     private let showsSecrets: Bool
 
     init(showingSecrets: Bool) { self.showsSecrets = showingSecrets }
 
-    /// The lines of a task that were not given yet.
+    /// The lines of a task that have not been returned yet.
     mutating func newLines(of exchanges: [Exchange], _ task: TaskID) -> [String] {
         var texts: [String] = []
         for exchange in exchanges {
@@ -108,7 +108,7 @@ struct ExchangeText {
         return texts
     }
 
-    /// A task is over.
+    /// Forgets a finished task.
     mutating func forget(_ task: TaskID) { self.shown[task] = nil }
 
     private static func text(_ line: Exchange.Line) -> String {

@@ -3,20 +3,20 @@ internal import Synchronization
 internal import Tidegate
 internal import TidegateDaemon
 
-/// A file that gets its name when it is whole; a device or pipe is written to directly.
+/// A file that gets its name once it is complete; a device or pipe is written directly.
 final class OutputFile: Sendable {
     private let path: String
     /// The option that names the file.
     private let option: String
-    /// Where it is written before it has its name; nil for a device or pipe, which has it already.
+    /// The path used until the file is complete; nil for a device or pipe.
     private let temporary: String?
     private let descriptor: Int32
-    /// Why something could not be written; nil while all was.
+    /// The error number of the first failed write; nil if all succeeded.
     private let failure = Mutex<Int32?>(nil)
 
     /// Creates the file.
     ///
-    /// - Throws: A failure that names the file and the option.
+    /// - Throws: An error that names the file and the option.
     init(_ path: String, of option: String, mode: mode_t) throws(CommandError) {
         (self.path, self.option) = (path, option)
         self.temporary = DestinationCheck.output(at: path) == .file(path) ? "\(path).part" : nil
@@ -31,7 +31,7 @@ final class OutputFile: Sendable {
         }
     }
 
-    /// Appends bytes; returns why they, or those before, could not be written.
+    /// Appends bytes; returns the error of this write or an earlier one.
     func write(_ bytes: [UInt8]) -> CommandError? {
         if self.failure.withLock({ $0 }) == nil, let code = TextFile.write(bytes, to: self.descriptor) {
             self.failure.withLock { $0 = code }
@@ -39,7 +39,7 @@ final class OutputFile: Sendable {
         return self.failure.withLock { $0 }.map(self.error)
     }
 
-    /// Gives the file its name; returns why that, or a write, failed.
+    /// Gives the file its name; returns the error of that or of an earlier write.
     func finish() -> CommandError? {
         var code = self.failure.withLock { $0 }
         if code == nil, let temporary = self.temporary, rename(temporary, self.path) != 0 { code = errno }
@@ -62,8 +62,9 @@ final class OutputFile: Sendable {
     }
 }
 
-/// The file of `fetch --har`: entries are appended as transfers end, so that long lists take no memory, and it gets its
-/// name when it is whole.
+/// The file of `fetch --har`, which gets its name once it is complete.
+///
+/// Entries are appended as transfers end, so that long lists take no memory.
 final class ArchiveFile: Sendable {
     private let file: OutputFile
     private let showsSecrets: Bool
@@ -71,10 +72,10 @@ final class ArchiveFile: Sendable {
 
     /// Creates the file.
     ///
-    /// - Throws: A failure that names the file, before anything was transferred.
+    /// - Throws: An error that names the file, before anything is transferred.
     init(_ path: String, showingSecrets: Bool) throws(CommandError) {
         self.showsSecrets = showingSecrets
-        // Bodies may hold secrets whatever is left out of heads.
+        // Bodies may contain secrets even if headers are redacted.
         self.file = try OutputFile(path, of: "--har", mode: 0o600)
         self.write(HTTPArchive.start(creator: ArchiveFile.creator))
     }
@@ -93,21 +94,21 @@ final class ArchiveFile: Sendable {
         }
     }
 
-    /// Completes the file; returns why that failed.
+    /// Completes the file; returns the error if that fails.
     func finish() -> CommandError? {
         self.write("\n\(HTTPArchive.end)\n")
         return self.file.finish()
     }
 
-    // What cannot be written is reported at the end.
+    // A write error is reported at the end.
     private func write(_ text: String) { _ = self.file.write(Array(text.utf8)) }
 }
 
-/// Destinations that are no regular files.
+/// Finds out how to write to a destination, and opens devices and pipes.
 enum DestinationCheck {
-    /// How a body is written to a path: a new file replaces a regular one, or one that is not there yet.
+    /// How to write a body to a path: a regular or missing file is replaced by a new one.
     static func output(at path: String) -> FetchPlan.Output {
-        // If it is a regular file, a rename would replace the name in /dev.
+        // If standard output is a regular file, a rename would replace the name in /dev.
         if path == "/dev/stdout" { return .standardOutput(isNamed: true) }
         var status = stat()
         guard stat(path, &status) == 0 else { return .file(path) }
@@ -135,13 +136,13 @@ enum DestinationCheck {
     }
 }
 
-/// Copies a body to a terminal, unless it is binary, which would garble it.
+/// Copies a body to a terminal, except a binary one, which would garble the terminal.
 ///
-/// As curl(1) does: a body is binary if a NUL is among its first 2000 bytes.
+/// Uses the rule of curl(1): a body is binary if a NUL is among its first 2000 bytes.
 enum TerminalBody {
-    /// How the copying ended.
+    /// The result of copying.
     enum End: Sendable, Hashable {
-        /// All of it was written, or the transfer failed and says so itself.
+        /// The whole body was written, or the transfer failed and reports that itself.
         case written
         case binary
         case failed(OutputError)
@@ -150,7 +151,7 @@ enum TerminalBody {
     static let message =
         "the body is binary and was not written to the terminal; save it with -o FILE, or use -o - to print it anyway"
 
-    /// Copies until the body ends; a reader that goes away cancels the transfer.
+    /// Copies until the body ends; if the reader closes its end, the transfer is cancelled.
     static func copy(_ body: BodyStream, write: ([UInt8]) -> OutputError?) async -> End {
         var check = BinaryCheck()
         do {

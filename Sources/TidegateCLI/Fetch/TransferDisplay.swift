@@ -1,16 +1,16 @@
 internal import Tidegate
 
-/// One transfer of `fetch`, and what its lines and its bar show beyond the present state.
+/// The lines and the bar of one transfer of `fetch`, and the history that they need.
 struct TransferDisplay {
     let label: String
     private var meter = RateMeter()
-    /// True if the rate is that of the request's body.
+    /// True if the rate is that of the request body.
     private var wasSending = false
     private var retryAt: MonotonicTime?
     private var waited: Duration?
-    /// Why the last attempt failed, until it is known what follows: its own line, or the transfer's last one.
+    /// The last attempt's failure until its consequence is known: it gets its own line, or is part of the last line.
     private var failure: String?
-    /// What the transfer waits for, as it was shown last; nil while it waits for nothing.
+    /// What the transfer was last shown to wait for; nil while it waits for nothing.
     private var shownWait: String?
     /// The last attempt for which "resuming at" was printed.
     private var lastReportedResumption = 0
@@ -23,7 +23,7 @@ struct TransferDisplay {
     mutating func line(for event: TaskEvent.Kind, at moment: MonotonicTime) -> String? {
         if case .attemptFailed(_, let failure, let attribution, let isCharged) = event {
             let isShown = failure == .cancelled || TaskEvent.isPathLoss(failure, attribution, isCharged: isCharged)
-            // What the transfer waits for says more than that its path was lost.
+            // What the transfer waits for is more informative than the lost path.
             self.failure = isShown ? nil : event.sentence
             return nil
         }
@@ -37,7 +37,7 @@ struct TransferDisplay {
         return parts.isEmpty ? nil : "\(self.label): \(parts.joined(separator: "; "))"
     }
 
-    // An attempt's failure has a line of its own if another attempt follows.
+    // An attempt's failure gets its own line if another attempt follows.
     private func isNext(_ event: TaskEvent.Kind) -> Bool { if case .attemptStarted = event { true } else { false } }
 
     private mutating func clause(_ event: TaskEvent.Kind, waited: Duration?) -> String? {
@@ -54,7 +54,7 @@ struct TransferDisplay {
         return FetchText.clause(event, waited: waited)
     }
 
-    /// The line for a path that is lost or back while an attempt goes on; nil if that is known.
+    /// The line for a path that is lost or back during an attempt; nil if that was already shown.
     mutating func line(showing info: TaskInfo) -> String? {
         guard case .running = info.state, info.stall != self.shownWait else { return nil }
         defer { self.shownWait = info.stall }
@@ -62,8 +62,8 @@ struct TransferDisplay {
         return "\(self.label): waiting: \(stall)"
     }
 
-    // Returns how long an attempt that starts now has waited for a path. Only then: after a release the transfer may
-    // also end without another attempt.
+    // Returns how long an attempt that starts now has waited for a path. Not returned at the release, because the
+    // transfer may end without another attempt.
     private mutating func record(_ event: TaskEvent.Kind, at moment: MonotonicTime) -> Duration? {
         switch event {
         case .retryScheduled(_, let delay): self.retryAt = moment + delay
@@ -77,11 +77,11 @@ struct TransferDisplay {
         return nil
     }
 
-    /// The bar of the transfer in its present state.
+    /// The bar of the transfer in its current state.
     mutating func bar(_ info: TaskInfo, at now: MonotonicTime, _ spinner: Spinner? = nil) -> ProgressLine {
         var info = info
         if case .running = info.state {
-            // Until its first bytes arrive an attempt reports no offset.
+            // An attempt reports no offset until its first bytes arrive.
             if info.progress.sent == 0, info.progress.current.bytes == 0, self.lastProgress.offset > 0 {
                 info.progress = self.lastProgress
             }

@@ -4,16 +4,15 @@ internal import TidegateDaemon
 
 /// The URLs of an input file: one per line; empty lines and lines that begin with `#` are skipped.
 ///
-/// The file or standard input is read line by line, as lines are needed. A line that a pipe has not sent yet is waited
-/// for without keeping a thread.
+/// A file or standard input is read line by line, as lines are needed. Waiting for a line from a pipe blocks no thread.
 final class URLList {
-    /// A URL, and where it is: `urls.txt:17`.
+    /// A URL and its position, such as `urls.txt:17`.
     struct Entry: Hashable {
         let url: String
         let place: String
     }
 
-    /// The file as messages name it.
+    /// The name of the file in messages.
     private let name: String
     /// The number of the last line, counted from 1.
     private var number = 0
@@ -28,19 +27,19 @@ final class URLList {
     init(_ file: String) throws(CommandError) {
         self.name = file == "-" ? "standard input" : file
         self.descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        // Standard input is shared with other processes, and keeps its flags.
+        // Other processes share standard input, so its flags are not changed.
         self.reader = PipeReader(self.descriptor, blocks: file == "-")
         if self.descriptor < 0 { throw self.unreadable(errno) }
     }
 
     deinit { if self.descriptor > STDERR_FILENO { close(self.descriptor) } }
 
-    /// The next URL; nil after the last one, and once `isWanted` says no.
+    /// The next URL; nil after the last one, or once `isWanted` returns false.
     func next(while isWanted: () -> Bool = { true }) async throws(CommandError) -> Entry? {
         while let line = try await self.nextLine(while: isWanted) {
             let word = line.drop(while: Self.isBlank).prefix { !Self.isBlank($0) }
             guard let first = word.first, first != UInt8(ascii: "#") else { continue }
-            // What is not UTF-8 is no URL either, and is refused as one.
+            // Text that is not UTF-8 is rejected as an invalid URL.
             return Entry(url: String(decoding: word, as: UTF8.self), place: "\(self.name):\(self.number)")
         }
         return nil
@@ -48,7 +47,7 @@ final class URLList {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    // The bytes of the next line, without its end; nil after the last one, and once `isWanted` says no.
+    // The next line without its end; nil after the last one, or once `isWanted` returns false.
     private func nextLine(while isWanted: () -> Bool) async throws(CommandError) -> ArraySlice<UInt8>? {
         while true {
             if let end = self.buffer.firstIndex(of: UInt8(ascii: "\n")) {
@@ -72,7 +71,7 @@ final class URLList {
         return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
     }
 
-    // False if nothing is wanted any more.
+    // False once no more lines are wanted.
     private func fill(while isWanted: () -> Bool) async throws(CommandError) -> Bool {
         while true {
             switch self.reader.read() {
@@ -95,13 +94,13 @@ final class URLList {
     }
 }
 
-/// The names of the files of one run, so that none is written twice.
+/// The file names of one run, so that no file is written twice.
 ///
-/// Eight bytes are kept of each, because a list may have millions.
+/// Only an eight-byte hash of each is kept, because a list may have millions.
 struct FileNames {
     private var hashes: Set<Int> = []
 
-    /// The file name of a URL; the same name a second time is an error.
+    /// The file name of a URL; a name already used is an error.
     mutating func name(for url: String) throws(TextError) -> String {
         let name = try FileNaming.name(for: url)
         guard self.hashes.insert(name.hashValue).inserted else {
@@ -113,7 +112,7 @@ struct FileNames {
 
 /// File names from URLs.
 enum FileNaming {
-    /// The decoded last path segment of a URL.
+    /// The file name in a URL: its decoded last path segment.
     static func name(for url: String) throws(TextError) -> String {
         let bare = url.prefix { $0 != "?" && $0 != "#" }
         let afterScheme = bare.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
@@ -129,7 +128,7 @@ enum FileNaming {
         return name
     }
 
-    /// The file names of several URLs, in their order; duplicates are an error.
+    /// The file names of several URLs, in the same order; duplicates are an error.
     static func names(for urls: [String]) throws(TextError) -> [String] {
         var owners: [String: String] = [:]
         var names: [String] = []

@@ -2,15 +2,16 @@ internal import Glibc
 internal import Tidegate
 internal import TidegateDaemon
 
-/// A part of a form as curl(1) takes it with `-F`: `NAME=VALUE`, `NAME=@FILE` or `NAME=<FILE`, then `;type=TYPE` and
-/// `;filename=NAME`.
+/// A form part in the syntax of curl's `-F`.
+///
+/// `NAME=VALUE`, `NAME=@FILE` or `NAME=<FILE`, then `;type=TYPE` and `;filename=NAME`.
 struct FormField: Hashable {
-    /// What the part holds.
+    /// The content of the part.
     enum Content: Hashable {
         case text(String)
         /// The bytes of a file, sent as a file.
         case file(String)
-        /// The bytes of a file, sent as a text.
+        /// The bytes of a file, sent as text.
         case contents(String)
     }
 
@@ -23,7 +24,7 @@ struct FormField: Hashable {
     init(parsing text: String) throws(TextError) {
         let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard sides.count == 2, !sides[0].isEmpty else {
-            // What stands there may be a value, and so a secret.
+            // The text may be a value, and so a secret.
             throw TextError("a part of a form has no name (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)")
         }
         self.name = sides[0]
@@ -40,7 +41,7 @@ struct FormField: Hashable {
         }
     }
 
-    /// Whether the part is what comes on standard input.
+    /// True if the part reads standard input.
     var readsStandardInput: Bool { [.file("-"), .contents("-")].contains(self.content) }
 
     private mutating func parseSuffixes(_ scanner: inout FormFieldScanner) throws(TextError) {
@@ -72,7 +73,7 @@ struct FormField: Hashable {
     }
 }
 
-/// Reads what stands behind the name of a part, as curl's formparse does.
+/// Parses the text after a part's name, as curl's formparse does.
 private struct FormFieldScanner {
     private var rest: Substring.UnicodeScalarView
 
@@ -80,7 +81,7 @@ private struct FormFieldScanner {
 
     var next: Unicode.Scalar? { self.rest.first }
 
-    /// The name of a file behind `@` or `<`.
+    /// The file name after `@` or `<`.
     mutating func file(isSplitByCommas: Bool) throws(TextError) -> String {
         let sign = String(self.rest.removeFirst())
         let isQuoted = self.rest.drop { $0 == " " }.first == "\""
@@ -92,7 +93,7 @@ private struct FormFieldScanner {
         return file
     }
 
-    /// What stands before the next semicolon; in quotation marks it may have some, and `\"` and `\\`.
+    /// The text before the next semicolon; a quoted text may contain semicolons, `\"` and `\\`.
     mutating func word() throws(TextError) -> String {
         self.rest = self.rest.drop { $0 == " " }
         guard let (text, end) = self.quoted() else { return self.raw() }
@@ -101,7 +102,7 @@ private struct FormFieldScanner {
         return text
     }
 
-    /// What stands before the next semicolon, without spaces at either end.
+    /// The unquoted text before the next semicolon.
     mutating func raw(trimming: Bool = true) -> String {
         let text = self.rest.prefix { $0 != ";" }
         self.rest = self.rest[text.endIndex...]
@@ -110,14 +111,14 @@ private struct FormFieldScanner {
         return String(String.UnicodeScalarView(text[..<end].drop { $0 == " " }))
     }
 
-    /// Goes behind the next semicolon; false at the end.
+    /// Skips past the next semicolon; false at the end.
     mutating func skipSemicolon() -> Bool {
         guard self.rest.first == ";" else { return false }
         self.rest.removeFirst()
         return true
     }
 
-    /// Goes behind `key`, in capitals or not, and spaces before it; false if something else is there.
+    /// Skips `key`, ignoring case, and any spaces before it; false if something else is there.
     mutating func skip(_ key: String) -> Bool {
         let word = self.rest.drop { $0 == " " }
         guard String(word.prefix(key.unicodeScalars.count)).lowercased() == key else { return false }
@@ -125,7 +126,7 @@ private struct FormFieldScanner {
         return true
     }
 
-    // Without a closing quotation mark the opening one is a character like others.
+    // Without a closing quotation mark, the opening one is an ordinary character.
     private func quoted() -> (text: String, end: Substring.UnicodeScalarView.Index)? {
         guard self.rest.first == "\"" else { return nil }
         var text = ""
@@ -149,9 +150,9 @@ private struct FormFieldScanner {
 }
 
 extension MultipartForm {
-    /// The form of these parts.
+    /// A form with these parts.
     ///
-    /// - Throws: ``TextError`` for a file that cannot be read, with its name and that of the part.
+    /// - Throws: ``TextError`` that names the part and the file that cannot be read.
     init(_ fields: [FormField]) throws(TextError) {
         self.init()
         for field in fields {

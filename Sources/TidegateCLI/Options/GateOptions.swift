@@ -34,16 +34,16 @@ struct GateOptions: ParsableArguments {
         connectivity checks of two well-known operators.
         """
 
-    /// The options as values.
+    /// The parsed options.
     struct Parsed: Sendable {
         var wait: WaitConfiguration
         /// The check behind the condition `internet`.
         var internetCheck: InternetCheckPolicy
-        /// The authorities to verify servers against; nil for the system's.
+        /// The CA certificates that servers are verified against; nil for the system's.
         var caFile: String?
     }
 
-    /// The options with a `timeout`, which is nil for as long as it takes.
+    /// The parsed options with a `timeout`; nil waits forever.
     func parsed(timeout: Duration?) throws -> Parsed {
         let conditions = try self.conditions.map {
             try OptionParsing.naming("--for", WaitCondition($0, zone: TargetText.zone))
@@ -69,7 +69,7 @@ struct RunOptions: ParsableArguments {
     @Argument(parsing: .postTerminator, help: "The command to run, after --.")
     var command: [String] = []
 
-    /// What to wait for before every run.
+    /// The gate that opens before each run.
     func parsed() throws -> GateOptions.Parsed {
         guard !self.command.isEmpty else { throw ValidationError("no command specified; give it after --") }
         try OptionParsing.checkRetries(self.retry)
@@ -124,9 +124,9 @@ struct InternetCheckOptions: ParsableArguments {
         "https://www.gstatic.com/generate_204",
     ]
 
-    /// The internet check that the options ask for.
+    /// The internet check that the options select.
     ///
-    /// - Parameter isRequired: True uses the default URLs if the option is absent; false leaves the check off then.
+    /// - Parameter isRequired: If the option is absent, true selects the default URLs and false turns the check off.
     func policy(isRequired: Bool) throws -> InternetCheckPolicy {
         let texts = self.texts.isEmpty && isRequired ? InternetCheckOptions.defaultURLs : self.texts
         guard !texts.isEmpty else { return .off }
@@ -159,7 +159,7 @@ enum TargetText {
     /// A host, a host with a port, or a URL.
     static func parseSubject(_ text: String) throws -> ExplainTarget {
         do {
-            // A text with a scheme can only be a URL: what is wrong with it is not what would be wrong with a host.
+            // A text with a scheme can only be a URL, and its errors differ from those of a host.
             if text.contains("://") {
                 let target = try HTTPURL(text, zone: self.zone).target
                 // Without brackets the last group could be a port (RFC 3986 3.2.2).
@@ -210,7 +210,7 @@ extension ReachabilityStatus {
         status.targets = self.targets.map { entry in
             let addresses = entry.addresses.filter { $0.address.family == family }
             let best = addresses.max { $0.verdict.level < $1.verdict.level }?.verdict
-            // A name that has addresses, but none of this family, has no address; one that is unresolved keeps its verdict.
+            // A resolved name without an address of this family is unreachable; an unresolved one keeps its verdict.
             let verdict = best ?? (entry.addresses.isEmpty ? entry.verdict : Verdict(level: .none, reason: .noAddress))
             return TargetVerdict(target: entry.target, verdict: verdict, addresses: addresses)
         }

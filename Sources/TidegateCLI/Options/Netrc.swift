@@ -18,9 +18,9 @@ struct Netrc {
         return getpwuid(geteuid()).map { "\(String(cString: $0.pointee.pw_dir))/.netrc" }
     }
 
-    /// Reads a file; one that is missing has no entries unless it `isRequired`.
+    /// Reads a file; a missing file has no entries, unless it `isRequired`.
     ///
-    /// - Throws: ``TextError`` with the file, and for what is not understood the line.
+    /// - Throws: ``TextError`` with the file, and with the line for a syntax error.
     init(_ file: String, isRequired: Bool) throws(TextError) {
         if !isRequired, access(file, F_OK) != 0, errno == ENOENT { return }
         let text = try PipedFile.text(of: file, atMost: 1 << 20)
@@ -30,7 +30,7 @@ struct Netrc {
     /// The entries of a text.
     init(text: String) throws(TextError) { try self.parse(text) }
 
-    /// What the first entry of a host has, or else `default`; only of this login, if one is given.
+    /// The credentials of the first entry for a host, or of `default`; only for `login`, if given.
     func credentials(for host: String, login: String? = nil) -> Credentials? {
         let entry = self.entries.first { entry in
             (entry.host == nil || entry.host == host) && (login == nil || entry.login == nil || entry.login == login)
@@ -54,7 +54,7 @@ struct Netrc {
         }
     }
 
-    /// What the word before has left open: its value is on this line or a later one.
+    /// The keyword whose value follows, on this line or a later one.
     private var open: String?
 
     // True if a macro begins.
@@ -87,7 +87,7 @@ struct Netrc {
         }
     }
 
-    // A word ends with white space; one in quotation marks may have some, and escapes.
+    // A word ends at white space; a quoted word may contain white space and escapes.
     private static func word(_ rest: inout Substring) throws(TextError) -> String? {
         rest = rest.drop(while: \.isWhitespace)
         guard let first = rest.first else { return nil }

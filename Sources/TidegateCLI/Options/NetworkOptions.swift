@@ -40,10 +40,10 @@ struct TrustOptions: ParsableArguments {
 
     private static let maxBytes = 1 << 20
 
-    /// The files with a private key; one that every user may read is warned about.
+    /// The file with a private key; the command warns if every user may read it.
     var keyFiles: [String] { [self.key ?? self.cert].compactMap { $0 } }
 
-    /// Whom the transfers trust; ``check()`` comes first.
+    /// How transfers verify servers; call ``check()`` first.
     var policy: ServerTrustPolicy {
         ServerTrustPolicy(
             caFile: self.authority.caFile, pins: self.pins.isEmpty ? [:] : ["*": self.pins], isInsecure: self.insecure,
@@ -56,10 +56,10 @@ struct AuthorityOptions: ParsableArguments {
     @Option(help: .value("file", "CA certificates (PEM) to verify servers against, instead of the system's."))
     var cacert: String?
 
-    /// The file of `cacert`, or what a pipe of that name had when it was checked.
+    /// The file of `cacert`, or the copy of a pipe made by the check.
     var caFile: String? { self.cacert.map(PipedFile.known) }
 
-    // The system's own file has less than 256 KiB.
+    // The system's own file is smaller than 256 KiB.
     private static let maxBytes = 16 << 20
 
     /// Checks that the file contains certificates.
@@ -73,7 +73,7 @@ struct AuthorityOptions: ParsableArguments {
         }
     }
 
-    /// True if a certificate begins and ends in `text` (RFC 7468 5).
+    /// True if `text` contains a complete certificate (RFC 7468 5).
     private static func hasCertificate(_ text: String) -> Bool {
         for label in ["CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"] {
             guard let begin = text.firstRange(of: "-----BEGIN \(label)-----") else { continue }
@@ -133,7 +133,7 @@ struct ProxyOptions: ParsableArguments {
         _ = try self.proxy.map { try OptionParsing.naming("--proxy", Proxy($0)) }
     }
 
-    /// The proxies of transfers.
+    /// The proxies that transfers use.
     func policy(environment: [String: String]) throws -> ProxyPolicy {
         guard self.proxyFromEnvironment else { return ProxyPolicy(self.proxy, exceptions: self.exceptions ?? []) }
         let policy = self.environmentPolicy(environment)
@@ -144,7 +144,7 @@ struct ProxyOptions: ParsableArguments {
         return policy
     }
 
-    /// The target through the proxy that the options ask for; one that only the environment names is noted.
+    /// The target through the selected proxy; a proxy that only the environment names is noted.
     func apply(to target: ExplainTarget, environment: [String: String]) throws -> ExplainTarget {
         if let proxy = self.proxy {
             let isException = ProxyPolicy(proxy, exceptions: self.exceptions ?? []).isException(target.target)

@@ -6,13 +6,13 @@ internal import TidegateServer
 
 /// Parses the values of options; errors name the option and quote the text.
 enum OptionParsing {
-    /// A duration; on the command line a whole number without a unit is in seconds, as for timeout(1) and curl(1).
+    /// A duration; a whole number without a unit is in seconds, as in timeout(1) and curl(1).
     static func duration(_ text: String, of option: String) throws -> DurationText {
         let isNumber = text.count <= 9 && text.allSatisfy { $0.isASCII && $0.isNumber } && !text.isEmpty
         return try self.naming(option, DurationText(parsing: isNumber ? "\(text)s" : text))
     }
 
-    /// A finite duration from 0; a number without a unit, with or without a fraction, is in seconds.
+    /// A finite duration, zero or longer; a number without a unit, even with a fraction, is in seconds.
     static func seconds(_ text: String, of option: String) throws -> Duration {
         if let number = Double(text), (0...86_400).contains(number) { return .seconds(number) }
         guard let duration = try self.duration(text, of: option).duration else {
@@ -47,13 +47,13 @@ enum OptionParsing {
         return Int(size.bytes)
     }
 
-    /// Refuses two flags or options that are both given.
+    /// Rejects two options that exclude each other.
     static func exclude(_ first: (name: String, isGiven: Bool), _ second: (name: String, isGiven: Bool)) throws {
         guard first.isGiven, second.isGiven else { return }
         throw ValidationError("\(first.name) and \(second.name) are mutually exclusive")
     }
 
-    /// The value of an expression; its error is prefixed with the option.
+    /// The value of an expression; the option's name is added to its error.
     static func naming<Value>(_ option: String, _ value: @autoclosure () throws -> Value) throws -> Value {
         do {
             return try value()
@@ -64,7 +64,7 @@ enum OptionParsing {
 }
 
 extension ArgumentHelp {
-    /// The help of an option, with the name of its value.
+    /// The help text of an option, with the name of its value.
     static func value(_ name: String, _ text: String) -> ArgumentHelp { ArgumentHelp(text, valueName: name) }
 }
 
@@ -85,12 +85,12 @@ struct SocketOptions: ParsableArguments {
         if let user, self.owner == nil { throw ValidationError("--control.user: there is no user \"\(user)\"") }
     }
 
-    /// A client of that daemon, which waits so long for a place in its queue.
+    /// A client of that daemon; `timeout` limits the wait for a place in its queue.
     func client(timeout: Duration = .seconds(5)) -> ControlClient {
         ControlClient(socket: self.socket ?? Terminal.defaultPaths.socket, timeout: timeout, trusting: self.owner)
     }
 
-    // By name or number, as chown(1) takes it.
+    // A name or a number, as in chown(1).
     private var owner: UInt32? {
         self.user.flatMap { name in getpwnam(name).map { $0.pointee.pw_uid } ?? UInt32(name) }
     }

@@ -4,15 +4,16 @@ internal import Synchronization
 internal import Tidegate
 internal import TidegateDaemon
 
-/// Files named on the command line that are pipes, as `<(command)` is in a shell: each is read once, into memory.
+/// Reads pipes named on the command line, such as `<(command)` in a shell, once into memory.
 enum PipedFile {
     private static let maximum = 1 << 20
-    /// The copies, by the names of the pipes; open until the process ends.
+    /// The copies by pipe name; they stay open until the process ends.
     private static let copies = Mutex<[String: String]>([:])
 
-    /// A file with the contents of `path`, which may be read more than once: itself, or the copy of a pipe.
+    /// A file with the contents of `path` that can be read repeatedly: the file itself, or the copy of a pipe.
     ///
-    /// - Throws: ``TextError`` without the file's name, for a pipe that has more than 1 MiB or does not end within 10 s.
+    /// - Throws: ``TextError`` without the file's name, for a pipe with more than 1 MiB or one that does not end within
+    /// 10 s.
     static func readable(_ path: String) throws(TextError) -> String {
         if let copy = self.copies.withLock({ $0[path] }) { return copy }
         var status = stat()
@@ -30,10 +31,10 @@ enum PipedFile {
             .mapError { TextError("\(path) \($0)") }.get()
     }
 
-    /// The file of an earlier ``readable(_:)``.
+    /// The result of an earlier ``readable(_:)``.
     static func known(_ path: String) -> String { self.copies.withLock { $0[path] } ?? path }
 
-    /// What comes out of a pipe until its end.
+    /// The contents of a pipe until its end.
     static func contents(of path: String, within limit: Duration) throws(TextError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw TextError("cannot be read: \(TextFile.errorMessage(errno))") }
@@ -57,7 +58,8 @@ enum PipedFile {
         }
     }
 
-    // Shared memory without a name is a regular file in memory, which can be opened by its descriptor's (shm_open(3)).
+    // Anonymous shared memory acts as a regular file, and can be opened through its descriptor's path
+    // (shm_open(3)).
     private static func copy(_ bytes: [UInt8]) throws(TextError) -> String {
         let name = "/tidegate-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
@@ -71,7 +73,7 @@ enum PipedFile {
     }
 }
 
-/// Reads a file or pipe without waiting for the other end.
+/// Reads a file or pipe without waiting for its writer.
 struct PipeReader {
     /// The result of a read.
     enum Step {
@@ -85,7 +87,7 @@ struct PipeReader {
     private let blocks: Bool
     private var hasRead = false
 
-    /// A reader; `blocks` says that the descriptor was opened without O_NONBLOCK.
+    /// A reader; `blocks` means that the descriptor was opened without O_NONBLOCK.
     init(_ descriptor: Int32, blocks: Bool = false) {
         self.descriptor = descriptor
         self.blocks = blocks
@@ -97,13 +99,13 @@ struct PipeReader {
         if poll(&ready, 1, 0) == 0, self.blocks { return .nothingYet }
         let count = Glibc.read(self.descriptor, &buffer, buffer.count)
         if count < 0 { return [EAGAIN, EINTR].contains(errno) ? .nothingYet : .failed(errno) }
-        // Before a first writer there is nothing to read, either (fifo(7)).
+        // Before a first writer connects, a read also returns nothing (fifo(7)).
         if count == 0 { return self.hasRead || ready.revents != 0 ? .end : .nothingYet }
         self.hasRead = true
         return .bytes(Array(buffer[..<count]))
     }
 
-    /// Waits until there is something to read, or so long.
+    /// Waits until data is available, for at most `limit`.
     func wait(_ limit: Duration) {
         var ready = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
         poll(&ready, 1, Int32(limit / .milliseconds(1)))
@@ -114,8 +116,9 @@ struct PipeReader {
 enum CookieFile {
     private static let maxBytes = 4 << 20
 
-    /// The cookies of `--cookie`, and those of `--cookie-jar`, which need not exist yet and goes before it; nil without
-    /// either.
+    /// The cookies of `--cookie` and `--cookie-jar`; nil without either.
+    ///
+    /// The jar need not exist yet. Its cookies take precedence.
     static func jar(reading file: String?, jar: String?) throws -> CookieJar? {
         guard file != nil || jar != nil else { return nil }
         if let file, file.contains("="), access(file, F_OK) != 0 {
@@ -125,7 +128,7 @@ enum CookieFile {
             try file.map { try self.text($0, of: "--cookie") },
             try jar.flatMap { access($0, F_OK) == 0 ? try self.text($0, of: "--cookie-jar") : nil },
         ]
-        // Of two cookies with one name the later one stays.
+        // The later of two cookies with the same name wins.
         return CookieJar(netscape: texts.compactMap(\.self).joined(separator: "\n"))
     }
 
@@ -133,10 +136,10 @@ enum CookieFile {
         try OptionParsing.naming(option, PipedFile.text(of: path, atMost: self.maxBytes))
     }
 
-    /// Writes a new file, for its owner only, and puts it in the old one's place.
+    /// Writes a new file that only its owner may read, and replaces the old file with it.
     static func write(_ jar: CookieJar, to path: String) throws(TextError) {
         let fresh = "\(path).new"
-        // What a crash left there is not written into.
+        // A file left by a crash must not be reused.
         unlink(fresh)
         let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw TextError("\(fresh) cannot be written: \(TextFile.errorMessage(errno))") }

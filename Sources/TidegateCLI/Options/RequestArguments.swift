@@ -47,7 +47,7 @@ struct RequestArguments: ParsableArguments {
         if let sha256 { _ = try OptionParsing.naming("--sha256", ContentDigest(parsing: sha256)) }
     }
 
-    /// The options that were given for the request's body.
+    /// The given options that set the request body.
     var bodyOptions: [String] {
         [
             self.data.map { _ in "--data" }, self.jsonBody.map { _ in "--json-body" },
@@ -63,7 +63,7 @@ struct RequestArguments: ParsableArguments {
         return policy
     }
 
-    /// The request of a URL; a missing method follows from the body.
+    /// The request for a URL; the body implies the method if none is given.
     func submission(for url: String) throws -> TaskSubmission {
         var submission = TaskSubmission(url: url)
         let fields = try self.fields()
@@ -77,10 +77,10 @@ struct RequestArguments: ParsableArguments {
         return submission
     }
 
-    // As large as the body of a task may be that survives its process.
+    // As large as the body of a durable task may be.
     private static let maxBytes = 16 << 20
 
-    /// The body of `--json-body`; nil without.
+    /// The body of `--json-body`; nil if absent.
     private func json() throws -> String? {
         guard let text = self.jsonBody, text.hasPrefix("@") else { return self.jsonBody }
         let file = String(text.dropFirst())
@@ -91,7 +91,7 @@ struct RequestArguments: ParsableArguments {
     /// The files of `-H @FILE`.
     var secretFiles: [String] { self.headers.filter { $0.hasPrefix("@") }.map { String($0.dropFirst()) } }
 
-    /// The header fields of `-H`, then those that the body implies and `-H` does not set.
+    /// The fields of `-H`, then those that the body implies and `-H` does not set.
     private func fields() throws -> [HTTPField] {
         let given = try self.headers.flatMap(self.lines).map { try OptionParsing.naming("-H", HTTPField(line: $0)) }
         var implied: [HTTPField] = []
@@ -103,8 +103,9 @@ struct RequestArguments: ParsableArguments {
         return given + implied.filter { field in !given.contains { $0.name == field.name } }
     }
 
-    /// The lines of `@FILE` that are not empty, so that a secret is not among the arguments, which all users can read;
-    /// any other text itself.
+    /// The non-empty lines of `@FILE`, or any other text unchanged.
+    ///
+    /// A file keeps a secret out of the arguments, which all users can read.
     private func lines(of header: String) throws -> [String] {
         guard header.hasPrefix("@") else { return [header] }
         let file = String(header.dropFirst())

@@ -59,10 +59,10 @@ struct HTTPOptions: ParsableArguments {
         try self.maxFilesize.map { try OptionParsing.bytes($0, of: "--max-filesize") }
     }
 
-    /// The file with users and passwords; nil if none is wanted.
+    /// The file with users and passwords; nil without one.
     var secretFile: String? { self.netrcFile ?? (self.netrc ? Netrc.ownFile : nil) }
 
-    /// Its entries; nil if none are wanted, or if `-u` goes before them.
+    /// The entries of that file; nil without one, or if `-u` takes precedence.
     func passwords() throws -> Netrc? {
         guard self.user == nil, let file = self.secretFile else { return nil }
         return try OptionParsing.naming("--netrc", Netrc(file, isRequired: self.netrcFile != nil))
@@ -73,7 +73,7 @@ struct HTTPOptions: ParsableArguments {
         try self.form.map { try OptionParsing.naming("--form", FormField(parsing: $0)) }
     }
 
-    /// The store with validators; nil if none is wanted.
+    /// The store of validators; nil without one.
     func validatorStore() throws -> ValidatorStore? {
         try self.validators.map { try OptionParsing.naming("--validators", ValidatorStore(directory: $0)) }
     }
@@ -117,7 +117,7 @@ struct TimeoutOptions: ParsableArguments {
     @Flag(help: "Do not wait for a path.")
     var noGate = false
 
-    /// The options as values.
+    /// The parsed options.
     struct Parsed: Sendable, Hashable {
         var retry: RetryPolicy
         var deadline: Duration?
@@ -146,7 +146,7 @@ struct TimeoutOptions: ParsableArguments {
 
     func validate() throws { _ = try self.parsed() }
 
-    // A limit of 0 would fail every transfer; unlike curl's, it does not mean unlimited.
+    // A limit of 0 would fail every transfer: unlike in curl, it does not mean unlimited.
     private func limit(_ text: String, _ option: String) throws -> Duration? {
         let limit = try OptionParsing.duration(text, of: option).duration
         guard limit != .zero else {

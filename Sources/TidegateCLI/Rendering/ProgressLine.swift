@@ -1,10 +1,10 @@
 internal import TidegateCore
 
-/// A character that turns, a quarter every 100 ms.
+/// A spinner that turns a quarter every 100 ms.
 struct Spinner: Sendable, Hashable {
     private static let frames: [Character] = ["|", "/", "-", "\\"]
 
-    /// What is drawn.
+    /// The character to draw.
     let text: Character
 
     init(at now: MonotonicTime) {
@@ -18,9 +18,9 @@ struct ProgressLine: Sendable {
     var info: TaskInfo
     /// Bytes per second; nil if not known yet.
     var rate: Double?
-    /// The rest of the wait before the next attempt.
+    /// The remaining time before the next attempt.
     var retryIn: Duration?
-    /// What turns while a transfer runs of whose end nothing is known; nil for nothing.
+    /// Shown while a transfer of unknown length runs; nil for none.
     var spinner: Spinner?
 
     /// The line, at most as wide as the style.
@@ -88,7 +88,7 @@ struct ProgressLine: Sendable {
         return "\(body.isSent ? "sending" : "")\(speed)  ETA \(DurationText(.seconds(left)))"
     }
 
-    /// Nil if the length is unknown or the time exceeds 100 days: a server may announce any length.
+    /// Nil if the length is unknown, or if the time exceeds 100 days: a server may announce any length.
     private func secondsLeft(at rate: Double) -> Int64? {
         let body = self.info.progress.current
         guard let total = body.total, rate >= 1 else { return nil }
@@ -109,7 +109,7 @@ struct ProgressLine: Sendable {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    // A long name keeps its end, which tells files apart.
+    // A long name keeps its end, which distinguishes files.
     private static func fit(_ text: String, _ width: Int) -> String {
         guard text.count > width else { return text + String(repeating: " ", count: width - text.count) }
         return "…" + text.suffix(width - 1)
@@ -128,11 +128,11 @@ struct RateMeter: Sendable {
 
     init(window: Duration = .seconds(5)) { self.window = window }
 
-    /// Adds a count; a smaller one than before (of a new attempt) restarts the measurement.
+    /// Adds a count; a count smaller than the last one (from a new attempt) restarts the measurement.
     mutating func add(_ bytes: Int64, at moment: MonotonicTime) {
         if let last = self.samples.last, bytes < last.bytes { self.samples = [] }
         self.samples.append(Sample(moment: moment, bytes: bytes))
-        // One sample from before the window is kept, so that the window is always covered.
+        // One sample older than the window is kept, so that the samples always cover the window.
         while self.samples.count > 2, moment - self.samples[1].moment >= self.window { self.samples.removeFirst() }
     }
 

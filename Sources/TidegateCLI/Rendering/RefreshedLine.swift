@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// One line on standard error that replaces itself; on a terminal only.
+/// A line on standard error that replaces itself; nothing is shown unless it is a terminal.
 final class RefreshedLine: Sendable {
     private let terminal: Terminal
     private let isShown: Bool
-    /// What is on the terminal; empty if nothing is.
+    /// The text on the terminal; empty if none.
     private let text = Mutex("")
 
     init(_ terminal: Terminal, isShown: Bool) {
@@ -15,7 +15,7 @@ final class RefreshedLine: Sendable {
     /// Shows a text, cut to the width of the terminal.
     func show(_ text: String) {
         guard self.isShown else { return }
-        // The last column stays free: some terminals wrap when it is written.
+        // The last column stays free, because some terminals wrap when it is written.
         let text = LineWrapper.cut(TextStyle.escapingControls(text), to: self.terminal.errorStyle.width - 1)
         self.text.withLock { shown in
             guard shown != text else { return }
@@ -37,11 +37,11 @@ final class RefreshedLine: Sendable {
 struct TerminalRenderer: Sendable {
     private var height = 0
 
-    /// The output that replaces the lines of the last call by `lines`, and prints `above` permanently before them.
+    /// The output that replaces the previous block by `lines`, and prints `above` permanently above it.
     mutating func render(_ lines: [String], above: [String] = []) -> String {
         var text = self.height > 0 ? "\u{1B}[\(self.height)A\r" : ""
         for line in above + lines { text += "\(TextStyle.escapingControls(line))\u{1B}[K\n" }
-        // Erases lines of a longer block before.
+        // Erases the rest of a longer previous block.
         text += "\u{1B}[J"
         self.height = lines.count
         return text

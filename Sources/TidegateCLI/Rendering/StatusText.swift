@@ -77,7 +77,7 @@ enum StatusText {
     }
 
     private static func state(of link: Link) -> Table.Cell {
-        // Loopback is never usable for a path, which is not a fault.
+        // Loopback never provides a path, which is not a fault.
         if link.kind == .loopback { return .init(link.isAdminUp ? "up" : "down", .faint) }
         return .init(link.stateDescription, link.isUsable ? .good : .bad)
     }
@@ -125,7 +125,7 @@ extension Link {
 enum ChangeText {
     /// The line for an event; nil for events that `watch` does not show.
     ///
-    /// Reasons name links of `links`.
+    /// `links` provides the names of links in reasons.
     static func line(_ event: Event, among links: [Link], _ style: TextStyle) -> String? {
         let time = style.paint(self.clock(event.time), .faint)
         switch event.payload {

@@ -4,7 +4,7 @@ internal import TidegateCore
 struct Table {
     /// A text and its color.
     struct Cell {
-        /// The parts of the text, which may be wrapped between them.
+        /// The parts of the text; lines break only between them.
         var parts: [String]
         var color: TextColor?
 
@@ -24,7 +24,7 @@ struct Table {
 
     private var rows: [[Cell]] = []
 
-    /// A table that begins with a row of headings, if any.
+    /// A table that begins with a row of headings, if there are any.
     init(head: [String] = []) {
         if !head.isEmpty { self.rows = [head.map { Cell($0, .faint) }] }
     }
@@ -151,7 +151,7 @@ enum LineWrapper {
             })
     }
 
-    // Two columns from the first wide script on (UAX 11): an upper bound.
+    // An upper bound: two columns from the first wide script on (UAX 11).
     private static func columns(of character: Character) -> Int {
         character.unicodeScalars.contains { $0.value >= 0x1100 } ? 2 : 1
     }

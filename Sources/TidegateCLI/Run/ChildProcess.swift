@@ -4,14 +4,14 @@ internal import TidegateDaemon
 /// A child process that inherits standard input and output.
 struct ChildProcess: Sendable {
     private let id: pid_t
-    /// Without a controlling terminal the child has a process group of its own, so that signals also reach its
+    /// True without a controlling terminal: the child gets its own process group, so that signals also reach its
     /// children.
     ///
-    /// With one it stays in this process's group: the terminal signals the whole pipeline, and job control stops and
-    /// continues it as one.
+    /// With a terminal it stays in this process's group. The terminal signals the whole pipeline, and job control stops
+    /// and continues it as one.
     private let hasOwnGroup: Bool
 
-    /// The signals that this process was started with ignored, such as SIGHUP under nohup(1).
+    /// The signals that were ignored when this process started, such as SIGHUP under nohup(1).
     static func ignoredSignals() -> Set<Int32> {
         Set(
             (1..<32).filter { number in
@@ -26,7 +26,7 @@ struct ChildProcess: Sendable {
         let hasOwnGroup = !self.hasTerminal
         let attributes = SpawnAttributes(hasOwnGroup: hasOwnGroup, ignored: ignored)
         var (code, id) = attributes.spawn(arguments)
-        // A script without an interpreter line is run by the shell (execvp(3)).
+        // The shell runs a script without an interpreter line (execvp(3)).
         if code == ENOEXEC { (code, id) = attributes.spawn(["/bin/sh"] + arguments) }
         guard code == 0 else {
             let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(code))"
@@ -37,12 +37,12 @@ struct ChildProcess: Sendable {
 
     /// Forwards a signal to the child.
     func forward(_ number: Int32) {
-        // In the terminal's foreground group the child has received the signal from the terminal itself.
+        // The terminal has already signalled its foreground group, which includes the child.
         if !self.hasOwnGroup, number == SIGINT || number == SIGQUIT { return }
         kill(self.hasOwnGroup ? -self.id : self.id, number)
     }
 
-    /// Calls `body` with the exit status, or 128 + n for a signal, on a thread of its own.
+    /// Calls `body` with the exit status, or 128 + n for signal n, on its own thread.
     func onExit(_ body: @escaping @Sendable (Int32) -> Void) {
         let waiter = Unmanaged.passRetained(Waiter(id: self.id, body: body))
         var thread = pthread_t()
@@ -53,12 +53,13 @@ struct ChildProcess: Sendable {
         pthread_detach(thread)
     }
 
-    /// Executes a command in place of this process (execvp(3)); returns only if that fails, with the exit status that
-    /// shells use.
+    /// Executes a command in place of this process (execvp(3)).
+    ///
+    /// Returns only if that fails, with the exit status that shells use.
     static func replaceProcess(_ arguments: [String]) -> CommandError {
         var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
         pointers.append(nil)
-        // The command must not inherit a signal that a library ignores or that the runtime blocks on this thread.
+        // The command must not inherit a signal that a library ignores, or that the runtime blocks on this thread.
         signal(SIGPIPE, SIG_DFL)
         var none = sigset_t()
         sigemptyset(&none)
@@ -70,7 +71,7 @@ struct ChildProcess: Sendable {
         return CommandError(number == ENOENT ? .notFound : .notRunnable, message)
     }
 
-    // Only a controlling terminal sends signals; a terminal in an inherited descriptor does not.
+    // Only a controlling terminal sends signals; a terminal on an inherited descriptor does not.
     private static var hasTerminal: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return false }
@@ -103,7 +104,7 @@ private func waitForChild(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableR
     return nil
 }
 
-/// The attributes of posix_spawn(3): no signal blocked, and only inherited signals ignored.
+/// The attributes for posix_spawn(3): no blocked signals, and only inherited signals ignored.
 struct SpawnAttributes: ~Copyable {
     private var raw = posix_spawnattr_t()
 
@@ -125,7 +126,7 @@ struct SpawnAttributes: ~Copyable {
         posix_spawnattr_destroy(&raw)
     }
 
-    /// Starts a command, found on PATH; returns an error number, or 0 and the process id.
+    /// Starts a command found on PATH; returns an error number, or 0 and the process id.
     borrowing func spawn(_ arguments: [String]) -> (code: Int32, id: pid_t) {
         var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         defer { for pointer in pointers { free(pointer) } }

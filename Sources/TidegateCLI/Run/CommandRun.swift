@@ -1,30 +1,30 @@
 internal import Tidegate
 internal import TidegateDaemon
 
-/// The shell around ``RunMachine``: waits for the gate, runs the command, and watches for path losses meanwhile.
+/// The shell around ``RunMachine``: waits for the gate, runs the command, and watches for path losses during the run.
 struct CommandRun: Sendable {
     let options: GateOptions.Parsed
     let retryLimit: Int
     let command: [String]
     let display: WaitDisplay
-    /// Receives lines about retrying.
+    /// Prints a line about a retry.
     let print: @Sendable (String) -> Void
 
     /// The exit status; nil for success.
     func run() async -> CommandError? {
         let monitor = OneShotMonitor(targets: self.options.wait.targets)
-        // Bounded in practice by the rate of network changes and signals; the loop below never blocks for long.
+        // Network changes and signals bound the buffer in practice; the loop below never blocks for long.
         let (inputs, source) = AsyncStream.makeStream(
             of: RunMachine.Input.self, bufferingPolicy: .bufferingNewest(1024))
         let ignored = ChildProcess.ignoredSignals()
         let losses = self.watchLosses(monitor, source)
-        // Before the command starts, which would never hear of a signal that ends this process.
+        // Before the command starts: a signal that ended this process would never reach the command.
         let trapped = await Signals.forwarded(except: ignored)
         let signals = Task { for await number in trapped { source.yield(.signal(number)) } }
         defer {
             losses.cancel()
             signals.cancel()
-            // After a signal there may be a line about waiting.
+            // A signal may leave a line about waiting on the terminal.
             self.display.clear()
         }
         let runner = EffectRunner(monitor: monitor, source: source, ignored: ignored, run: self)
@@ -64,7 +64,7 @@ struct CommandRun: Sendable {
         let ignored: Set<Int32>
         let run: CommandRun
 
-        /// Performs any effect but the exit; returns the command that runs afterwards.
+        /// Performs any effect except the exit; returns the command that runs afterwards.
         func perform(_ effect: RunMachine.Effect, on child: ChildProcess?) -> ChildProcess? {
             switch effect {
             case .wait: self.wait()
@@ -105,11 +105,11 @@ struct CommandRun: Sendable {
     }
 }
 
-/// Recognizes events in which a path was lost or replaced by another one.
+/// Recognizes events in which a path was lost or replaced.
 struct PathLoss: Sendable {
     /// The family whose default path counts; nil for both.
     let family: AddressFamily?
-    /// The targets whose paths count, too.
+    /// The targets whose paths also count.
     let targets: [Target]
 
     /// What was lost; nil if the event is not a loss.

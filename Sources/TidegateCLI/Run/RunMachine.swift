@@ -1,17 +1,17 @@
-/// The state machine of `run`: when the command runs, when it is retried, and with which status the program exits.
+/// The state machine of `run`: when the command runs, when it is retried, and the program's exit status.
 struct RunMachine: Sendable {
     enum Input: Sendable, Hashable {
         /// The gate opened.
         case opened
-        /// The gate did not open in time; the condition that is not met.
+        /// The gate did not open in time; contains the unmet condition.
         case gaveUp(String)
-        /// The command exited with this status, 128 + n for a signal.
+        /// The command exited with this status, or 128 + n for signal n.
         case exited(Int32)
         /// The command could not be started.
         case startFailed(CommandError)
-        /// The path was lost or moved; a description.
+        /// The path was lost or moved; contains a description.
         case lost(String)
-        /// The time after a failure in which a loss still explains it is over.
+        /// The grace time, in which a path loss still explains a failure, has ended.
         case graceExpired
         /// This process received a signal.
         case signal(Int32)
@@ -35,15 +35,15 @@ struct RunMachine: Sendable {
     private enum State: Sendable, Hashable {
         case waiting
         case running(lost: String?, signal: Int32?)
-        /// It failed with this status; a path loss within the grace time still explains it.
+        /// The command failed with this status; a path loss within the grace time still explains it.
         case failed(Int32)
         case finished
     }
 
-    /// How long after a failure a loss of the path still explains it.
+    /// How long after a failure a path loss still explains it.
     static let grace: Duration = .seconds(2)
 
-    // The statuses of a command ended by SIGHUP, SIGINT, SIGQUIT or SIGTERM (signal(7)).
+    // The exit statuses of a command terminated by SIGHUP, SIGINT, SIGQUIT or SIGTERM (signal(7)).
     private static let interruptedStatuses: Set<Int32> = [129, 130, 131, 143]
 
     private var state = State.waiting
@@ -75,12 +75,12 @@ struct RunMachine: Sendable {
     }
 
     private mutating func exited(_ code: Int32, lost: String?, signal: Int32?) -> [Effect] {
-        // A command that was interrupted has not failed; the terminal may have signalled it directly.
+        // An interrupted command has not failed; the terminal may have signalled it directly.
         guard code != 0, signal == nil, !RunMachine.interruptedStatuses.contains(code) else {
             return self.finish(code, nil)
         }
         if let lost { return self.retry(code, because: lost) }
-        // Without a retry left there is no reason to wait for a loss.
+        // Without a retry left, waiting for a loss is pointless.
         guard self.retries < self.retryLimit else { return self.finish(code, nil) }
         self.state = .failed(code)
         return [.startGrace]

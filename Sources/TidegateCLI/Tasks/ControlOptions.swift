@@ -20,7 +20,7 @@ struct ControlOptions: ParsableArguments {
         for line in lines(reply.value, terminal.outputStyle) { terminal.print(line) }
     }
 
-    /// Runs requests to the daemon; a failure ends the command.
+    /// Sends requests to the daemon; a failure ends the command.
     func connecting<Value>(
         _ work: @autoclosure () async throws(ControlClientError) -> Value
     ) async throws(CommandError) -> Value {
@@ -31,17 +31,17 @@ struct ControlOptions: ParsableArguments {
         }
     }
 
-    /// The id of the task that a word names.
+    /// The id of the task that a word refers to.
     func id(of word: String) async throws(CommandError) -> String {
         if let id = TaskID(word) { return id.description }
         return try TaskReference.find(word, in: try await self.tasks())
     }
 
-    /// Runs requests about each of several tasks; one that fails does not keep the others from being tried.
+    /// Performs a request for each of several tasks; a failure does not stop the others.
     ///
-    /// - Throws: the worst of the failures; their messages are printed when they happen.
+    /// - Throws: The worst failure; each message is printed when it happens.
     func forEach(_ references: [String], _ work: (String) async throws(ControlClientError) -> Void) async throws {
-        // Asked once, so that every reference means what it meant at the start.
+        // Listed once, so that every reference keeps its meaning from the start.
         let tasks = references.allSatisfy { TaskID($0) != nil } ? [] : try await self.tasks()
         var worst: ExitStatus?
         for reference in references {
@@ -60,7 +60,7 @@ struct ControlOptions: ParsableArguments {
         try await self.connecting(try await self.client.tasks())
     }
 
-    // A user whose own daemon does not run may mean root's.
+    // If the user's own daemon is not running, the user may mean root's.
     private func error(_ error: ControlClientError) -> CommandError {
         let root = DefaultPaths(user: 0, environment: { _ in nil }).socket
         guard [.noDaemon, .notAllowed].contains(error.reason), self.socket.socket == nil, geteuid() != 0,
@@ -72,7 +72,7 @@ struct ControlOptions: ParsableArguments {
 }
 
 extension ExitStatus {
-    /// The worse of two statuses: usage errors, failures, what is not known, giving up.
+    /// The worse of two statuses, from usage error over failure and unknown to giving up.
     func worse(than other: ExitStatus) -> ExitStatus {
         let order: [ExitStatus] = [.usage, .no, .unknown, .gaveUp]
         return order.first { $0 == self || $0 == other } ?? self
@@ -93,7 +93,7 @@ struct TaskReferenceOptions: ParsableArguments {
         if self.quiet, self.control.json { throw ValidationError("--quiet and --json are mutually exclusive") }
     }
 
-    /// How commands treat several tasks.
+    /// Explains how commands treat several tasks.
     static let help = """
         Every task is tried, even if one fails.
 
@@ -140,16 +140,16 @@ struct TasksCancelCommand: AsyncParsableCommand {
     func run() async throws { try await self.tasks.send(.cancel) }
 }
 
-/// Finds the task that a word on the command line names: by its key, its name, its id, or the beginning of its id.
+/// Finds the task that a word refers to: by its key, its name, its id, or the beginning of its id.
 enum TaskReference {
-    // Shorter words are more likely a mistyped key than the beginning of an id.
+    // A shorter word is more likely a mistyped key than the beginning of an id.
     private static let shortestPrefix = 4
     private static let mostCandidates = 4
 
-    /// The id of the task that `word` names among `tasks`, which are sorted oldest first.
+    /// The id of the task that `word` refers to among `tasks`, which are sorted oldest first.
     ///
-    /// Of several tasks with the key or name, the one that is not over is meant, or else the newest.
-    /// - Throws: a usage error that names the candidates if several tasks are meant.
+    /// If several tasks have the key or name, the unfinished one is meant, or else the newest.
+    /// - Throws: A usage error that names the candidates if the word is ambiguous.
     static func find(_ word: String, in tasks: [TaskDocument]) throws(CommandError) -> String {
         if let id = TaskID(word) { return id.description }
         for (kind, member) in [("key", \TaskDocument.key), ("name", \TaskDocument.name)] {
@@ -178,7 +178,7 @@ enum TaskReference {
         return CommandError(.usage, "\(subject) fits \(tasks.count) tasks: \(list)")
     }
 
-    /// The shortest beginnings of ids, sorted, by which ``find(_:in:)`` tells them apart; at least eight digits each.
+    /// The shortest unambiguous prefixes of ids for ``find(_:in:)``; sorted, with at least eight digits each.
     static func shortIDs(of ids: [String]) -> [String: String] {
         let sorted = ids.sorted()
         var short: [String: String] = [:]
@@ -186,7 +186,7 @@ enum TaskReference {
             let neighbours = [position - 1, position + 1].filter(sorted.indices.contains).map { sorted[$0] }
             let shared = neighbours.map { zip($0, id).prefix { $0 == $1 }.count }.max() ?? 0
             var count = max(8, shared + 1)
-            // A final hyphen tells nothing apart.
+            // A final hyphen distinguishes nothing.
             if id.prefix(count).hasSuffix("-") { count += 1 }
             short[id] = String(id.prefix(count))
         }

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import TidegateCore
 
-/// Tasks as people read them.
+/// The text that shows tasks to users.
 enum TaskText {
-    /// Words for the states and outcomes; `tasks list --state` takes them.
+    /// Words for the states and outcomes, which `tasks list --state` accepts.
     enum State: String, CaseIterable {
         case suspended, waiting, running, done, failed, cancelled
 
@@ -27,10 +27,10 @@ enum TaskText {
         }
     }
 
-    // A URL stands for the name of a task that has none; the whole one is in `tasks show`.
+    // A task without a name shows its URL; `tasks show` prints the whole URL.
     private static let nameWidth = 36
 
-    /// The table of `tasks list`, oldest first; nothing but its header if there are no tasks.
+    /// The table of `tasks list`, oldest first; only the header if there are no tasks.
     static func list(_ tasks: [TaskDocument], _ style: TextStyle, at now: WallTime) -> [String] {
         guard !tasks.isEmpty else { return ["no tasks"] }
         var table = Table(head: ["ID", "KEY OR NAME", "AGE", "STATE", "NEXT RUN", "WHOSE", "REASON"])
@@ -81,14 +81,14 @@ enum TaskText {
     }
 
     private static func failure(_ task: TaskDocument) -> String? {
-        // That every retry was used does not say what failed each time.
+        // That the retries are used up does not say why each attempt failed.
         guard let failure = task.reason.flatMap({ TaskFailure(rawValue: $0) }), failure != .retriesExhausted else {
             return task.explanation ?? TaskFailure.retriesExhausted.description
         }
         return failure.clause(status: task.status, nil)
     }
 
-    /// Whose failure it was: `your router`; nil if nothing failed.
+    /// The responsible party, such as `your router`; nil if nothing failed.
     static func party(_ task: TaskDocument) -> String? {
         task.party.flatMap { FaultParty(rawValue: $0)?.description }
     }
@@ -100,7 +100,7 @@ enum TaskText {
         return self.state(task) + ago + reason + (self.party(task).map { " (\($0))" } ?? "")
     }
 
-    /// What a submission comes to whose key a task has already; `task` is nil if it cannot be shown.
+    /// The result of a submission whose key a task already has; `task` is nil if it cannot be shown.
     static func nothingSubmitted(_ task: TaskDocument?, key: String, at now: WallTime) -> String {
         let start = "nothing was submitted: the key \"\(key.escapingControls)\" exists, and its task"
         guard let task else { return "\(start) is kept" }
@@ -126,7 +126,7 @@ enum TaskText {
         return task.bytes > 0 ? ByteText(task.bytes).description : nil
     }
 
-    // Nil if there is nothing and nothing is expected.
+    // Nil if there are no bytes and none are expected.
     private static func amount(_ bytes: Int64, of total: Int64?) -> String? {
         guard let total, total != bytes else { return bytes > 0 ? ByteText(bytes).description : nil }
         return "\(ByteText(bytes)) of \(ByteText(total))"
@@ -136,7 +136,7 @@ enum TaskText {
         self.moment(time).map { $0.ago(at: now).shortText }
     }
 
-    /// A moment as JSON has it; nil if it is none.
+    /// A time in its JSON form; nil if it is invalid.
     static func moment(_ text: String) -> WallTime? {
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         return (try? Date(text, strategy: format)).map {

@@ -60,7 +60,7 @@ struct TasksListCommand: AsyncParsableCommand {
         return TaskText.list(tasks, style, at: SystemClock().wall())
     }
 
-    // What is repainted must not be longer than the screen, nor wrap.
+    // A repainted block must fit on the screen, and its lines must not wrap.
     private func screen(_ reply: [TaskDocument], _ terminal: Terminal) -> [String] {
         let (style, room) = (terminal.outputStyle, terminal.rows - 1)
         let plain = self.lines(reply, TextStyle(isColored: false, width: style.width))
@@ -215,7 +215,7 @@ struct TasksGetCommand: AsyncParsableCommand {
         }
     }
 
-    // Ends at the first piece that cannot be written.
+    // Stops at the first piece that cannot be written.
     private func receive(_ id: String, _ write: ([UInt8]) -> CommandError?) async throws(CommandError) {
         try await self.control.connecting(
             try await self.control.client.body(id) { bytes throws(ControlClientError) in

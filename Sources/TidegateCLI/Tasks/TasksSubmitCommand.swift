@@ -64,7 +64,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     @OptionGroup var control: ControlOptions
 
-    /// What happens if a task has the key already.
+    /// What to do if a task already has the key.
     enum Duplicates: String, ExpressibleByArgument, CaseIterable {
         case keep, replace, append
     }
@@ -128,14 +128,14 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             throw ValidationError("-o: \"\(output)\" is not a file name")
         }
         if self.outputDir == "" { throw ValidationError("--output-dir: directory name is empty") }
-        // With an unset variable as its key, every submission would be the same task.
+        // With an unset variable as the key, every submission would be the same task.
         if self.key == "" { throw ValidationError("--key: key is empty") }
         if self.onDuplicate != nil, self.key == nil { throw ValidationError("--on-duplicate requires --key") }
         if let retry { try OptionParsing.checkRetries(retry) }
         _ = try OptionParsing.requirements(self.require)
     }
 
-    // The daemon's working directory is another one.
+    // The daemon has a different working directory.
     private func absolute(_ path: String) throws -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let here = getcwd(nil, 0) else {

@@ -50,7 +50,7 @@ struct TasksWaitCommand: AsyncParsableCommand {
     }
 }
 
-/// Waits for the ends of tasks, by asking the daemon.
+/// Waits until tasks are over by polling the daemon.
 struct TaskWait {
     let control: ControlOptions
     let isQuiet: Bool
@@ -59,10 +59,10 @@ struct TaskWait {
     private let terminal = Terminal()
     private let line: RefreshedLine
 
-    // A daemon that is restarted has its socket back by then.
+    // Long enough for a restarted daemon to open its socket again.
     private static let patience = Duration.seconds(30)
 
-    /// Waits up to `limit` from now, for all tasks together; for as long as it takes if it is nil.
+    /// Waits up to `limit` from now, for all tasks together; nil waits forever.
     init(control: ControlOptions, limit: Duration?, isQuiet: Bool) {
         self.control = control
         self.limit = limit
@@ -70,7 +70,7 @@ struct TaskWait {
         self.line = RefreshedLine(self.terminal, isShown: !isQuiet && self.terminal.isErrorTerminal)
     }
 
-    /// Waits for the end of a task and prints it; returns the exit status for it, nil for success.
+    /// Waits until a task is over and prints its result; returns the exit status, nil for success.
     func end(of id: String) async throws(ControlClientError) -> ExitStatus? {
         defer { self.line.clear() }
         var lastAnswer = ContinuousClock.now
@@ -83,12 +83,12 @@ struct TaskWait {
                     return reply.value.outcome == nil ? .gaveUp : ExitStatus(endOf: reply.value)
                 }
             } catch {
-                // A new socket may be its group's only a moment later.
+                // The group of a new socket may be set only a moment later.
                 let isGone = [.noDaemon, .notAllowed, .disconnected].contains(error.reason)
                 guard isGone, ContinuousClock.now - lastAnswer < TaskWait.patience, !self.isOver else { throw error }
                 self.line.show("waiting \(self.elapsed) for the daemon to come back")
             }
-            // Cancelled only with the program.
+            // Cancelled only when the program exits.
             try? await Task.sleep(for: min(interval, self.rest))
             interval = min(interval * 2, .milliseconds(500))
         }
@@ -123,7 +123,7 @@ struct TaskWait {
 }
 
 extension ExitStatus {
-    /// The status for the end of a task; nil for success.
+    /// The exit status for a finished task; nil for success.
     init?(endOf task: TaskDocument) {
         switch (TaskText.State(task), task.reason.flatMap { TaskFailure(rawValue: $0) }) {
         case (.done, _): return nil

@@ -9,11 +9,11 @@ struct WatchText {
     private var known: [String: Known] = [:]
 
     private struct Known {
-        /// The last tenth of its progress that was shown; of the request's body if it `isSent`.
+        /// The last tenth of the progress that was shown; it counts the request body if `isSent`.
         var tenth: (isSent: Bool, number: Int) = (false, -1)
-        /// Attempts that went on from an answer, as after a redirect: they belong to the try before them.
+        /// The number of attempts that followed an answer, such as a redirect; they belong to the attempt before them.
         var hops = 0
-        /// True if the last attempt was answered, so that another one goes on from there.
+        /// True if the last attempt was answered; the next attempt then follows that answer.
         var isAnswered = false
     }
 
@@ -37,7 +37,7 @@ struct WatchText {
 
     private mutating func text(of event: TaskLine) -> String? {
         switch event.event {
-        // The retry line announces the backoff.
+        // The retry line already announces the backoff.
         case "task.held" where event.reason == HoldReason.backoff.rawValue: return nil
         case "task.released", "task.gate", "task.responseHead", "task.refetched", "task.moved": return nil
         case "task.progress": return self.progress(event)
@@ -47,7 +47,7 @@ struct WatchText {
         case "task.attemptStarted": return self.start(event)
         case "task.completed":
             self.known[event.task] = nil
-            // The text of a status names the party, if that says more.
+            // The text of a status already names the party, if that is informative.
             let isStatus = event.reason == TaskFailure.httpStatus.rawValue && (400..<600).contains(event.status ?? 0)
             return event.sentence + (isStatus ? "" : event.party.flatMap(FaultParty.init).map { " (\($0))" } ?? "")
         default: return event.sentence
@@ -82,7 +82,7 @@ struct WatchText {
         let count: Int
     }
 
-    // What an event of a task says (``Event/json(redaction:)``).
+    // The members of a task event that are shown (``Event/json(redaction:)``).
     private struct TaskLine: Decodable {
         let event, time, task, sentence: String
         let reason, party: String?

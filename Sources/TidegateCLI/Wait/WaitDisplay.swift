@@ -1,7 +1,8 @@
 internal import Tidegate
 
-/// Shows on standard error what a wait is for: on a terminal one line that is refreshed, otherwise a line whenever a
-/// condition fails on another rung.
+/// Shows on standard error what a wait is waiting for.
+///
+/// On a terminal, one line is refreshed; otherwise a line is printed whenever a condition fails on another rung.
 struct WaitDisplay: Sendable {
     private let terminal: Terminal
     private let isQuiet: Bool
@@ -13,10 +14,10 @@ struct WaitDisplay: Sendable {
         self.line = RefreshedLine(terminal, isShown: !isQuiet && terminal.isErrorTerminal)
     }
 
-    /// Shows what is waited for, before anything is known.
+    /// Shows the conditions, before anything is known about them.
     func begin(_ wait: WaitConfiguration) { self.line.show(WaitText.start(wait)) }
 
-    /// Shows how a wait stands.
+    /// Shows the current progress of a wait.
     func show(_ progress: WaitProgress, of wait: WaitConfiguration) {
         self.line.show(WaitText.progress(progress, of: wait))
         guard !self.isQuiet, !self.terminal.isErrorTerminal, progress.hasNewRung, let unmet = progress.unmet else {
@@ -29,9 +30,9 @@ struct WaitDisplay: Sendable {
     func clear() { self.line.clear() }
 }
 
-/// What `wait` and `run` say while they wait.
+/// The text that `wait` and `run` print while they wait.
 enum WaitText {
-    /// `carrier: eth0 has no carrier`, as one line: text of a server may be long, and must not control the terminal.
+    /// `carrier: eth0 has no carrier`, on one line: a server's text may be long, and must not control the terminal.
     static func unmet(_ unmet: UnmetCondition) -> String {
         let text = LineWrapper.printable(unmet.description)
         return text.count > 240 ? "\(text.prefix(239))…" : text
@@ -58,7 +59,7 @@ enum WaitText {
 }
 
 extension OneShotMonitor {
-    /// Waits until the conditions hold; returns nil if they do, and otherwise why not.
+    /// Waits until the conditions hold; returns nil if they do, and otherwise why they do not.
     func wait(_ options: GateOptions.Parsed, _ display: WaitDisplay) async -> String? {
         defer { display.clear() }
         display.begin(options.wait)
@@ -73,7 +74,7 @@ extension OneShotMonitor {
 }
 
 extension WaitConfiguration {
-    /// The last line of a wait that has failed.
+    /// The last line of a failed wait.
     fileprivate func message(for error: WaitError) -> String {
         switch error {
         case .cancelled: return "interrupted"
