@@ -69,7 +69,6 @@ struct ProbeCommand: AsyncParsableCommand {
     }
 
     private func probes() throws -> ProbeRunner.Configuration {
-        // No scrape waits for this probe, so it needs no time offset.
         var probes = ProbeRunner.Configuration()
         var standard = ProbeModule(prober: .http)
         standard.text = "prober: http\n"
@@ -78,6 +77,7 @@ struct ProbeCommand: AsyncParsableCommand {
             probes = try Result { () throws(ConfigurationError) in try Configuration.load(file: file).probes }
                 .mapError { CommandError(.configuration($0)) }.get()
         }
+        // No scrape waits for this probe, so it may use the whole time.
         probes.timeoutOffset = .zero
         return probes
     }

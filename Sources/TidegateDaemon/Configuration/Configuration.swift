@@ -5,22 +5,22 @@ package import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore
 
-/// The configuration file, whose keys that are absent have their defaults.
+/// The configuration file; absent keys have their defaults.
 package struct Configuration: Sendable, Hashable {
     var reachability = ReachabilityConfiguration()
-    /// The section's `targets`, as the file names them; ``monitorConfiguration(version:)`` adds them to `reachability`.
+    /// The section's `targets`, with the file's names; ``monitorConfiguration(version:)`` adds them to `reachability`.
     var targets: [NamedTarget] = []
     var transfers = Transfers()
     var tasks: [ScheduledTask] = []
     package var probes = ProbeRunner.Configuration()
     var scheduledProbes: [ScheduledProbe] = []
     var journal = Journal()
-    /// The directories below which the tasks of the control socket's members may read and write files.
+    /// The directories below which tasks of the control socket's group may read and write files.
     var memberDirectories: [String] = []
     var remoteWrite = RemoteWrite()
     var events = Events()
     var metrics = Metrics()
-    /// The `observation` section: how the connections of other programs are observed.
+    /// The `observation` section: how other programs' connections are observed.
     var observation = ConnectionsConfiguration()
 
     /// A target that is monitored permanently.
@@ -28,7 +28,7 @@ package struct Configuration: Sendable, Hashable {
         var name = ""
         var host = ""
         var port: UInt16?
-        /// The URL to request, which has the host and the port.
+        /// The URL to request, which contains the host and the port.
         var url: String?
         var check: TargetCheck.Kind?
         var interval = TargetCheck(.tcp).interval
@@ -48,7 +48,7 @@ package struct Configuration: Sendable, Hashable {
         var retry = Retry()
     }
 
-    /// A retry policy's differences from the default.
+    /// The differences of a retry policy from the default.
     struct Retry: Sendable, Hashable {
         var attempts: Int?
         var base: Duration?
@@ -56,7 +56,7 @@ package struct Configuration: Sendable, Hashable {
         var maxElapsed: DurationText?
         var statuses: [Int]?
 
-        /// This policy, with the values of `defaults` for those that are nil.
+        /// This policy, with nil values taken from `defaults`.
         func merged(withDefaults defaults: Retry) -> Retry {
             Retry(
                 attempts: self.attempts ?? defaults.attempts, base: self.base ?? defaults.base,
@@ -64,7 +64,7 @@ package struct Configuration: Sendable, Hashable {
                 statuses: self.statuses ?? defaults.statuses)
         }
 
-        /// The whole policy; a bound that is given alone moves the default of the other one.
+        /// The complete policy; a bound given alone moves the default of the other bound.
         func policy() -> RetryPolicy {
             let standard = RetryPolicy()
             let base = self.base ?? min(standard.base, self.cap ?? standard.base)
@@ -75,10 +75,10 @@ package struct Configuration: Sendable, Hashable {
         }
     }
 
-    /// The `journal` section: retention times, and how many tasks there may be.
+    /// The `journal` section: retention times, and the maximum number of tasks.
     struct Journal: Sendable, Hashable {
         var retention = TidegateStore.Journal.Retention()
-        /// How many tasks may be open at a time; more submissions are refused.
+        /// The maximum number of open tasks; further submissions are rejected.
         var maxOpenTasks = 100_000
     }
 
@@ -86,7 +86,7 @@ package struct Configuration: Sendable, Hashable {
     struct RemoteWrite: Sendable, Hashable {
         /// The receiver; nil disables remote write.
         var url: String?
-        /// How large the queue may become, in bytes.
+        /// The maximum size of the queue, in bytes.
         var bound = Self.standard.bound
         var interval = Self.standard.interval
         /// The labels added to every series.
@@ -100,7 +100,7 @@ package struct Configuration: Sendable, Hashable {
         private static let standard = RemoteWriteConfiguration(url: "", directory: "")
     }
 
-    /// The `events` section: the size of the history, and what is redacted from URLs.
+    /// The `events` section: the size of the history, and the redaction of URLs.
     struct Events: Sendable, Hashable {
         var history = EndpointConfiguration().eventHistory
         var redaction = URLRedaction()
@@ -148,7 +148,7 @@ extension Configuration {
         problems.refuseOnlineWithoutChecks(configuration, root)
         problems.refuseUnknownModules(configuration, root)
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
-        // Finds values that are invalid together, here rather than in Daemon so that a reload finds them too.
+        // Finds values that conflict. Checked here rather than in Daemon, so that a reload finds them too.
         _ = try Result { () throws(TextError) in try configuration.monitorConfiguration(version: "") }
             .mapError { ConfigurationError(file: file, $0.description) }.get()
         return configuration
@@ -194,7 +194,7 @@ extension Configuration {
         return configuration
     }
 
-    /// Sets what the configuration file says about the endpoint.
+    /// Applies the file's settings to the endpoint.
     func apply(to endpoint: inout EndpointConfiguration) {
         endpoint.redaction = self.events.redaction
         endpoint.eventHistory = self.events.history
@@ -202,14 +202,14 @@ extension Configuration {
 
     // MARK: reloads
 
-    /// The keys whose values differ from `running`, and that need a restart.
+    /// The keys whose values differ from `running` and need a restart.
     func keysThatNeedRestart(from running: Configuration) -> [String] {
         ConfigurationSchema.root.flatMap { $0.changes(running, self) }
     }
 }
 
 extension ProblemList {
-    // A gate that nothing can open would hold a task until its patience ends.
+    // A gate that cannot open would hold a task until its patience ends.
     fileprivate mutating func refuseOnlineWithoutChecks(_ configuration: Configuration, _ root: ConfigurationNode) {
         guard !configuration.reachability.internetCheck.isEnabled else { return }
         let gate = root.value(of: "transfers")?.value(of: "gate")?.value(of: "require")
@@ -220,7 +220,7 @@ extension ProblemList {
         }
     }
 
-    // Only here: the modules may stand behind the probes.
+    // Checked at the end, because the file may list the modules after the probes.
     fileprivate mutating func refuseUnknownModules(_ configuration: Configuration, _ root: ConfigurationNode) {
         let nodes = root.value(of: "probes")?.elements ?? []
         for (probe, node) in zip(configuration.scheduledProbes, nodes) {
@@ -237,7 +237,7 @@ extension ProblemList {
 
 /// A request that the daemon makes periodically.
 package struct ScheduledTask: Sendable, Hashable {
-    /// The request, as it could be submitted.
+    /// The request, in the form of a submission.
     package var submission = TaskSubmission(url: "")
     package var headersFile: String?
     package var every: Duration = .zero
@@ -253,7 +253,7 @@ package struct ScheduledTask: Sendable, Hashable {
 }
 
 extension Configuration.NamedTarget {
-    /// How the target is checked: by what the file says, or by what it is.
+    /// The check of the target: from the file, or the default for this kind of target.
     fileprivate func targetCheck(of target: Target) -> TargetCheck {
         let location = self.url.flatMap { try? HTTPURL($0) }
         let standard = location == nil ? TargetCheck.standard(for: target).kind : .http
@@ -271,24 +271,24 @@ extension ProxyPolicy {
     }
 }
 
-/// What the configuration file says now about tasks that say nothing of it themselves.
+/// The file's current settings for tasks that do not set them.
 final class TransferPolicies: Sendable {
     private let started: Configuration.Transfers
     private let current: Mutex<Configuration.Transfers>
 
-    /// What the file said when the session was made.
+    /// Starts with the settings from which the session was made.
     init(_ transfers: Configuration.Transfers) {
         self.started = transfers
         self.current = Mutex(transfers)
     }
 
-    /// What the file says.
+    /// The file's current settings.
     var transfers: Configuration.Transfers { self.current.withLock { $0 } }
 
-    /// Sets the retry policy and the gate of later tasks.
+    /// Sets the retry policy and the gate of future tasks.
     func update(_ transfers: Configuration.Transfers) { self.current.withLock { $0 = transfers } }
 
-    /// Gives a request what a reload has changed: the session has what the file said at the start.
+    /// Applies reloaded settings to a request; the session keeps the settings from its start.
     func apply(to request: inout TaskRequest) {
         let transfers = self.transfers
         if request.options.retry == nil, transfers.retry != self.started.retry {

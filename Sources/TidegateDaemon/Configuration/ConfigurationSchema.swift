@@ -209,7 +209,7 @@ enum ConfigurationSchema {
             "From one sample of every metric to the next.", default: "15s"),
         .mapping("labels") { (section, entry) throws(TextError) in
             let value = try ValueParser<String>.text.parse(entry.value)
-            // Names that begin with two underscores are reserved by Prometheus.
+            // Prometheus reserves names that begin with two underscores.
             guard entry.key.isLabelName else { throw TextError("\"\(entry.key)\" is not a valid label name") }
             section.labels.append(.init(entry.key, value))
         }.documented("Labels of every series; job is tidegate and instance the host name without them.", default: "{}"),
@@ -230,7 +230,7 @@ enum ConfigurationSchema {
             ]),
     ]
 
-    // Headers that the protocol sets.
+    // The headers that the protocol sets.
     private static let reservedHeaders: Set<String> = [
         "content-encoding", "content-type", "content-length", "x-prometheus-remote-write-version", "user-agent", "host",
     ]
@@ -292,7 +292,7 @@ enum ConfigurationSchema {
         .section(
             "exclude", \.self,
             [
-                // Networks, or addresses that stand for themselves.
+                // Networks, or single addresses.
                 .list("remotes", \.excludedRemotes, .text("a network") { try IPPrefix(parsing: $0) }).documented(
                     "Networks whose connections do not count, such as 10.0.0.0/8.", default: "[]"),
                 .list("ports", .port) { $0.excludedPorts = Set($1) }.documented(

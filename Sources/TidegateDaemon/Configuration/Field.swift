@@ -4,13 +4,13 @@ internal import TidegateCore
 /// A key path into a section's value.
 typealias SectionPath<Section, Value> = any WritableKeyPath<Section, Value> & Sendable
 
-/// A key of a section, and how its value is read.
+/// A key of a section, and how to read its value.
 struct Field<Section>: Sendable {
     let key: String
-    /// What `tidegate generate` shows of it; nil for a key that this version does not support.
+    /// The documentation for `tidegate generate`; nil for a key that this version does not support.
     var text: FieldText?
     let read: @Sendable (inout Section, ConfigurationNode, inout ProblemList) -> Void
-    /// The keys whose values differ between two sections, and that need a restart.
+    /// The keys whose values differ between two sections and need a restart.
     var changes: @Sendable (Section, Section) -> [String] = { _, _ in [] }
 
     /// A key with one value; `null` leaves the default.
@@ -25,14 +25,14 @@ struct Field<Section>: Sendable {
         }
     }
 
-    /// A key with one value, at a path.
+    /// A key with one value, stored at a path.
     static func value<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, Value>, _ parser: ValueParser<Value>, isRequired: Bool = false
     ) -> Field {
         .value(key, parser, isRequired: isRequired) { $0[keyPath: path] = $1 }.compared(path)
     }
 
-    /// A key with one value, kept as an optional.
+    /// A key with one value, stored as an optional.
     static func value<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, Value?>, _ parser: ValueParser<Value>
     ) -> Field {
@@ -50,21 +50,21 @@ struct Field<Section>: Sendable {
         }
     }
 
-    /// A key with a list of values, at a path.
+    /// A key with a list of values, stored at a path.
     static func list<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]>, _ parser: ValueParser<Value>
     ) -> Field {
         .list(key, parser) { $0[keyPath: path] = $1 }.compared(path)
     }
 
-    /// A key with a list of values, kept as an optional.
+    /// A key with a list of values, stored as an optional.
     static func list<Value: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, [Value]?>, _ parser: ValueParser<Value>
     ) -> Field {
         .list(key, parser) { $0[keyPath: path] = $1 }.compared(path)
     }
 
-    /// A key with a mapping whose keys are names; `read` takes one entry.
+    /// A key with a mapping from names to values; `read` handles one entry.
     static func mapping(
         _ key: String, _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry) throws(TextError) -> Void
     ) -> Field {
@@ -73,7 +73,7 @@ struct Field<Section>: Sendable {
         }
     }
 
-    /// The same for entries with several parts; `read` adds a problem for each part that is wrong.
+    /// A key with a mapping whose entries have several parts; `read` adds a problem for each invalid part.
     static func entries(
         _ key: String, of values: JSONValue = .object([]),
         _ read: @escaping @Sendable (inout Section, ConfigurationNode.Entry, inout ProblemList) -> Void
@@ -88,7 +88,7 @@ struct Field<Section>: Sendable {
         }
     }
 
-    /// A key with header fields, each under its name.
+    /// A key with header fields, by field name.
     static func headers(_ key: String, _ add: @escaping @Sendable (inout Section, HTTPField) -> Void) -> Field {
         .mapping(key) { section, entry throws(TextError) in
             let value = try ValueParser<String>.text.parse(entry.value)
@@ -98,7 +98,7 @@ struct Field<Section>: Sendable {
 
     /// A key with a section; `check` validates the keys together.
     ///
-    /// A reload names a changed section, or the changed keys of one that is compared by key.
+    /// A reload reports the section as changed, or only its changed keys if it is compared by key.
     static func section<Inner: Hashable & Sendable>(
         _ key: String, _ path: SectionPath<Section, Inner>, _ fields: [Field<Inner>], isComparedByKey: Bool = false,
         check: @escaping SectionCheck.Body<Inner> = { _, _ in }
@@ -111,7 +111,7 @@ struct Field<Section>: Sendable {
         return field
     }
 
-    /// A key with a section that begins as `start` says, and what is done with it.
+    /// A key with a section that starts as `start`; `set` stores the result.
     static func section<Inner: Sendable>(
         _ key: String, from start: @escaping @Sendable (Section) -> Inner, _ fields: [Field<Inner>],
         check: @escaping SectionCheck.Body<Inner> = { _, _ in },
@@ -143,21 +143,21 @@ struct Field<Section>: Sendable {
         }.compared(path)
     }
 
-    /// The same key, whose changed value needs a restart.
+    /// The same key; changing its value needs a restart.
     private func compared<Value: Hashable & Sendable>(_ path: SectionPath<Section, Value>) -> Field {
         var field = self
         field.changes = { [key = self.key] in $0[keyPath: path] == $1[keyPath: path] ? [] : [key] }
         return field
     }
 
-    /// The same key, whose changes a reload applies.
+    /// The same key; a reload applies its changes.
     var reloaded: Field {
         var field = self
         field.changes = { _, _ in [] }
         return field
     }
 
-    /// The same key with a sentence about it, and its default as YAML writes it.
+    /// The same key with its documentation, and its default as YAML writes it.
     func documented(_ sentence: String, default standard: String = "null") -> Field {
         var field = self
         field.text?.sentence = sentence
@@ -165,35 +165,35 @@ struct Field<Section>: Sendable {
         return field
     }
 
-    /// A key of the format that this version does not support yet.
+    /// A key of the format that this version does not support.
     static func notAvailable(_ key: String) -> Field { .refused(key, "not available in this version") }
 
-    /// A key of the format that is refused, and why.
+    /// A key of the format that is rejected, with the reason.
     static func refused(_ key: String, _ reason: String) -> Field {
         Field(key: key) { _, node, problems in problems.add(reason, at: node) }
     }
 }
 
-/// What `tidegate generate config` and `generate schema` show of a key.
+/// What `tidegate generate config` and `generate schema` print for a key.
 struct FieldText: Sendable {
-    /// What stands below a key.
+    /// The content below a key.
     enum Content: Sendable {
-        /// A value, and its JSON Schema.
+        /// A value with its JSON Schema.
         case value(JSONValue)
         case section([FieldText])
-        /// A list of sections, which is empty by default.
+        /// A list of sections, empty by default.
         case sections([FieldText])
     }
 
     let key: String
     let content: Content
-    /// What the key is for, in a sentence or two.
+    /// What the key does, in a sentence or two.
     var sentence = ""
-    /// The default as YAML writes it; an example in an entry of a list.
+    /// The default as YAML writes it, or an example in an entry of a list.
     var standard = "null"
     var isRequired = false
 
-    /// The lines of the file about this key and those below it.
+    /// The lines of the file for this key and the keys below it.
     func lines(indentedBy indent: Int = 0) -> [String] {
         let space = String(repeating: " ", count: indent)
         let comment = self.sentence.isEmpty ? [] : FieldText.wrapped(self.sentence).map { "\(space)# \($0)" }
@@ -202,7 +202,7 @@ struct FieldText: Sendable {
         case .section(let fields):
             return comment + ["\(space)\(self.key):"] + fields.flatMap { $0.lines(indentedBy: indent + 2) }
         case .sections(let fields):
-            // The entry stands in a comment: its lines without the marks are the list.
+            // The entry is commented out: without the marks, its lines are the list.
             var entry = fields.flatMap { $0.lines(indentedBy: 4) }
             if let first = entry.firstIndex(where: { !$0.hasPrefix("    #") }) {
                 let line = entry.remove(at: first)
@@ -223,9 +223,9 @@ struct FieldText: Sendable {
     }
 }
 
-/// What `tidegate generate config` prints.
+/// The output of `tidegate generate config`.
 package enum ConfigurationTemplate {
-    /// A configuration file with every key, its default and a sentence about it.
+    /// A configuration file with every key, its default and its documentation.
     package static var text: String {
         let head = """
             # The configuration of tidegate serve: every key with its default. A file needs only the keys that differ.
@@ -237,7 +237,7 @@ package enum ConfigurationTemplate {
     }
 }
 
-/// What `tidegate generate schema` prints.
+/// The output of `tidegate generate schema`.
 package enum ConfigurationJSONSchema {
     /// The JSON Schema (draft 7) of the configuration file, on one line.
     package static var text: String {
@@ -246,7 +246,7 @@ package enum ConfigurationJSONSchema {
         return self.section(fields, [head]).description
     }
 
-    /// A text, a number or a boolean: a key that takes texts takes all of them.
+    /// A string, a number or a boolean: keys with text values accept all three.
     static let scalar = JSONValue.object([.init("type", .texts(["string", "number", "boolean"]))])
 
     static func list(of element: JSONValue) -> JSONValue {

@@ -13,7 +13,7 @@ struct ProblemList {
         self.entries.append(.init(file: self.file, line: line, key: key.isEmpty ? nil : key, message: message))
     }
 
-    /// The result of `body`; nil if it throws, which adds a problem.
+    /// The result of `body`; nil if it throws, in which case a problem is added.
     mutating func trying<Value>(at node: ConfigurationNode, _ body: () throws(TextError) -> Value) -> Value? {
         do {
             return try body()
@@ -34,14 +34,14 @@ struct ProblemList {
         }
     }
 
-    /// The values of nodes; each that is wrong adds a problem.
+    /// The values of nodes; each invalid one adds a problem.
     mutating func values<Value>(_ nodes: [ConfigurationNode], _ parser: ValueParser<Value>) -> [Value] {
         nodes.compactMap { node in
             self.trying(at: node) { () throws(TextError) in try parser.parse(node) }
         }
     }
 
-    /// Reads a section into `value`; unknown and missing keys are problems.
+    /// Reads a section into `value`; unknown keys and missing keys are problems.
     mutating func read<Section>(_ fields: [Field<Section>], from node: ConfigurationNode, into value: inout Section) {
         switch node.content {
         case .null: self.requireAll(fields, of: node, given: [])
@@ -90,13 +90,13 @@ struct SectionCheck {
         self.problems.add(message, at: node ?? self.node)
     }
 
-    /// At most one of the keys may be given.
+    /// Rejects more than one of the keys.
     mutating func refuse(together keys: [String]) {
         let given = keys.filter(self.isGiven)
         if given.count > 1 { self.add("\(given.joined(separator: " and ")) are mutually exclusive") }
     }
 
-    /// The values of a key have to differ between the elements of a list.
+    /// Rejects equal values of a key in a list's elements.
     mutating func refuseDuplicates(of key: String, in values: [String]) {
         var seen: Set<String> = [""]
         for (value, node) in zip(values, self.node.elements) where !seen.insert(value).inserted && !value.isEmpty {

@@ -12,14 +12,14 @@ struct ValueParser<Value: Sendable>: Sendable {
         ValueParser(parse: self.parse, schema: .object(members))
     }
 
-    /// The same value in another form.
+    /// A parser that converts the value.
     func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) -> Other) -> ValueParser<Other> {
         let parse = self.parse
         return ValueParser<Other>(
             parse: { node throws(TextError) in transform(try parse(node)) }, schema: self.schema)
     }
 
-    /// A value that is written as a scalar; `expected` is for messages, such as "a duration".
+    /// A value written as a scalar; `expected` is for messages, such as "a duration".
     static func text(_ expected: String, _ parse: @escaping @Sendable (String) throws -> Value) -> ValueParser {
         ValueParser { node throws(TextError) in
             guard case .scalar(let text) = node.content else {
@@ -29,7 +29,8 @@ struct ValueParser<Value: Sendable>: Sendable {
         }
     }
 
-    /// The same, with what is wrong with a text that `parse` returns nil for: "is not a name".
+    /// A value for which `parse` returns nil if the text is invalid; `problem` is for messages, such as "is not a
+    /// name".
     static func text(
         _ expected: String, or problem: String, _ parse: @escaping @Sendable (String) throws -> Value?
     ) -> ValueParser {
@@ -43,7 +44,7 @@ struct ValueParser<Value: Sendable>: Sendable {
 extension ValueParser<String> {
     static let text = ValueParser.text("a string") { $0 }
 
-    /// A text that `check` does not refuse.
+    /// A text that `check` accepts.
     static func checked(_ expected: String, _ check: @escaping @Sendable (String) throws -> Void) -> ValueParser {
         .text(expected) { text in
             try check(text)
@@ -51,7 +52,7 @@ extension ValueParser<String> {
         }
     }
 
-    /// A text that passes `isGood`; `problem` is what is wrong with others.
+    /// A text that passes `isGood`; `problem` is the message for other texts.
     static func matching(
         _ expected: String, or problem: String, _ isGood: @escaping @Sendable (String) -> Bool
     ) -> ValueParser {
@@ -77,7 +78,7 @@ extension ValueParser<String> {
         (try? Regex($0)) != nil
     }
 
-    /// A name that is safe in a label value and in a log line.
+    /// A name that is safe in label values and log lines.
     static let name = ValueParser.matching(
         "a name", or: "is not a name (1 to 64 letters, digits, dots, hyphens and underscores)"
     ) {
@@ -145,7 +146,7 @@ extension ValueParser<DurationText> {
 }
 
 extension ValueParser<Duration?> {
-    /// The same; nil is `inf`.
+    /// A duration that may be `inf`, which becomes nil.
     static let limit = ValueParser<DurationText>.limit.map(\.duration)
 }
 
@@ -167,7 +168,7 @@ extension ValueParser<Requirement> {
 }
 
 extension ValueParser<IPAddress> {
-    /// An address that stands for the internet: globally routable, not of this host or link.
+    /// An address that represents the internet: globally routable, not on this host or link.
     static func sentinel(_ family: AddressFamily) -> ValueParser {
         .text("an address", or: "is not an \(family == .ipv4 ? "IPv4" : "IPv6") address") { text in
             guard let address = IPAddress(text), address.family == family else { return nil }
@@ -189,12 +190,12 @@ extension ValueParser<Bool> {
 }
 
 extension ValueParser<UInt32> {
-    /// A packet mark as iproute2 writes it: decimal, or hexadecimal after 0x.
+    /// A packet mark as iproute2 writes it: decimal, or hexadecimal with the prefix 0x.
     static let mark = ValueParser.text("a mark", or: "is not a firewall mark (such as 51820 or 0xca6c)") {
         $0.hasPrefix("0x") ? UInt32($0.dropFirst(2), radix: 16) : UInt32($0)
     }
 
-    /// A user id; the largest number means no user (chown(2)).
+    /// A user id; the largest number means "no user" (chown(2)).
     static let userID = ValueParser.text("a user id", or: "is not a user id") {
         UInt32($0).flatMap { $0 < .max ? $0 : nil }
     }
@@ -253,7 +254,7 @@ extension StringProtocol {
         }
     }
 
-    /// True for the name of a label of Prometheus; those that begin with two underscores are reserved.
+    /// True for a valid Prometheus label name; names that begin with two underscores are reserved.
     var isLabelName: Bool {
         self.isWord(with: "_") && self.first?.isNumber == false && !self.hasPrefix("__")
     }

@@ -1,22 +1,22 @@
 internal import CYaml
 
-/// How many nodes a YAML text has with its aliases written out.
+/// Counts the nodes of a YAML text with its aliases expanded.
 ///
-/// Counted from the parser's events, before any node is made: Yams compares the keys of a mapping with each other, and
-/// would expand an alias among them at each use.
+/// Counts the parser's events before any node is made: Yams compares the keys of a mapping with each other, and would
+/// expand an alias among them at each use.
 struct YAMLExpansion {
     private let limit: Int
     private var anchors: [String: Int] = [:]
-    // The sequences and mappings that are open, each with the nodes in it so far.
+    // The open sequences and mappings, each with its number of nodes so far.
     private var open: [(anchor: String?, count: Int)] = []
-    // The largest count so far: the root's at the end.
+    // The largest count so far; at the end, the root's.
     private var total = 0
 
     private init(limit: Int) { self.limit = limit }
 
     /// True if there are more than `limit`; false for a text that is not YAML.
     static func exceeds(_ limit: Int, _ text: String) -> Bool {
-        // The parser keeps its own address.
+        // The parser stores its own address, so it must not move.
         let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         defer { parser.deallocate() }
         parser.initialize(to: yaml_parser_t())
@@ -50,7 +50,7 @@ struct YAMLExpansion {
         }
     }
 
-    // Each open node counts what is in it, so that no sum is larger than the limit and what one event adds.
+    // Each open node counts only its own contents, so no sum exceeds the limit plus what one event adds.
     private mutating func add(_ count: Int, as anchor: String?) {
         let count = min(count, self.limit + 1)
         if let anchor { self.anchors[anchor] = count }

@@ -19,7 +19,7 @@ enum YAMLFile {
         return root.map { self.convert($0, path: "") }
     }
 
-    // More than any configuration needs; each level of nested aliases multiplies them.
+    // More than any configuration needs; each level of nested aliases multiplies the number of values.
     private static let maxNodes = 100_000
 
     private static func convert(_ node: Node, path: String) -> ConfigurationNode {
@@ -68,7 +68,7 @@ struct ConfigurationNode: Sendable {
     enum Content: Sendable {
         /// `null`, `~` or nothing.
         case null
-        /// A string, a number or a boolean, as it was written.
+        /// A string, a number or a boolean, as written.
         case scalar(String)
         case list([ConfigurationNode])
         case section([Entry])
@@ -90,7 +90,7 @@ struct ConfigurationNode: Sendable {
     /// The path of a key in this section.
     func path(of key: String) -> String { self.path.isEmpty ? key : "\(self.path).\(key)" }
 
-    /// The content in error messages: `"many"`, `a list`, `a mapping`, `nothing`.
+    /// The content for error messages: `"many"`, `a list`, `a mapping`, `nothing`.
     var summary: String {
         switch self.content {
         case .null: "nothing"
@@ -111,7 +111,7 @@ struct ConfigurationNode: Sendable {
         if case .list(let nodes) = self.content { nodes } else { [] }
     }
 
-    /// False for `null` and for nothing.
+    /// False for `null` and for an absent value.
     var isGiven: Bool {
         if case .null = self.content { false } else { true }
     }

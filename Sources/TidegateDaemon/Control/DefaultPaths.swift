@@ -7,8 +7,10 @@ package struct DefaultPaths: Sendable, Hashable {
     /// The state directory.
     package var state: String
 
-    /// The system's directories for root and under systemd, which passes them in the environment; the user's (XDG Base
-    /// Directory Specification) otherwise.
+    /// The directories that systemd passes in the environment; without them, the system's for root and the user's
+    /// otherwise.
+    ///
+    /// The user's directories follow the XDG Base Directory Specification.
     package init(user: UInt32, environment: (String) -> String?) {
         func directory(_ name: String) -> String? {
             // systemd passes a list if a unit has several directories.
@@ -21,15 +23,15 @@ package struct DefaultPaths: Sendable, Hashable {
     }
 }
 
-/// The daemon's state directory, which no task may read or write.
+/// The daemon's state directory; tasks must not read or write its files.
 struct StateDirectoryPath: Sendable {
     let path: String
 
-    /// True if a file is in the directory or would be created there, symbolic links resolved.
+    /// True if a file is, or would be created, in the directory after symbolic links are resolved.
     func contains(_ file: String) -> Bool {
         guard let directory = StateDirectoryPath.resolve(self.path) else { return false }
         var existing = file
-        // What does not exist is no link: its directory decides.
+        // A missing file is not a link, so its directory decides.
         while true {
             if let resolved = StateDirectoryPath.resolve(existing) {
                 return resolved == directory || resolved.utf8.starts(with: "\(directory)/".utf8)

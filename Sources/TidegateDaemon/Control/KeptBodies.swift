@@ -1,13 +1,13 @@
 internal import Synchronization
 internal import Tidegate
 
-/// The beginnings of response bodies that no file receives, for `tasks show --body`.
+/// The beginnings of response bodies that are not written to a file, for `tasks show --body`.
 ///
-/// In memory, so that a restart loses them: 64 KiB of each, of the 256 tasks that received a body last.
+/// Kept in memory until a restart: 64 KiB each, for the last 256 tasks that received a body.
 final class KeptBodies: Sendable {
-    /// How much is kept of one body; as much as a session keeps of a refused response.
+    /// The number of bytes kept per body, equal to what a session keeps of a rejected response.
     static let bytesPerBody = 64 << 10
-    /// How many bodies are kept.
+    /// The maximum number of bodies kept.
     static let mostBodies = 256
 
     private struct State {
@@ -35,7 +35,7 @@ final class KeptBodies: Sendable {
                 if state.order.count == KeptBodies.mostBodies { state.bodies[state.order.removeFirst()] = nil }
                 state.order.append(task)
             }
-            // Another attempt may begin at 0 again.
+            // Another attempt may start again at 0.
             let known = state.bodies[task, default: []].prefix(Int(offset))
             guard known.count == Int(offset) else { return }
             state.bodies[task] = Array(known) + bytes.prefix(KeptBodies.bytesPerBody - known.count)
@@ -43,21 +43,21 @@ final class KeptBodies: Sendable {
     }
 }
 
-/// What is remembered of the last failed attempt of each task that is not over.
+/// The last failed attempt of each unfinished task.
 final class AttemptNotes: EventSink {
     /// The last failed attempt of a task.
     struct Note: Sendable, Hashable {
         /// Why it failed, as a clause.
         var reason: String
-        /// Whose failure it was; nil if nothing tells.
+        /// The responsible party; nil if unknown.
         var party: FaultParty?
-        /// When the next attempt starts; nil if that is not planned.
+        /// When the next attempt starts; nil if none is scheduled.
         var retryAt: WallTime?
     }
 
     private let notes = Mutex<[TaskID: Note]>([:])
 
-    /// The note about a task; nil if no attempt has failed, or if the task is over.
+    /// The note about a task; nil if no attempt has failed or the task is over.
     subscript(_ task: TaskID) -> Note? { self.notes.withLock { $0[task] } }
 
     func receive(_ event: Event) {
@@ -75,20 +75,20 @@ final class AttemptNotes: EventSink {
     }
 }
 
-/// How many tasks may be open at a time.
+/// Limits the number of open tasks.
 final class OpenTaskLimit: Sendable {
     let maximum: Int
     private let openTasks: @Sendable () -> Int
     // Submissions that the journal may not have counted yet.
     private let pending = Mutex(0)
 
-    /// A limit; `openTasks` counts the tasks in the journal that are not over.
+    /// A limit; `openTasks` returns the number of unfinished tasks in the journal.
     init(_ maximum: Int, openTasks: @escaping @Sendable () -> Int) {
         self.maximum = maximum
         self.openTasks = openTasks
     }
 
-    /// True if there is room for one more; ``release()`` follows when the journal has taken or refused it.
+    /// True if there is room for one more task; call ``release()`` once the journal has accepted or rejected it.
     func reserve() -> Bool {
         self.pending.withLock { pending in
             guard self.openTasks() + pending < self.maximum else { return false }
@@ -101,7 +101,7 @@ final class OpenTaskLimit: Sendable {
 }
 
 extension TransferTask {
-    /// The request, and what came of it, as text; `keptBody` is what the daemon keeps of the response's body.
+    /// The request and its results as text; `keptBody` is the part of the response body that the daemon kept.
     func export(as format: ExportFormat, showingSecrets: Bool, keptBody: [UInt8]?) -> String {
         switch format {
         case .curl: self.curlCommand(showingSecrets: showingSecrets).line
@@ -114,7 +114,7 @@ extension TransferTask {
 }
 
 extension JournaledTaskSummary {
-    /// What is left of the request of a task that ended earlier, as text.
+    /// The remaining information about the request of a task that ended earlier, as text.
     func export(as format: ExportFormat) -> String {
         let note = "the query, the header fields and the body are not kept any more"
         switch format {

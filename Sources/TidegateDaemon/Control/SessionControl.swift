@@ -1,16 +1,16 @@
 internal import Tidegate
 
-/// The commands of the control socket, on a session with a journal.
+/// Executes the commands of the control socket on a session with a journal.
 struct SessionControl: TaskControl {
     let monitor: Monitor
     let notes: AttemptNotes
     let bodies: KeptBodies
     let limit: OpenTaskLimit
     let state: StateDirectoryPath
-    /// The directories below which members of the socket's group may name files.
+    /// The directories below which members of the socket's group may use files.
     let directories: [String]
     let policies: TransferPolicies
-    /// When the next run of each scheduled task starts, by its name.
+    /// When the next run of each scheduled task starts, by name.
     let nextRuns: @Sendable () async -> [String: WallTime]
 
     private var session: Session { self.monitor.session }
@@ -35,7 +35,7 @@ struct SessionControl: TaskControl {
         }
     }
 
-    // What is in the journal already takes no room.
+    // A task that is already in the journal takes no additional room.
     private func answerWhenFull(
         _ submission: TaskSubmission, _ policy: DuplicatePolicy
     ) async throws(ControlRefusal) -> SubmitResponse {
@@ -48,11 +48,11 @@ struct SessionControl: TaskControl {
                 + "cancel some")
     }
 
-    // A body would overwrite the journal, or the journal with its secrets would be sent.
+    // A body could overwrite the journal, or the journal could be sent with its secrets.
     private func checkFiles(of submission: TaskSubmission, _ request: TaskRequest) throws(ControlRefusal) {
         for (member, file) in [("output", submission.output), ("bodyFile", submission.bodyFile)] {
             guard let file else { continue }
-            // First, so that the answer does not tell members which files there are.
+            // Checked first, so that the answer does not tell members which files exist.
             guard request.allows(file) else {
                 throw ControlRefusal(
                     .forbidden,
@@ -93,7 +93,7 @@ struct SessionControl: TaskControl {
         let info: @Sendable () -> TaskInfo
     }
 
-    /// The document with what only the daemon knows: whose failure it was, and what comes next.
+    /// The document with what only the daemon knows: the responsible party, and what happens next.
     private func annotated(_ document: TaskDocument, _ id: TaskID, nextRun: WallTime?) -> TaskDocument {
         var document = document
         document.nextRun = nextRun?.description
@@ -129,10 +129,10 @@ struct SessionControl: TaskControl {
         if let file = task.file, task.outcome == TaskOutcome.success.rawValue {
             return try await self.file(file, of: id, for: caller)
         }
-        // Of a refused response the session keeps the beginning.
+        // The session keeps the beginning of a rejected response.
         let refused = self.session.task(withID: id)?.body() ?? []
         if let bytes = self.bodies[id] ?? (refused.isEmpty ? nil : refused) { return .kept(bytes) }
-        // A refused response has no bytes that count; its body is kept with the task, or not any more.
+        // The bytes of a rejected response are not counted; its body lives as long as the task in the session.
         let isForgotten = task.status != nil && task.outcome != TaskOutcome.success.rawValue && !self.isKnown(id)
         guard task.bytes > 0 || isForgotten else { return .kept([]) }
         throw ControlRefusal(
@@ -194,7 +194,7 @@ struct SessionControl: TaskControl {
 }
 
 extension TaskDocument {
-    /// A task with what the journal knows of it; nil if it is not there.
+    /// A task with its journal entry, if there is one.
     fileprivate init(_ info: TaskInfo, _ kept: JournaledTaskSummary?) {
         self.init(info)
         self.durable = kept != nil
@@ -224,13 +224,13 @@ extension ControlRefusal {
             switch error.reason {
             case .invalidRequest: .malformed
             case .diskFull: .diskFull
-            // A missing file may exist at the next attempt to submit.
+            // A missing file may exist when the task is submitted again.
             default: .unavailable
             }
         self.init(reason, error.underlying)
     }
 
-    /// The refusal that an error is or means; `reason` and `message` for any other error.
+    /// The refusal for an error; `reason` and `message` apply to errors without one.
     fileprivate init(_ error: any Error, or reason: Reason, _ message: String) {
         let known = error as? ControlRefusal ?? (error as? TaskError).map { ControlRefusal($0) }
         self = known ?? ControlRefusal(reason, message)

@@ -4,9 +4,9 @@ package import Tidegate
 extension TaskSubmission {
     /// The request of the submission.
     ///
-    /// - Throws: ``TextError`` with the member that cannot be used.
+    /// - Throws: ``TextError`` that names the invalid member.
     package func request() throws(TextError) -> TaskRequest {
-        // With an unset variable as its key, every submission would be the same task.
+        // With an unset variable as the key, every submission would be the same task.
         if self.key == "" { throw TextError("\"key\" is empty") }
         try self.checkLengths()
         do {
@@ -39,14 +39,14 @@ extension TaskSubmission {
         return policy
     }
 
-    // Keys and names are part of every list; an accepted task is kept until it is over. The system would truncate a path
-    // at a NUL.
+    // Every list contains keys and names, and an accepted task is kept until it is over. The system would truncate a
+    // path at a NUL.
     private func checkLengths() throws(TextError) {
         let lengths: [(String, Int?, Int)] = [
             ("key", self.key?.utf8.count, 1024), ("name", self.name?.utf8.count, 1024),
             ("url", self.url.utf8.count, 8192), ("method", self.method?.utf8.count, 32),
             ("headers", self.headers?.reduce(0) { $0 + $1.utf8.count }, 65_536),
-            // PATH_MAX with the NUL at its end.
+            // PATH_MAX minus the final NUL.
             ("output", self.output?.utf8.count, 4095), ("bodyFile", self.bodyFile?.utf8.count, 4095),
         ]
         for (member, count, maximum) in lengths {

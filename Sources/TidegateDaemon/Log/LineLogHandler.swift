@@ -8,7 +8,7 @@ struct LineLogHandler: LogHandler {
     var metadataProvider: Logger.MetadataProvider?
     let format: LogFormat
     let time: any TimeSource
-    /// Takes whole lines, line ends included.
+    /// Receives complete lines, including their ends.
     let write: @Sendable (String) -> Void
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -24,7 +24,7 @@ struct LineLogHandler: LogHandler {
         self.write(self.line(event.level, "\(event.message)", fields))
     }
 
-    /// A line with its end.
+    /// A line, including its end.
     func line(_ level: Logger.Level, _ message: String, _ fields: [(name: String, value: LogValue)]) -> String {
         let line = LogLine(
             time: self.time.wall().description, level: level.rawValue, message: message, fields: fields)
@@ -50,10 +50,10 @@ struct LogLine: Sendable {
     var time: String
     var level: String
     var message: String
-    /// In the order of the line.
+    /// In the order in which the line shows them.
     var fields: [(name: String, value: LogValue)]
 
-    /// The line in `format`, without a line end.
+    /// The line in `format`, without its end.
     func text(in format: LogFormat) -> String {
         let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
         let pairs = fixed.map { (name: $0.0, value: LogValue($0.1)) } + self.fields
@@ -64,18 +64,18 @@ struct LogLine: Sendable {
     }
 }
 
-/// The value of a field of the log: text in logfmt, in JSON a number or a flag if it is one.
+/// The value of a log field: always text in logfmt; in JSON a number or a boolean if it is one.
 struct LogValue: Sendable, Hashable, CustomStringConvertible {
     let description: String
     let json: JSONValue
 
-    /// A value that JSON has as `json`, or else as the same text.
+    /// A value that JSON writes as `json`, or as the same text if that is nil.
     init(_ description: String, json: JSONValue? = nil) {
         self.description = description
         self.json = json ?? .string(description)
     }
 
-    /// The value of a logger's metadata, which keeps its type if it is a number or a flag.
+    /// The value of a logger's metadata; numbers and booleans keep their type.
     init(_ value: Logger.MetadataValue) {
         guard case .stringConvertible(let value) = value else {
             self.init("\(value)")
@@ -97,13 +97,13 @@ struct EventRecord {
     let message: String
     var fields: Logger.Metadata = [:]
 
-    /// True for events that may be logged; others must not take their place in the subscription's buffer.
+    /// True for events that may be logged; others must not take up space in the subscription's buffer.
     static func isLoggable(_ event: Event) -> Bool { event.relevance > .metrics }
 
     init?(_ event: Event) {
         let projection = event.projection
         guard projection.level > .trace, event.relevance > .metrics else { return nil }
-        // Both have the same names.
+        // Both enumerations use the same names.
         self.level = Logger.Level(rawValue: "\(projection.level)") ?? .error
         self.message = projection.message
         for field in projection.fields {
@@ -113,11 +113,11 @@ struct EventRecord {
 }
 
 extension EventProjection.Value {
-    /// The value as it stands in a line; nil for what is not known.
+    /// The value as a log line shows it; nil if unknown.
     fileprivate var logValue: LogValue? {
         switch self {
         case .text(let text): text.map { LogValue($0) }
-        // Words for people in logfmt, and the name in JSON.
+        // The readable text in logfmt, and the code in JSON.
         case .word(let code?, let text?): LogValue(text, json: .string(code))
         case .word: nil
         case .url(let url): LogValue(URLRedaction().text(of: url))

@@ -3,9 +3,9 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateLoop
 
-/// Writes lines to a descriptor on a thread of its own, so that a log without a reader blocks nothing else.
+/// Writes lines to a descriptor on its own thread, so that a log without a reader blocks nothing else.
 ///
-/// Lines for which there is no room are dropped; a line with their number follows, at most once a second and once at the end.
+/// Lines that do not fit are dropped. A line with their number follows, at most once a second and once at the end.
 final class LogOutput: Sendable {
     private struct State {
         var waitingBytes = 0
@@ -23,7 +23,7 @@ final class LogOutput: Sendable {
         func receive(_ line: String) { self.output.write(line) }
     }
 
-    /// The number of bytes that may wait to be written.
+    /// How many bytes may wait to be written.
     static let capacity = 1 << 20
 
     private let descriptor: Int32
@@ -32,7 +32,7 @@ final class LogOutput: Sendable {
     private let state = Mutex(State())
     private let thread = Mutex(LoopThread<Writer>?.none)
 
-    /// An output to a descriptor; `notice` is the line that says how many were dropped.
+    /// An output to a descriptor; `notice` makes the line that reports the number of dropped lines.
     init(
         descriptor: Int32, time: any TimeSource, notice: @escaping @Sendable (Int) -> String
     ) {
@@ -47,7 +47,7 @@ final class LogOutput: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Hands in a line with its end; returns at once.
+    /// Queues a line that includes its end; returns immediately.
     func put(_ line: String) {
         let size = LogOutput.size(of: line)
         let hasRoom = self.state.withLock { state in
@@ -61,24 +61,24 @@ final class LogOutput: Sendable {
         if hasRoom { _ = self.thread.withLock { $0?.send(line) } }
     }
 
-    /// Waits at most `limit` until everything is written; then nothing more is.
+    /// Waits at most `limit` until everything is written; nothing is written afterwards.
     func finish(within limit: Duration) {
         let deadline = self.time.monotonic() + limit
-        // An empty line at the end reports what was dropped in the last second.
+        // An empty final line reports what was dropped in the last second.
         self.state.withLock { state in
             state.isFinishing = true
             state.waitingBytes += LogOutput.size(of: "")
         }
         _ = self.thread.withLock { $0?.send("") }
         while self.state.withLock({ $0.waitingBytes > 0 }), self.time.monotonic() < deadline { usleep(2000) }
-        // A thread that waits for a reader cannot be waited for.
+        // The thread may be blocked by the reader, so it cannot be joined.
         self.thread.withLock { $0.take() }?.abandon()
     }
 
-    // Every line counts, also an empty one.
+    // Every line counts, even an empty one.
     private static func size(of line: String) -> Int { max(1, line.utf8.count) }
 
-    // On the thread.
+    // Runs on the thread.
     private func write(_ line: String) {
         self.reportDropped()
         self.writeAll(line)
@@ -100,6 +100,6 @@ final class LogOutput: Sendable {
         if dropped > 0 { self.writeAll(self.notice(dropped)) }
     }
 
-    // A failure is ignored: there is nowhere left to report it.
+    // A failure is ignored, because there is nowhere left to report it.
     private func writeAll(_ text: String) { _ = TextFile.write(Array(text.utf8), to: self.descriptor) }
 }

@@ -1,8 +1,8 @@
 internal import TidegateCore
 
-/// The state machine of the scheduler: when tasks run; a run is skipped if the previous one is still active.
+/// The state machine of the scheduler: decides when tasks run, and skips a run while the previous one is active.
 ///
-/// Runs are due at multiples of `every` after the first one, so that neither jitter nor a slow run makes them drift.
+/// Runs are due at multiples of `every` after the first one, so neither jitter nor a slow run makes them drift.
 struct ScheduleMachine: Sendable {
     enum Effect: Sendable, Hashable {
         case run(ScheduledTask)
@@ -22,7 +22,7 @@ struct ScheduleMachine: Sendable {
 
     private var plans: [Plan] = []
 
-    /// When the next run of each task is due, by its name.
+    /// When the next run of each task is due, by name.
     var dueTimes: [String: MonotonicTime] {
         Dictionary(self.plans.map { ($0.task.name, $0.due) }, uniquingKeysWith: { first, _ in first })
     }
@@ -30,7 +30,7 @@ struct ScheduleMachine: Sendable {
     /// When the next run is due; nil without tasks.
     var nextDue: MonotonicTime? { self.plans.map(\.due).min() }
 
-    /// Replaces the tasks; a new one runs at once.
+    /// Replaces the tasks; a new task runs immediately.
     mutating func load(_ tasks: [ScheduledTask], at now: MonotonicTime) -> [Effect] {
         let old = Dictionary(self.plans.map { ($0.task.name, $0) }, uniquingKeysWith: { first, _ in first })
         let removed = self.plans.filter { plan in plan.isRunning && !tasks.contains { $0.name == plan.task.name } }
@@ -43,14 +43,14 @@ struct ScheduleMachine: Sendable {
         return removed.map { .cancel($0.task.name) }
     }
 
-    /// Records that the run of a task has ended.
+    /// Records that a task's run has ended.
     mutating func ended(_ name: String) {
         for position in self.plans.indices where self.plans[position].task.name == name {
             self.plans[position].isRunning = false
         }
     }
 
-    /// Takes the turns that have come, in the order of the configuration file.
+    /// Starts the runs that are due, in the order of the configuration file.
     mutating func tick(at now: MonotonicTime, using generator: inout some RandomNumberGenerator) -> [Effect] {
         var effects: [Effect] = []
         for position in self.plans.indices where self.plans[position].due <= now {
@@ -64,7 +64,7 @@ struct ScheduleMachine: Sendable {
         return effects
     }
 
-    // Runs that were missed, while the machine was suspended, are not made up for.
+    // Runs missed while the machine was suspended are not made up for.
     private static func next(
         after now: MonotonicTime, from scheduled: MonotonicTime, every: Duration
     ) -> MonotonicTime {

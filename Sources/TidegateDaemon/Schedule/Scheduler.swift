@@ -3,7 +3,7 @@ internal import Tidegate
 
 /// Runs scheduled tasks: the shell around ``ScheduleMachine``.
 actor Scheduler {
-    /// Performs one run of a task; returns when it has ended, soon after its Swift task is cancelled.
+    /// Performs one run of a task; returns when the run has ended, soon after its Swift task is cancelled.
     typealias Run = @Sendable (ScheduledTask) async -> Void
 
     private let time: any TimeSource
@@ -15,7 +15,7 @@ actor Scheduler {
     private var timer: Task<Void, Never>?
     private var isStopped = false
 
-    /// A scheduler without tasks; `onSkip` is called with the name of a task whose run is skipped.
+    /// A scheduler without tasks; calls `onSkip` with the name of a task whose run is skipped.
     init(time: any TimeSource, onSkip: @escaping @Sendable (String) -> Void, run: @escaping Run) {
         self.time = time
         self.onSkip = onSkip
@@ -24,14 +24,14 @@ actor Scheduler {
 
     /// Replaces the tasks.
     ///
-    /// Active runs of removed tasks are cancelled; other runs continue unchanged.
+    /// Cancels the active runs of removed tasks; other runs continue unchanged.
     func load(_ tasks: [ScheduledTask]) {
         guard !self.isStopped else { return }
         self.perform(self.machine.load(tasks, at: self.time.monotonic()))
         self.tick()
     }
 
-    /// When the next run of each task starts, by its name.
+    /// When the next run of each task starts, by name.
     var nextRuns: [String: WallTime] {
         let (now, wall) = (self.time.monotonic(), self.time.wall())
         return self.machine.dueTimes.mapValues { wall + max(.zero, $0 - now) }
@@ -80,7 +80,7 @@ actor Scheduler {
         guard let due = self.machine.nextDue else { return }
         let wait = max(.zero, due - self.time.monotonic())
         self.timer = Task { [weak self] in
-            // If cancelled, another timer has replaced this one.
+            // Cancelled if another timer has replaced this one.
             guard (try? await Task.sleep(for: wait, clock: .continuous)) != nil else { return }
             await self?.tick()
         }
@@ -88,15 +88,16 @@ actor Scheduler {
 }
 
 extension ScheduledTask {
-    /// The request of one run; the headers file is read now, so that a rotated secret is sent.
+    /// The request of one run.
     ///
-    /// - Throws: ``TextError`` with the file or the value that cannot be used.
+    /// The headers file is read now, so that rotated secrets are sent.
+    /// - Throws: ``TextError`` that names the invalid file or value.
     func request(under transfers: Configuration.Transfers) throws(TextError) -> TaskRequest {
         var submission = self.submission
         submission.method = submission.method ?? (submission.bodyFile == nil ? "GET" : "POST")
         submission.headers = (submission.headers ?? []) + (try self.linesOfHeadersFile())
         var request = try submission.request()
-        // The next run goes on with what an interrupted one has downloaded.
+        // The next run resumes the download of an interrupted one.
         if case .file(let path, let permissions, _) = request.destination {
             request.destination = .file(path, permissions: permissions, continues: true)
         }
@@ -121,7 +122,7 @@ extension ScheduledTask {
         return lines.filter { !$0.allSatisfy(\.isWhitespace) && $0.first != "#" }.map(String.init)
     }
 
-    // The task's timeout also bounds all its attempts together. Time without a path does not count: such a run is held,
+    // The task's timeout also limits all its attempts together. Time without a path does not count: such a run is held,
     // and the next one is skipped.
     private func retryPolicy(under transfers: Configuration.Transfers) -> RetryPolicy {
         var retry = self.retry.merged(withDefaults: transfers.retry)
@@ -131,7 +132,7 @@ extension ScheduledTask {
         return retry.policy()
     }
 
-    /// One run, to its end; a cancelled download keeps its partial file, which a later run resumes.
+    /// Performs one run until its end; a cancelled download keeps its partial file, which a later run resumes.
     func run(in session: Session, under policies: TransferPolicies, _ logger: Logger) async {
         let request: TaskRequest
         do {

@@ -3,7 +3,7 @@ internal import Synchronization
 internal import Tidegate
 internal import TidegateServer
 
-/// Reads the configuration file again, one reload at a time; an invalid file changes nothing.
+/// Reloads the configuration file, one reload at a time; an invalid file changes nothing.
 actor ConfigurationReloader {
     /// The changed keys that need a restart, or the problems of the file.
     typealias Outcome = Result<[String], ConfigurationError>
@@ -13,10 +13,10 @@ actor ConfigurationReloader {
     private let status: ReloadStatus
     private let logger: Logger
     private let apply: @Sendable (Configuration) async -> Void
-    // The reload that was asked for last.
+    // The most recently requested reload.
     private var last: Task<Outcome, Never>?
 
-    /// A reloader of the file from which a process `started`; `apply` makes a valid one hold.
+    /// A reloader of the file from which a process `started`; `apply` makes a valid file take effect.
     init(
         file: String, started: Configuration, status: ReloadStatus, logger: Logger,
         apply: @escaping @Sendable (Configuration) async -> Void
@@ -28,10 +28,10 @@ actor ConfigurationReloader {
         self.apply = apply
     }
 
-    /// Reloads after the reloads before it; returns when what the file says holds.
+    /// Reloads after any earlier reloads; returns once the file has taken effect.
     func reload() async -> Outcome {
         let former = self.last
-        // A task of its own: a client that leaves must not end a reload halfway.
+        // A separate task, because a client that disconnects must not interrupt a reload.
         let own = Task {
             _ = await former?.value
             return await self.readAndApply()
@@ -40,7 +40,7 @@ actor ConfigurationReloader {
         return await own.value
     }
 
-    /// A reload as the endpoint answers it.
+    /// A reload as the endpoint reports it.
     nonisolated var answer: ConfigurationReload {
         { () async throws(ReloadFailure) in
             switch await self.reload() {
@@ -66,7 +66,8 @@ actor ConfigurationReloader {
         for warning in next.secretFiles.compactMap(SecretFile.warning(about:)) { self.logger.warning("\(warning)") }
         await self.apply(next)
         self.status.record(.configuration, isGood: true)
-        // Compared with what runs, and not with the file before: what needs a restart needs it until there is one.
+        // Compared with the running configuration rather than the previous file: a changed key needs a restart until
+        // there is one.
         let waiting = next.keysThatNeedRestart(from: self.started)
         if waiting.isEmpty {
             self.logger.info("configuration reloaded")
@@ -79,9 +80,9 @@ actor ConfigurationReloader {
     }
 }
 
-/// The state of the configuration files after reloads; publishes the result of each.
+/// Whether the configuration files are valid; publishes the result of each reload.
 final class ReloadStatus: Sendable {
-    /// A file that is reloaded.
+    /// A file that can be reloaded.
     enum File: Sendable, Hashable {
         case configuration, web
     }
@@ -89,13 +90,13 @@ final class ReloadStatus: Sendable {
     private let bus: EventBus
     private let invalid = Mutex<Set<File>>([])
 
-    /// Files are valid at the start.
+    /// The files are valid at the start.
     init(bus: EventBus) { self.bus = bus }
 
     /// Records the result of a reload.
     ///
-    /// If the other file is still invalid, a success is followed by another failure event: the last event, which the
-    /// metric shows, is about both files.
+    /// If the other file is still invalid, a success is followed by another failure event, because the metric shows the
+    /// last event for both files.
     func record(_ file: File, isGood: Bool) {
         let isAllGood = self.invalid.withLock { invalid in
             if isGood { invalid.remove(file) } else { invalid.insert(file) }
@@ -106,7 +107,7 @@ final class ReloadStatus: Sendable {
     }
 }
 
-/// The web configuration file of a daemon, which is reloaded when it changes.
+/// The web configuration file of a daemon, which reloads it when it changes.
 struct WebService: Sendable {
     private let path: String
     let first: WebFile
@@ -119,7 +120,7 @@ struct WebService: Sendable {
         self.access = try self.first.result.get()
     }
 
-    /// Follows the file from now on; reports reloads to `status` and the log.
+    /// Follows the file from now on; reports reloads to `status` and to the log.
     func source(time: any TimeSource, status: ReloadStatus, logger: Logger) -> WebFileSource {
         WebFileSource(path: self.path, first: self.first, access: self.access, time: time) { report in
             switch report {

@@ -7,7 +7,7 @@ internal import TidegateServer
 internal import TidegateStore
 internal import UnixSignals
 
-/// The daemon: a monitor, its endpoint, its control socket, its scheduled tasks and its log, until a signal stops them.
+/// A daemon with a monitor, an endpoint, a control socket, scheduled tasks and a log; a signal stops it.
 package struct Daemon: Sendable {
     private let settings: DaemonSettings
     private let configuration: Configuration
@@ -15,12 +15,12 @@ package struct Daemon: Sendable {
     private let web: WebService?
     private let hangups: UnixSignalsSequence
 
-    /// A daemon; its configuration files are read now, and again on every SIGHUP from now on.
+    /// Reads the configuration files now, and again on every SIGHUP from now on.
     ///
-    /// - Throws: ``DaemonError/configuration(_:)`` with every problem of the files.
+    /// - Throws: ``DaemonError/configuration(_:)`` with every problem in the files.
     package init(_ settings: DaemonSettings) async throws(DaemonError) {
         self.settings = settings
-        // First: a file that changes while it is read is read again.
+        // Trapped first: a file that changes while it is read is read again.
         self.hangups = await UnixSignalsSequence(trapping: .sighup)
         var (configuration, web, errors) = (Configuration(), WebService?.none, [ConfigurationError]())
         do throws(ConfigurationError) {
@@ -43,13 +43,13 @@ package struct Daemon: Sendable {
         }
     }
 
-    /// Runs until SIGTERM or SIGINT, which stop it within ten seconds.
+    /// Runs until SIGTERM or SIGINT, and stops within ten seconds.
     ///
     /// - Throws: ``DaemonError/resource(_:)`` if a thread, a port, the control socket or the journal is not available.
     package func run() async throws(DaemonError) {
         let time = SystemClock()
         let output = try self.logOutput(time)
-        // The last lines, if anybody reads them.
+        // Writes the last lines, if the log still has a reader.
         defer { output.finish(within: .seconds(1)) }
         let handler = LineLogHandler(
             logLevel: self.settings.logLevel.level, format: self.settings.logFormat, time: time, write: output.put)
@@ -60,7 +60,7 @@ package struct Daemon: Sendable {
             logger.info("configured targets are connected to; \"check: none\" leaves one alone", metadata: checks)
         }
         let bus = EventBus(time: time)
-        // Before the monitor, so that the first verdict is logged.
+        // Made before the monitor, so that the first verdict is logged.
         let log = LogService(bus: bus, logger: logger)
         let journal = try self.openJournal(time: time, bus: bus) {
             logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
@@ -95,11 +95,11 @@ package struct Daemon: Sendable {
 
     /// Opens the journal.
     ///
-    /// Nil if the default state directory cannot be used and holds no journal: the daemon runs without durable tasks
-    /// then, for example in a container without a disk. `unavailable` receives the reason.
+    /// Returns nil if the default state directory cannot be used and holds no journal. The daemon then runs without
+    /// durable tasks, for example in a container without a disk. `unavailable` receives the reason.
     ///
-    /// - Throws: ``DaemonError/resource(_:)`` if the journal is damaged or in use by another daemon, or if an explicitly
-    ///   set state directory cannot be used.
+    /// - Throws: ``DaemonError/resource(_:)`` if the journal is damaged or in use by another daemon, or if an
+    /// explicitly set state directory cannot be used.
     private func openJournal(
         time: any TimeSource, bus: EventBus, unavailable: (String) -> Void
     ) throws(DaemonError) -> Journal? {
@@ -133,7 +133,7 @@ package struct Daemon: Sendable {
         do {
             try await self.services(dependencies).run()
         } catch is CancellationError {
-            // The graceful shutdown took too long, and the remaining services were cancelled.
+            // The graceful shutdown took too long, so the remaining services were cancelled.
             logger.warning("graceful shutdown timed out, services were cancelled")
         } catch {
             throw .resource("\(error)")
@@ -149,7 +149,7 @@ package struct Daemon: Sendable {
             + [descriptors.warning, self.credentialWarning].compactMap(\.self)
     }
 
-    // What every client that reaches the endpoint could do with the modules; nil if that is nothing.
+    // Warns if every client that reaches the endpoint can use the modules' credentials; nil if none can.
     private var credentialWarning: String? {
         let probes = self.configuration.probes
         let modules = probes.modules.filter { $0.value.hasCredentials && probes.targets.credentials[$0.key] == nil }
@@ -170,7 +170,7 @@ package struct Daemon: Sendable {
         ]
     }
 
-    // How many targets are checked, by kind; nil if none is.
+    // The number of checked targets by kind; nil if none is checked.
     private var checkMetadata: Logger.Metadata? {
         let kinds = self.monitorConfiguration.reachability.targetChecks.values.map(\.kind).filter { $0 != .none }
         guard !kinds.isEmpty else { return nil }
@@ -188,11 +188,11 @@ package struct Daemon: Sendable {
         let notes: AttemptNotes
         let bodies: KeptBodies
 
-        /// Says that the daemon is stopping, before any service stops.
+        /// Announces that the daemon is stopping, before any service stops.
         func stop() {
             self.watchdog.start()
             self.monitor.bus.publish(.daemon(.stopping))
-            // Until the session is invalidated, an attempt that started would only be cancelled.
+            // An attempt that started now would only be cancelled when the session is invalidated.
             self.monitor.session.holdAll()
         }
     }
@@ -231,7 +231,7 @@ package struct Daemon: Sendable {
         ]
         if let configuration = self.configuration.remoteWriteConfiguration(settings: self.settings, logger: logger) {
             let writer = try RemoteWriter(configuration, monitor: monitor, endpoint: endpoint, time: time)
-            // Before the monitor stops, so that the last samples are not those of a stopped monitor.
+            // Stops before the monitor, so that the last samples are not those of a stopped monitor.
             services.append(DaemonService.atShutdown { await writer.stop() })
         }
         services += [
@@ -239,7 +239,7 @@ package struct Daemon: Sendable {
             DaemonService { await scheduler.runUntilShutdown(self.configuration.tasks, in: monitor.session) },
             DaemonService { await probeScheduler.runUntilShutdown(self.configuration.scheduledProbes, bus, journal) },
         ]
-        // Stopped before the session: a task that is preserved for the next process must not be reported as completed.
+        // Stopped before the session: a task that is kept for the next process must not be recorded as completed.
         if let journal {
             services.append(self.controlService(dependencies, journal, scheduler, policies))
         }
@@ -265,14 +265,14 @@ package struct Daemon: Sendable {
         }
     }
 
-    // Reads the configuration file again on SIGHUP. Without a file there is no reloader.
+    // Reloads the configuration file on SIGHUP. Without a file there is no reloader.
     private func reloadOnHangup(_ reloader: ConfigurationReloader?, _ logger: Logger) async {
         for await _ in self.hangups.cancelOnGracefulShutdown() {
             guard let reloader else {
                 logger.info("no configuration file to reload")
                 continue
             }
-            // Its problems are in the log.
+            // The log already reports its problems.
             _ = await reloader.reload()
         }
     }
@@ -280,14 +280,14 @@ package struct Daemon: Sendable {
     private static func group(of services: [any Service]) -> ServiceGroup {
         var group = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
-            // Its own log would show each service with everything in it, secrets of the configuration included.
+            // The group's log would contain the services with all their values, including secrets of the configuration.
             logger: Logger(label: "services") { _ in SwiftLogNoOpLogHandler() })
-        // The watchdog terminates what is left after this; the group's own limit for cancellation would trap.
+        // The watchdog terminates whatever remains; the group's own limit for cancellation would trap.
         group.maximumGracefulShutdownDuration = .seconds(8)
         return ServiceGroup(configuration: group)
     }
 
-    // Prometheus keeps a connection for every target that it has probed, and one client has a quarter of them.
+    // Prometheus keeps a connection for every probed target, and one client may have a quarter of all connections.
     private func connectionLimit(hasModules: Bool) -> Int {
         hasModules ? 4 * self.settings.probes.maxConcurrent : self.settings.endpoint.maxConnections
     }
@@ -321,10 +321,10 @@ package struct Daemon: Sendable {
 }
 
 extension PageHistoryStorage {
-    // More than the page shows: some entries are slices of requests, and one entry can have several lines.
+    // More than the page shows: some entries are slices of requests, and an entry can have several lines.
     private static let limit = 2000
 
-    /// The page's history in a journal.
+    /// Stores the page's history in a journal.
     init(_ journal: Journal) {
         self.init(past: journal.history(newest: PageHistoryStorage.limit)) { journal.recordHistory(at: $0, $1) }
     }

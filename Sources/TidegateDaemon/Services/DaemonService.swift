@@ -7,13 +7,13 @@ internal import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore
 
-/// A service of the daemon that is a function.
+/// A service of the daemon, made of a function.
 struct DaemonService: Service {
     let body: @Sendable () async throws -> Void
 
     func run() async throws { try await self.body() }
 
-    /// Stops something at shutdown, after the services that were started later.
+    /// Stops something at shutdown, after the services that were started later have stopped.
     static func atShutdown(_ stop: @escaping @Sendable () async -> Void) -> DaemonService {
         DaemonService {
             try? await gracefulShutdown()
@@ -23,7 +23,7 @@ struct DaemonService: Service {
 }
 
 extension ControlServer {
-    // A command may be waiting for a disk, and a client of the event stream may have stopped reading.
+    // A command may be waiting for the disk, or a client of the event stream may have stopped reading.
     private static let gracePeriod = Duration.seconds(2)
 
     /// Serves the control socket until shutdown; the daemon exits if it cannot listen.
@@ -36,7 +36,7 @@ extension ControlServer {
                 try? await gracefulShutdown()
                 try? await Task.sleep(for: ControlServer.gracePeriod, clock: .continuous)
             }
-            // The server has ended, or the grace period is over.
+            // Waits for the end of the server or of the grace period.
             try await group.next()
             group.cancelAll()
             try await group.waitForAll()
@@ -50,14 +50,14 @@ extension Scheduler {
         self.load(tasks)
         try? await gracefulShutdown()
         async let stop: Void = self.stop()
-        // Runs are cancelled in time even if a disk hangs.
+        // Runs are cancelled in time, even if a disk hangs.
         await session.invalidate(cancellingTasks: true)
         await stop
     }
 }
 
 extension ProbeScheduler {
-    /// Runs the scheduled probes until shutdown; a journal may have counts of an earlier process.
+    /// Runs the scheduled probes until shutdown; continues the counts that a journal kept from an earlier process.
     func runUntilShutdown(_ probes: [ScheduledProbe], _ bus: EventBus, _ journal: Journal?) async {
         let changes = bus.subscribe(.library) { event in
             if case .path(let path) = event.payload { path.isNewWayOut } else { false }
@@ -70,13 +70,14 @@ extension ProbeScheduler {
         self.stop()
     }
 
-    /// A scheduler that makes the probes of `runner` on a monitor's host, and tells its bus; `journal` keeps their counts.
+    /// A scheduler that runs the probes of `runner` on a monitor's host and publishes them on its bus; `journal` keeps
+    /// their counts.
     init(_ runner: ProbeRunner, monitor: Monitor, journal: Journal?, time: any TimeSource) {
         let bus = monitor.bus
         self.init(
             time: time,
             call: { delay, body in
-                // Without netlink there is no thread that could call.
+                // Without netlink no thread can run the call.
                 guard !monitor.reachability.call(after: delay, body) else { return }
                 Task {
                     try? await Task.sleep(for: delay)
@@ -89,7 +90,7 @@ extension ProbeScheduler {
 }
 
 extension PathEvent {
-    /// True if packets of a family leave this host now as they did not before.
+    /// True if a family has gained a way out of this host, or changed it.
     fileprivate var isNewWayOut: Bool {
         guard case .family = self.scope, self.to.level >= .routed, let path = self.to.path else { return false }
         guard self.from.level >= .routed, let before = self.from.path else { return true }
@@ -131,7 +132,7 @@ struct LogService: Service {
     }
 }
 
-/// Terminates the process if its services do not stop within the grace period, for example because a disk hangs.
+/// Terminates the process if its services do not stop within the grace period, for example if a disk hangs.
 final class ShutdownWatchdog: Sendable {
     private let logger: Logger
     private let gracePeriod: Duration
@@ -148,9 +149,9 @@ final class ShutdownWatchdog: Sendable {
         self.terminate = terminate
     }
 
-    /// A watchdog that ends the process, once its last lines are written or their reader is gone.
+    /// A watchdog that ends the process once its last lines are written or their reader is gone.
     ///
-    /// It does not call exit(3), which would wait for a hanging thread again.
+    /// It does not call exit(3), which would again wait for a hanging thread.
     convenience init(logger: Logger, output: LogOutput) {
         self.init(logger: logger) {
             output.finish(within: .milliseconds(200))
@@ -158,7 +159,7 @@ final class ShutdownWatchdog: Sendable {
         }
     }
 
-    /// The shutdown has begun.
+    /// Starts the grace period, when the shutdown begins.
     func start() {
         let (logger, gracePeriod, terminate) = (self.logger, self.gracePeriod, self.terminate)
         let watching = Task.detached {
@@ -169,9 +170,9 @@ final class ShutdownWatchdog: Sendable {
         self.task.withLock { $0 = watching }
     }
 
-    /// All services have stopped.
+    /// Disarms the watchdog, once all services have stopped.
     func cancel() { self.task.withLock { $0.take() }?.cancel() }
 
-    /// Waits until the watchdog has fired or was cancelled.
+    /// Waits until the watchdog has fired or has been cancelled.
     func wait() async { await self.task.withLock { $0 }?.value }
 }

@@ -19,10 +19,10 @@ package struct DaemonSettings: Sendable {
     package var controlSocket: String
     /// The directory of the journal.
     package var stateDirectory: String
-    /// True if the state directory was set explicitly: the daemon does not start without it then.
+    /// True if the state directory was set explicitly: then the daemon does not start without it.
     var isStateDirectoryExplicit = false
     var endpoint = EndpointConfiguration()
-    /// How probes are answered; modules come from the configuration file.
+    /// How probes run; the modules come from the configuration file.
     package var probes = ProbeRunner.Configuration()
 
     /// Settings with the default paths.
@@ -38,7 +38,7 @@ package struct DaemonSettings: Sendable {
         self.isStateDirectoryExplicit = true
     }
 
-    /// Sets how many probes are remembered.
+    /// Sets the number of probes to remember.
     package mutating func setHistoryLimit(_ limit: Int) throws(TextError) {
         guard (0...10_000).contains(limit) else { throw TextError("\(limit) is out of range (0 to 10000)") }
         self.probes.historyLimit = limit
@@ -58,7 +58,7 @@ package struct DaemonSettings: Sendable {
         self.endpoint.listen = try addresses.map { address throws(TextError) in try ListenAddress(address) }
     }
 
-    /// Sets the names that requests may be for.
+    /// Sets the host names that requests may name.
     package mutating func setAllowedHosts(_ hosts: [String]) throws(TextError) {
         for host in hosts where host.contains(":") || (try? Target(host)) == nil {
             throw TextError("\"\(host)\" is not a host name without a port")
@@ -66,7 +66,7 @@ package struct DaemonSettings: Sendable {
         self.endpoint.allowedHosts = hosts
     }
 
-    /// Sets the path of metrics.
+    /// Sets the path of the exposition.
     package mutating func setTelemetryPath(_ path: String) throws(TextError) {
         if let problem = EndpointConfiguration.problem(ofTelemetryPath: path) {
             throw TextError("\"\(path)\" \(problem)")
@@ -96,28 +96,28 @@ package enum DaemonError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Whether the limit of open files (RLIMIT_NOFILE, getrlimit(2)) allows what the configuration does.
+/// Compares the limit of open files (RLIMIT_NOFILE, getrlimit(2)) with the needs of the configuration.
 struct DescriptorCheck {
     let limit: Int
     let needed: Int
 
-    // The journal, the log, netlink, resolvers and each thread's own.
+    // The journal, the log, netlink, the resolvers and the descriptors of each thread.
     private static let base = 64
 
-    /// What a limit means for so many connections of servers and clients.
+    /// Estimates the need from the numbers of server and client connections.
     init(limit: Int, listeners: Int, connectionsEach: Int, transfers: Int) {
         self.limit = limit
         self.needed = Self.base + listeners * connectionsEach + transfers
     }
 
-    /// A sentence without a final full stop; nil if there are enough.
+    /// A sentence without a full stop; nil if there are enough.
     var warning: String? {
         guard self.limit < self.needed else { return nil }
         return "only \(self.limit) files and sockets may be open, and up to \(self.needed) can be needed: tasks and "
             + "connections will wait; raise LimitNOFILE= in the unit, or ulimit -n"
     }
 
-    /// The limit of this process.
+    /// The soft limit of this process.
     static var currentLimit: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }

@@ -39,7 +39,7 @@ extension Configuration {
 }
 
 extension Configuration.RemoteWrite {
-    /// The labels, with the `job` and `instance` that a scrape would add.
+    /// The labels, including the `job` and `instance` that a scrape would add.
     fileprivate var allLabels: [RemoteWriteConfiguration.Label] {
         let named = Set(self.labels.map(\.name))
         let defaults = [("job", "tidegate"), ("instance", Self.hostName)].filter { !named.contains($0.0) }
@@ -52,7 +52,7 @@ extension Configuration.RemoteWrite {
         return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// The secrets, read now, so that rotated ones are used.
+    /// The secrets, read on each use so that rotated ones take effect.
     fileprivate var secrets: Result<RemoteWriteConfiguration.Secrets, TaskError> {
         Result { () throws(TaskError) in
             var secrets = RemoteWriteConfiguration.Secrets(headers: self.headers)
@@ -84,7 +84,7 @@ extension Configuration.RemoteWrite {
     }
 }
 
-/// The secrets of remote write, read for each request; those read last where a file does not answer.
+/// The secrets of remote write, read for each request; if a file does not answer, the previous ones are used.
 final class RemoteWriteSecrets: Sendable {
     typealias Secrets = RemoteWriteConfiguration.Secrets
 
@@ -92,20 +92,20 @@ final class RemoteWriteSecrets: Sendable {
     private let report: @Sendable (String) -> Void
     private let thread: FileThread<Result<Secrets, TaskError>>?
     private let last = Mutex<Secrets?>(nil)
-    /// How long the files have to answer.
+    /// The time limit for reading the files.
     private static let limit = Duration.seconds(1)
 
-    /// Secrets that `read` gives; calls `report` once if a file does not answer.
+    /// Secrets that `read` returns; calls `report` once if a file does not answer.
     init(
         _ read: @escaping @Sendable () -> Result<Secrets, TaskError>, report: @escaping @Sendable (String) -> Void
     ) {
         self.read = read
         self.report = report
-        // Without a thread of their own, files are read on the caller's.
+        // Without a separate thread, files are read on the caller's thread.
         self.thread = try? FileThread()
     }
 
-    /// The secrets now.
+    /// The current secrets.
     func current() -> Result<Secrets, TaskError> {
         let message = "a file with its secrets did not answer within \(DurationText(RemoteWriteSecrets.limit))"
         switch self.thread?.answer(within: RemoteWriteSecrets.limit, to: self.read) ?? .value(self.read()) {

@@ -1,11 +1,11 @@
 internal import UnixSignals
 
-/// Signals as asynchronous sequences; they are trapped once a function has returned, so that none is lost or fatal.
+/// Signals as asynchronous sequences; once a function returns, its signals are trapped, so none is lost or fatal.
 package enum Signals {
     /// SIGINT and SIGTERM.
     package static func interrupts() async -> AsyncStream<Int32> { await self.trapped([.sigint, .sigterm]) }
 
-    /// The signals that are commonly sent to a command, except `ignored`.
+    /// The signals commonly sent to a command, except `ignored`.
     package static func forwarded(except ignored: Set<Int32>) async -> AsyncStream<Int32> {
         await self.trapped(self.forwarded.filter { !ignored.contains($0.rawValue) })
     }

@@ -5,7 +5,7 @@ package import TidegateCore
 package enum TextFile {
     /// The text of a file of at most `limit` bytes; the error does not name the file.
     ///
-    /// A pipe is refused, because it may have no writer.
+    /// A pipe is rejected, because it may have no writer.
     package static func read(_ path: String, atMost limit: Int) throws(TextError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
@@ -18,7 +18,7 @@ package enum TextFile {
         return try self.read(descriptor, atMost: limit)
     }
 
-    /// The remaining text of a descriptor.
+    /// The rest of the text from a descriptor.
     package static func read(_ descriptor: Int32, atMost limit: Int) throws(TextError) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -52,7 +52,7 @@ package enum TextFile {
 
 /// Files with passwords, keys or tokens.
 package enum SecretFile {
-    /// What is to be told of a file that every user may read; nil for others, and for one that is not there.
+    /// A warning about a file that every user may read; nil for other files, and for a missing one.
     package static func warning(about path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & S_IROTH != 0 else {

@@ -3,7 +3,7 @@ internal import HTTPTypes
 internal import Tidegate
 internal import TidegateProbes
 
-/// The keys of a module's `http`, with those of Prometheus' HTTP clients.
+/// The keys of a module's `http`, including those of Prometheus' HTTP clients.
 enum HTTPProbeSchema {
     static let fields: [Field<HTTPProbeOptions>] = Self.request + Self.conditions + Self.client
 
@@ -41,14 +41,14 @@ enum HTTPProbeSchema {
             .section("tls_config", \.tls, ProbeSchema.tls, check: ProbeSchema.checkTLS),
             .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
             .value("no_proxy", .text) { $0.proxy.exceptions = ProxyPolicy.exceptions($1) },
-            // Read with the file: a later reload sees the environment that the process has.
+            // Read with the file; a later reload sees the same environment, which is the process's own.
             .value("proxy_from_environment", .boolean) { options, isWanted in
                 if isWanted { options.proxy = ProxyPolicy(environment: ProcessInfo.processInfo.environment) }
             },
             HTTPClientSchema.proxyField, .notAvailable("enable_http3"),
         ]
 
-    /// Keys that exclude each other.
+    /// Rejects keys that exclude each other.
     static func check(_ options: HTTPProbeOptions, _ section: inout SectionCheck) {
         for keys in [
             ["body", "body_file"], HTTPClientSchema.exclusive,
@@ -64,7 +64,7 @@ enum HTTPProbeSchema {
         section.add("Accept-Encoding \"\(accepted)\" does not accept the compression \(coding.rawValue)")
     }
 
-    // The codings of Accept-Encoding have weights; one that is not named has that of "*".
+    // The codings in Accept-Encoding have weights; an unnamed coding has the weight of "*".
     private static func accepts(_ coding: String, in field: String) -> Bool {
         let weights = field.split(separator: ",").reduce(into: [String: Double]()) { weights, part in
             let fields = part.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
@@ -87,7 +87,7 @@ protocol HTTPClientOptions: Sendable {
 extension HTTPProbeOptions: HTTPClientOptions {}
 extension WebSocketProbeOptions: HTTPClientOptions {}
 
-/// The keys that say whom a request of Prometheus' HTTP clients is from.
+/// The keys by which Prometheus' HTTP clients authenticate.
 enum HTTPClientSchema {
     static func authorization<Options: HTTPClientOptions>() -> [Field<Options>] {
         [
@@ -150,7 +150,7 @@ enum HTTPClientSchema {
         .list("files", .path) { $0 += $1.map(Secret.file) },
     ]
 
-    /// The key `proxy_connect_header`: lists of values by the names of fields.
+    /// The key `proxy_connect_header`: lists of values by field name.
     static let proxyField = Field<HTTPProbeOptions>.mapping("proxy_connect_header") {
         options, entry throws(TextError) in
         guard HTTPField.Name(entry.key) != nil else {
@@ -166,13 +166,13 @@ enum HTTPClientSchema {
         }
     }
 
-    // It may be a secret, which is not repeated.
+    // The value may be a secret, so no message quotes it.
     private static func check(_ value: String, of name: String) throws(TextError) {
         guard !HTTPField.isValidValue(value) else { return }
         throw TextError("the value of \(name) has a character that a field cannot have")
     }
 
-    /// A key with fields by their names.
+    /// A key with header fields by name.
     static func secretHeaders<Options: HTTPClientOptions>(
         _ key: String, isReserved: @escaping @Sendable (String) -> Bool
     ) -> Field<Options> {
@@ -209,7 +209,7 @@ struct SecretKeys: Sendable {
         .value("credentials_file", .path) { $0.secret = .file($1) }, .notAvailable("credentials_ref"),
     ]
 
-    /// Basic has keys of its own.
+    /// Rejects the scheme Basic, which has its own keys.
     static func checkScheme(_: SecretKeys, _ section: inout SectionCheck) {
         guard let type = section.node.value(of: "type"), case .scalar(let text) = type.content,
             text.lowercased() == "basic"

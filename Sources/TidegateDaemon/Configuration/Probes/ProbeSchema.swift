@@ -4,7 +4,7 @@ internal import TidegateProbes
 
 /// The keys `modules`, `probe_targets`, `probe_credentials`, `probe_body_budget` and `probes`.
 enum ProbeSchema {
-    /// blackbox_exporter's modules, as they stand in its configuration file.
+    /// The modules of blackbox_exporter, in the format of its configuration file.
     static let modules = Field<Configuration>.entries(
         "modules", of: ConfigurationJSONSchema.section(Self.module.compactMap(\.text))
     ) { configuration, entry, problems in
@@ -31,7 +31,7 @@ enum ProbeSchema {
         ]
     ).documented("Which targets /probe asks. Changes apply when the file is reloaded.")
 
-    /// Lists of hosts, each under the name of a module.
+    /// Lists of hosts by module name.
     static let credentials = Field<Configuration>.entries("probe_credentials") { configuration, entry, problems in
         configuration.probes.targets.credentials[entry.key] = problems.values(
             problems.list(entry.value) ?? [], ValueParser<ProbeTargetPolicy.Entry>.probeTarget)
@@ -85,7 +85,7 @@ enum ProbeSchema {
         .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
         .value("source_ip_address", \.source.address, .sourceAddress),
         .value("source_interface", \.source.interface, .interface),
-        // The longest packet, less the headers of IPv4 and of ICMP.
+        // The longest packet minus the headers of IPv4 and ICMP.
         .value("payload_size", \.payloadSize, .number(in: 0...65_507)),
         .value("dont_fragment", \.forbidsFragments, .boolean),
         .value("ttl", \.hopLimit, .number(in: 0...255)),
@@ -97,7 +97,7 @@ enum ProbeSchema {
         .value("ip_protocol_fallback", \.family.allowsFallback, .boolean),
         .value("source_ip_address", \.source.address, .sourceAddress),
         .value("source_interface", \.source.interface, .interface),
-        // blackbox_exporter takes an empty text for its default.
+        // blackbox_exporter treats an empty text as its default.
         .value(
             "transport_protocol", \.transport,
             .text("udp or tcp", or: "is not udp or tcp") {
@@ -126,7 +126,7 @@ enum ProbeSchema {
         .list("fail_if_none_matches_regexp", \.failsIfNoneMatches, .pattern),
     ]
 
-    /// Keys that need each other.
+    /// Rejects keys that lack a key which they need.
     private static func checkDNS(_ options: DNSProbeOptions, _ section: inout SectionCheck) {
         if options.isEncrypted, options.transport != .tcp {
             section.add("dns_over_tls needs transport_protocol: tcp")
@@ -142,13 +142,13 @@ enum ProbeSchema {
         Self.metadata,
     ]
 
-    /// Fields that the protocol needs, or that HTTP/2 does not have; those that begin with `grpc-` are gRPC's own.
+    /// Fields that the protocol needs or that HTTP/2 lacks; names that begin with `grpc-` are reserved by gRPC.
     private static let reservedMetadata: Set<String> = [
         "connection", "content-length", "content-type", "host", "keep-alive", "proxy-connection", "te",
         "transfer-encoding", "upgrade", "user-agent",
     ]
 
-    // The key `metadata`: a value or a list of them by each name.
+    // The key `metadata`: one value or a list of values by name.
     private static let metadata = Field<GRPCProbeOptions>.mapping("metadata") { options, entry throws(TextError) in
         guard let name = HTTPField.Name(entry.key), entry.key.isWord(with: "-._") else {
             throw TextError("\"\(entry.key)\" is not the name of metadata")
@@ -159,7 +159,7 @@ enum ProbeSchema {
         let nodes = if case .list(let nodes) = entry.value.content { nodes } else { [entry.value] }
         for node in nodes {
             let value = try ValueParser<String>.text.parse(node)
-            // Values of names that end in -bin are sent in base64.
+            // Values of names that end in -bin are sent as base64.
             guard name.canonicalName.hasSuffix("-bin") || value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
                 HTTPField.isValidValue(value)
             else {
@@ -187,7 +187,7 @@ enum ProbeSchema {
     private static let privateKey = Self.pem(
         "there is no key in PEM without a passphrase in the text", ProbeTLSOptions.hasKey)
 
-    // An empty text is none. It may be a key: no message quotes it.
+    // An empty text means no value. The text may be a key, so no message quotes it.
     private static func pem(
         _ problem: String, _ isGood: @escaping @Sendable (String) -> Bool
     ) -> ValueParser<String?> {
@@ -212,7 +212,7 @@ enum ProbeSchema {
     }
 }
 
-/// A module in YAML as it was written, without its secrets.
+/// The YAML text of a module as written, without its secrets.
 enum ModuleText {
     private static let secrets: Set<String> = [
         "password", "bearer_token", "credentials", "client_secret", "key", "secrets", "proxy_connect_header",
@@ -256,7 +256,7 @@ enum ModuleText {
         }
     }
 
-    // A field that may not go to another origin may be a secret; Host is none.
+    // A field that may not go to another origin may be a secret; Host never is one.
     private static func isPublic(_ field: ConfigurationNode.Entry) -> Bool {
         guard let name = HTTPField.Name(field.key) else { return false }
         return name.canonicalName == "host" || PortableFields.mayCrossOrigins(name)
@@ -266,7 +266,7 @@ enum ModuleText {
         lines.enumerated().map { ($0 == 0 ? mark : "  ") + $1 }
     }
 
-    // Quoted as JSON does it, unless nothing in it means anything to YAML.
+    // Quoted as in JSON, unless nothing in the text has a meaning in YAML.
     private static func scalar(_ text: String) -> String {
         text.isWord(with: "./_") && !text.isEmpty ? text : JSONValue.string(text).description
     }

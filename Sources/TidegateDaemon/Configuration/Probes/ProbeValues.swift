@@ -3,7 +3,7 @@ internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateProbes
 
-// How modules write their values.
+// The value formats of modules.
 
 extension ValueParser<RegularExpression> {
     static let pattern = ValueParser.text("a regular expression") { try RegularExpression($0) }
@@ -17,7 +17,7 @@ extension ValueParser<CELExpression> {
 }
 
 extension ValueParser<AddressFamily> {
-    /// blackbox_exporter takes an empty text for its default.
+    /// blackbox_exporter treats an empty text as its default.
     static let ipProtocol = ValueParser.text("ip4 or ip6", or: "is not ip4 or ip6") {
         ["ip4": AddressFamily.ipv4, "ip6": .ipv6, "": .ipv6][$0]
     }
@@ -32,7 +32,7 @@ extension ValueParser<BodyCoding> {
 }
 
 extension ValueParser<Int?> {
-    /// A size whose units are powers of 1024, with or without an i: `10MB`; 0 is no limit.
+    /// A size such as `10MB`, in units of powers of 1024 with or without an i; 0 means no limit.
     static let base2Bytes = ValueParser.text("a size") { text in
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units = ["": 0, "B": 0, "KB": 1, "MB": 2, "GB": 3, "TB": 4, "KIB": 1, "MIB": 2, "GIB": 3, "TIB": 4]
@@ -88,7 +88,7 @@ extension ValueParser<ProbeTargetPolicy.Entry> {
         text in
         if IPAddress(String(text.prefix { $0 != "/" })) != nil { return .network(try IPPrefix(parsing: text)) }
         guard text.isWord(with: "*-._"), !text.isEmpty else { return nil }
-        // Hosts are compared without the dot of the root.
+        // Hosts are compared without the trailing dot of the root.
         return .host((text.hasSuffix(".") && text.count > 1 ? text.dropLast() : text[...]).lowercased())
     }
 }
@@ -102,7 +102,7 @@ extension ValueParser<TLSVersion> {
 }
 
 extension ValueParser<IPAddress?> {
-    /// An address of this host; blackbox_exporter takes an empty text for none.
+    /// An address of this host; blackbox_exporter treats an empty text as none.
     static let sourceAddress = ValueParser.text("an address") { text in
         guard !text.isEmpty else { return nil }
         guard let address = IPAddress(text) else { throw TextError("\"\(text)\" is not an IP address") }
@@ -111,18 +111,18 @@ extension ValueParser<IPAddress?> {
 }
 
 extension ValueParser<String?> {
-    /// The name or the address that a certificate has to be for; an empty text is none.
+    /// The name or address that a certificate must be valid for; an empty text means none.
     static let serverName = ValueParser.text("a host") { text in
         guard !text.isEmpty else { return nil }
         let target = try Target(text)
         guard target.port == nil else { throw TextError("\"\(text)\" has a port, which certificates are not for") }
-        // Without the dot of the root, which neither handshakes nor certificates have.
+        // Without the trailing dot of the root, which neither handshakes nor certificates contain.
         return target.host
     }
 }
 
 extension ValueParser<String> {
-    /// The name of an interface, as Linux allows it: IFNAMSIZ less one bytes.
+    /// An interface name, at most IFNAMSIZ - 1 bytes long.
     static let interface = ValueParser.matching("the name of an interface", or: "is not the name of an interface") {
         (1...15).contains($0.utf8.count) && !$0.contains { $0 == "/" || $0.isWhitespace }
     }
@@ -144,12 +144,12 @@ extension ValueParser<String> {
 }
 
 extension ValueParser<RegularExpression?> {
-    /// A regular expression; an empty one expects nothing.
+    /// A regular expression; an empty one means nothing is expected.
     static let expectation = ValueParser.text("a regular expression") { $0.isEmpty ? nil : try RegularExpression($0) }
 }
 
 extension ValueParser<Bool> {
-    /// What a WebSocket connection does not have can be switched off only.
+    /// A feature that WebSocket connections lack, so it can only be switched off.
     static let off = ValueParser { node throws(TextError) in
         guard try !ValueParser.boolean.parse(node) else { throw TextError("a WebSocket connection does not have that") }
         return false

@@ -10,7 +10,7 @@ enum StreamProbeSchema {
             .value("source_interface", \.source.interface, .interface),
         ] + Self.stream
 
-    /// What does not depend on how the server is reached.
+    /// The keys that do not depend on how the server is reached.
     static let stream: [Field<StreamProbeOptions>] = [
         .sections("query_response", \.dialogue, blank: StreamProbeOptions.Step(), Self.step, check: Self.checkLabels),
         .value("tls", \.usesTLS, .boolean),
@@ -23,20 +23,20 @@ enum StreamProbeSchema {
         Self.labels,
     ]
 
-    /// What becomes of `probe_expect_info`.
+    /// The labels made from `probe_expect_info`.
     private static let labels = Field<StreamProbeOptions.Step>.sections(
         "labels", \.labels, blank: StreamProbeOptions.Label(),
         [
             .value("name", \.name, .text, isRequired: true), .value("value", \.value, .text),
         ])
 
-    /// A path is no name that a certificate could be for.
+    /// A path is not a name that a certificate could be valid for.
     static func checkUnix(_ options: StreamProbeOptions, _ section: inout SectionCheck) {
         guard options.mayUseTLS, options.tls.serverName == nil, !options.tls.isInsecure else { return }
         section.add("TLS needs tls_config.server_name or insecure_skip_verify: a path is not a name")
     }
 
-    /// A metric has the same labels in all its series.
+    /// A metric must have the same labels in all its series.
     private static func checkLabels(_ steps: [StreamProbeOptions.Step], _ list: inout SectionCheck) {
         var hasLabels = false
         for (step, node) in zip(steps, list.node.elements) where !step.labels.isEmpty {
@@ -64,7 +64,7 @@ enum StreamProbeSchema {
             check: Self.checkLabels),
     ]
 
-    // Prometheus' HTTP clients; of HTTP/2, redirects and proxies the handshake has none.
+    // The keys of Prometheus' HTTP clients; the handshake has no HTTP/2, redirects or proxies.
     private static let handshake: [Field<WebSocketProbeOptions>] =
         HTTPClientSchema.authorization() + [
             .section("tls_config", \.tls, ProbeSchema.tls, check: ProbeSchema.checkTLS),
@@ -78,7 +78,7 @@ enum StreamProbeSchema {
         Self.labels, .notAvailable("expect_bytes"), .value("starttls", \.startsTLS, .off),
     ]
 
-    /// Fields that the handshake itself has.
+    /// Fields that the handshake sets.
     private static let reserved: Set<String> = [
         "connection", "content-length", "sec-websocket-accept", "sec-websocket-extensions", "sec-websocket-key",
         "sec-websocket-version", "transfer-encoding", "upgrade",

@@ -2,16 +2,16 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 
-/// Reads files on a thread of its own, so that a file system that does not answer blocks no other thread.
+/// Reads files on its own thread, so that a hanging file system blocks no other thread.
 ///
-/// For one caller at a time.
+/// Supports one caller at a time.
 final class FileThread<Value: Sendable>: Sendable {
-    /// What became of a piece of work.
+    /// The result of a piece of work.
     enum Answer {
         case value(Value)
-        /// The time is over; the work goes on.
+        /// The time limit has passed; the work continues.
         case late
-        /// Earlier work goes on still.
+        /// Earlier work is still running.
         case busy
     }
 
@@ -22,7 +22,7 @@ final class FileThread<Value: Sendable>: Sendable {
 
     private let thread: LoopThread<Worker>
     private let state = Mutex(State())
-    /// A byte comes for each piece of work that is done.
+    /// A pipe that receives one byte for each finished piece of work.
     private let done: (read: Int32, write: Int32)
 
     init() throws(LoopError) {
@@ -33,14 +33,14 @@ final class FileThread<Value: Sendable>: Sendable {
         self.done = (ends[0], ends[1])
     }
 
-    // Work that does not end is not waited for; the descriptors are closed with the last of it.
+    // Hanging work is not awaited; its last reference closes the descriptors.
     deinit {
         self.thread.abandon()
         close(self.done.read)
         close(self.done.write)
     }
 
-    /// Does `work`, unless earlier work goes on, and gives its value if that takes no longer than `limit`.
+    /// Runs `work` unless earlier work is still running; returns its value if it takes no longer than `limit`.
     func answer(within limit: Duration, to work: @escaping @Sendable () -> Value) -> Answer {
         let wasBusy = self.state.withLock { state in
             defer { state.isBusy = true }

@@ -7,7 +7,7 @@ internal import TidegateServer
 final class WebFileSource: AccessPolicyLoader {
     /// The result of a reload.
     enum Report: Sendable {
-        /// The file has changed, and applies.
+        /// The file has changed and now applies.
         case reloaded
         /// The changed file is invalid; the previous one still applies.
         case rejected(ConfigurationError)
@@ -23,14 +23,14 @@ final class WebFileSource: AccessPolicyLoader {
     private struct State {
         var access: LoadedAccessPolicy
         var last: WebFile
-        /// True while a file does not answer, once that was reported.
+        /// True once a file's silence has been reported, until it answers.
         var isSilent = false
     }
 
-    /// How long files have to answer.
+    /// The time limit for reading the files.
     private static let limit = Duration.seconds(1)
 
-    /// Follows the file at `path`, whose contents at the start are `first`.
+    /// Follows the file at `path`, which has the contents `first` at the start.
     init(
         path: String, first: WebFile, access: LoadedAccessPolicy, time: any TimeSource,
         read: @escaping @Sendable (String, WallTime) -> WebFile = { WebFile($0, at: $1) },
@@ -38,7 +38,7 @@ final class WebFileSource: AccessPolicyLoader {
     ) {
         self.path = path
         self.time = time
-        // Without a thread of their own, files are read on the caller's.
+        // Without a separate thread, files are read on the caller's thread.
         self.thread = try? FileThread()
         self.read = read
         self.report = report
@@ -57,7 +57,7 @@ final class WebFileSource: AccessPolicyLoader {
         return access
     }
 
-    // The file, read again if it may have changed; nil if it has not, or does not answer.
+    // The new file if it may have changed; nil if it has not, or if it does not answer.
     private func changed(since last: WebFile) -> WebFile? {
         let (path, time, read) = (self.path, self.time, self.read)
         let look: @Sendable () -> WebFile? = { last.isCurrent ? nil : read(path, time.wall()) }
@@ -92,7 +92,7 @@ final class WebFileSource: AccessPolicyLoader {
         }
     }
 
-    // A file that is being written is empty for a moment, which must not disable TLS or authentication.
+    // A file is briefly empty while it is written, which must not disable TLS or authentication.
     private func checkNotWeaker(_ access: LoadedAccessPolicy, than current: LoadedAccessPolicy)
         throws(ConfigurationError)
     {
@@ -108,18 +108,18 @@ final class WebFileSource: AccessPolicyLoader {
     }
 }
 
-/// A web configuration file and the files that it names, as read at one moment.
+/// A web configuration file and the files that it names, as read at one time.
 struct WebFile: Sendable {
     /// The access rules of the files.
     let result: Result<LoadedAccessPolicy, ConfigurationError>
-    /// What the file sets that has no effect here, and keys that every user may read, a sentence for each.
+    /// Settings without effect, and keys that every user may read, one sentence each.
     let warnings: [String]
-    /// The contents of the files, to detect changes; the error message of a file that cannot be read.
+    /// The contents of the files, to detect changes; for an unreadable file, the error message.
     let contents: [String]
     private let stamps: [String: FileStamp?]
     private let moment: WallTime
 
-    /// Reads a file and those that it names; relative paths are relative to its directory.
+    /// Reads a file and the files that it names; relative paths are relative to its directory.
     init(_ path: String, at moment: WallTime) {
         var files = Files(directory: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "")
         var configuration = WebConfiguration()
@@ -132,8 +132,9 @@ struct WebFile: Sendable {
         self.moment = moment
     }
 
-    /// True if the files surely have not changed since they were read; false as well while the stamps are too recent to
-    /// show it.
+    /// True if the files certainly have not changed since they were read.
+    ///
+    /// Also false while the stamps are too recent to show a change.
     var isCurrent: Bool {
         self.stamps.allSatisfy { path, stamp in
             stamp?.isSettled(at: self.moment) != false && FileStamp(path) == stamp
@@ -159,7 +160,7 @@ struct WebFile: Sendable {
         do {
             return try LoadedAccessPolicy(policy)
         } catch {
-            // Report the line of the key that the bad part came from.
+            // Reports the line of the key that set the invalid part.
             let node = self.keys(of: error.part).compactMap { section?.value(of: $0) }.first ?? section
             let problem = ConfigurationError.Problem(
                 file: path, line: node?.line, key: node?.path, message: error.message)
@@ -176,16 +177,16 @@ struct WebFile: Sendable {
         }
     }
 
-    /// The files that have been read, in order.
+    /// The files read so far, in order.
     struct Files {
-        /// The directory of relative paths; empty, or with a trailing slash.
+        /// The directory of relative paths; empty, or ending with a slash.
         let directory: String
         fileprivate(set) var contents: [String] = []
         fileprivate(set) var stamps: [String: FileStamp?] = [:]
         /// The files with private keys.
         fileprivate(set) var keyFiles: [String] = []
 
-        /// The text of a file; its stamp is taken before it is read, so that a change in between is detected later.
+        /// The text of a file; its stamp is taken before the read, so that a change in between is detected later.
         mutating func text(of path: String) throws(TextError) -> String {
             self.stamps.updateValue(FileStamp(path), forKey: path)
             do {
@@ -212,7 +213,7 @@ struct WebFile: Sendable {
             return serving
         }
 
-        // A text of the configuration, or of the file that it names under `key`.
+        // The text in the configuration, or in the file that it names under `key`.
         private mutating func text(
             _ text: String?, _ path: String?, _ section: ConfigurationNode, _ key: String,
             _ problems: inout ProblemList
@@ -238,7 +239,7 @@ struct FileStamp: Sendable, Hashable {
     private let modified: Int64
     private let changed: Int64
 
-    /// The stamp of the file at a path now; nil without one.
+    /// The current stamp of the file at a path; nil if there is no file.
     init?(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -249,7 +250,7 @@ struct FileStamp: Sendable, Hashable {
         self.changed = Self.nanoseconds(status.st_ctim)
     }
 
-    /// False while another change could leave the stamp unchanged: file system timestamps are coarse.
+    /// False while another change might leave the stamp unchanged: file system timestamps are coarse.
     func isSettled(at now: WallTime) -> Bool { now.microseconds - self.changed / 1000 > 2_000_000 }
 
     private static func nanoseconds(_ time: timespec) -> Int64 {

@@ -32,8 +32,8 @@ enum WebSchema {
 
     // MARK: entries
 
-    // The response header fields that an operator may set, in their only spelling, as Prometheus' exporters have them,
-    // with the allowed values; if empty, any value is.
+    // The response header fields that an operator may set, in the only accepted spelling, as in Prometheus' exporters.
+    // Each has its allowed values; an empty list allows any value.
     private static let headers: KeyValuePairs<String, [String]> = [
         "Content-Security-Policy": [], "X-Frame-Options": ["deny", "sameorigin"], "X-Content-Type-Options": ["nosniff"],
         "X-XSS-Protection": [], "Strict-Transport-Security": [],
@@ -113,7 +113,7 @@ enum WebSchema {
 }
 
 extension BcryptHash {
-    // The value may be the password itself: it is not quoted.
+    // The value may be the password itself, so it is not quoted.
     fileprivate init(checking node: ConfigurationNode) throws(TextError) {
         guard case .scalar(let text) = node.content, let hash = BcryptHash(text) else {
             throw TextError("not a bcrypt hash; generate one with htpasswd -nBC 10 NAME")
@@ -147,7 +147,7 @@ struct WebConfiguration: Sendable, Hashable {
     var interval: Duration?
     var burst: Int?
 
-    /// The limit of rates; nil without one.
+    /// The rate limit; nil without one.
     var limit: RateLimit? {
         guard let interval = self.interval, interval > .zero else { return nil }
         return RateLimit(interval: interval, burst: self.burst ?? 0)
@@ -161,15 +161,15 @@ struct WebConfiguration: Sendable, Hashable {
         var keyFile: String?
         var clientAuthorities: String?
         var clientAuthoritiesFile: String?
-        /// What is left of the settings without certificates and keys.
+        /// The remaining settings, without certificates and keys.
         var serving = TLSServerConfiguration()
-        /// Ignored, as in Go: suites of equal strength are in the server's order.
+        /// Ignored, as in Go: suites of equal strength keep the server's order.
         var prefersOwnSuites: Bool?
     }
 }
 
 extension WebConfiguration {
-    /// What is set that has no effect here, a sentence for each key; other exporters may use the same file.
+    /// Settings without effect here, one sentence for each key; other exporters may use the same file.
     var keysWithoutEffect: [String] {
         var sentences: [String] = []
         if self.http2 == true {
