@@ -8,7 +8,7 @@ internal import Synchronization
 package import TidegateCore
 package import TidegateMetrics
 
-/// Serves HTTP about a monitor: one server for each address, one thread for all of them.
+/// Serves a monitor over HTTP: one server for each address, all on one thread.
 package final class Endpoint: Sendable {
     private let configuration: EndpointConfiguration
     private let routes: EndpointRoutes
@@ -21,11 +21,12 @@ package final class Endpoint: Sendable {
 
     /// An endpoint that reads `view`, and publishes every answered request on `bus`.
     ///
-    /// Its events begin when it is made, or with those of a `history` that is attached to the bus already. Without an
-    /// `access` policy every client is answered, over plain HTTP. The page shows what earlier processes left in
-    /// `storage`, and when the scheduled tasks of `nextRuns` run next, by their names. `probes` answers
-    /// `/probe`; `scheduledProbes` gives what scheduled ones have found; `reload` reads the configuration file again.
-    /// `connectionLimit` gives the connections of each address from now on; without it the configuration does.
+    /// Its events begin when it is made, or with those of a `history` that is already attached to the bus. Without an
+    /// `access` policy, every client is answered over plain HTTP. The page shows what earlier processes kept in
+    /// `storage`, and the next runs of scheduled tasks from `nextRuns`, by name. `probes` answers `/probe`.
+    /// `scheduledProbes` returns the results of scheduled probes. `reload` reloads the configuration file.
+    /// `connectionLimit` returns the current limit of connections of each address; without it, the configuration's
+    /// applies.
     package init(
         configuration: EndpointConfiguration, view: any MonitorView, bus: EventBus, recorder: MetricsRecorder,
         time: any TimeSource, history: EventHistory? = nil, access: (any AccessPolicyLoader)? = nil,
@@ -34,7 +35,7 @@ package final class Endpoint: Sendable {
         scheduledProbes: @escaping @Sendable () async -> [ScheduledProbeReport] = { [] },
         reload: ConfigurationReload? = nil, connectionLimit: (@Sendable () -> Int)? = nil
     ) {
-        // The boot differs between two runs of a process.
+        // Each run of the process has its own boot id.
         let own = EventHistory(boot: String(time.wall().microseconds, radix: 36), capacity: configuration.eventHistory)
         if history == nil { bus.attach(own) }
         let page = PageHistory(from: time.wall(), configuration: configuration, storage: storage)
@@ -62,10 +63,10 @@ package final class Endpoint: Sendable {
         self.routes.status.samples(inFlight: self.inFlight.load(ordering: .relaxed))
     }
 
-    /// Serves until the Swift task is cancelled or a graceful shutdown begins; responses under way are finished first.
+    /// Serves until the Swift task is cancelled or a graceful shutdown begins; running responses are completed first.
     ///
-    /// - Parameter whenListening: Called once, when every address is bound, with the addresses in the order of the
-    ///   configuration and the ports that the kernel chose.
+    /// - Parameter whenListening: Called once when every address is bound. Receives the addresses in the order of the
+    /// configuration, with the ports that the kernel chose.
     package func run(
         whenListening: @escaping @Sendable ([ListenAddress]) -> Void = { _ in }
     ) async throws(TextError) {
@@ -74,7 +75,7 @@ package final class Endpoint: Sendable {
         if let failure = await self.serveAll(whenListening: whenListening) { throw failure }
     }
 
-    // The first server that fails ends the others: an endpoint on half of its addresses would look healthy.
+    // The first server that fails stops the others: an endpoint on half of its addresses would look healthy.
     private func serveAll(whenListening: @escaping @Sendable ([ListenAddress]) -> Void) async -> TextError? {
         let count = self.configuration.listen.count
         let bound = Mutex([ListenAddress?](repeating: nil, count: count))
@@ -107,8 +108,8 @@ package final class Endpoint: Sendable {
     ) async -> TextError? {
         let shutdown = ServerShutdown()
         let hosts = HostCheck(listen: address, allowed: self.configuration.allowedHosts)
-        // Hummingbird's server without its `Application`: that one ends with its Swift task, and a cancelled server
-        // drops connections that it has accepted (see `ServerShutdown`).
+        // Hummingbird's server without its `Application`, which ends with its Swift task: a cancelled server drops
+        // connections that it has accepted (see `ServerShutdown`).
         let server = Server(
             childChannelSetup: EndpointChannel(
                 base: HTTP1Channel(
@@ -132,7 +133,7 @@ package final class Endpoint: Sendable {
         let place = RequestPlace(self.requests, peer: PeerAddress(channel.remoteAddress))
         let context = ServerContext(source: .init(channel: channel, inFlight: count, hosts: hosts, place: place))
         let answer = await self.routes.respond(to: request, context: context)
-        // A stream lasts; it has slots of its own.
+        // A stream lasts long, so it has slots of its own.
         let isStream = answer?.response.isStream ?? false
         func finish() {
             place.release()
@@ -147,22 +148,24 @@ package final class Endpoint: Sendable {
     }
 }
 
-/// A server's child channel whose connections have places, whose requests have a time limit, and which decrypts if the
-/// access policy says so.
+/// The child channel of a connection.
+///
+/// It gives the connection a place, limits the time of its requests, and decrypts it if the access policy requires
+/// that.
 struct EndpointChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
-    /// Knows the policy; nil leaves every connection plain.
+    /// Provides the policy; nil leaves every connection unencrypted.
     let access: AccessController?
     let table: ConnectionRegistry
     /// How long a request may take to arrive.
     let requestTimeout: Duration
 
-    // What is read at once is decoded at once: 4 KiB are no more than about 150 requests.
+    // Bytes that are read together are decoded together: 4 KiB hold at most about 150 requests.
     private static var readSize: Int { 4096 }
-    // No request has more, and what is not read yet waits in the client.
+    // No request is larger, and unread bytes wait at the client.
     private static var receiveBuffer: Int { 16384 }
 
-    // Set up synchronously: NIO drops a connection whose setup still waits when its server stops.
+    // Set up synchronously: NIO drops a connection whose setup is still pending when its server stops.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         self.base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let options = channel.syncOptions

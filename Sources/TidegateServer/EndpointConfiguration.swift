@@ -1,28 +1,29 @@
 package import TidegateCore
 public import TidegateMetrics
 
-/// The addresses and the limits of the endpoint.
+/// The addresses and limits of the endpoint.
 package struct EndpointConfiguration: Sendable {
     /// The addresses to listen on; one server for each.
     package var listen: [ListenAddress] = [.standard]
     /// The path of the exposition.
     package var telemetryPath = "/metrics"
-    /// How many requests are answered at a time; more get 503.
+    /// The maximum number of concurrent requests; further ones get 503.
     package var maxRequests = 40
-    /// How many connections each address has open at a time; a new one takes the place of the one that waits longest.
+    /// The maximum number of open connections of each address; a new one replaces the one that has waited longest.
     package var maxConnections = 512
-    /// The names that requests may be for, besides addresses and `localhost`; an empty list allows every name on
-    /// listeners that are not on a loopback address.
+    /// The names that requests may be for, besides addresses and `localhost`.
+    ///
+    /// An empty list allows every name on listeners that are not on a loopback address.
     package var allowedHosts: [String] = []
-    /// How long a request may take from its first byte to its last, a handshake before it included.
+    /// How long a request may take from its first byte to its last, including a preceding handshake.
     package var requestTimeout: Duration = .seconds(5)
     /// How long a connection may stay idle.
     package var idleTimeout: Duration = .seconds(30)
     /// How long a client may take to read a response.
     package var writeTimeout: Duration = .seconds(30)
-    /// How many event streams are open at a time; more get 503.
+    /// The maximum number of open event streams; further ones get 503.
     package var maxEventStreams = 64
-    /// How many events are kept for a slow reader of a stream before older ones are dropped.
+    /// How many events a stream buffers for a slow reader before it drops the oldest.
     package var eventsKept = 256
     /// How many events are kept for clients that reconnect.
     package var eventHistory = 4096
@@ -30,9 +31,9 @@ package struct EndpointConfiguration: Sendable {
     package var heartbeat: Duration = .seconds(15)
     /// How often a stream reports the progress of running tasks.
     package var progressInterval: Duration = .milliseconds(200)
-    /// Which parts of URLs are left out of events.
+    /// The parts of URLs that events leave out.
     package var redaction = URLRedaction()
-    /// The names of the configured targets; only these have series of their own.
+    /// The names of the configured targets; only these have their own series.
     package var targetNames: [Target: String] = [:]
     /// The version that the page shows.
     package var version = ""
@@ -40,11 +41,12 @@ package struct EndpointConfiguration: Sendable {
     /// The defaults.
     package init() {}
 
-    /// Why the exposition cannot have this path, as a clause; nil if it is absolute, plain, and no path of another route.
+    /// Why the exposition cannot have this path, as a clause; nil if it is absolute, plain, and not a path of another
+    /// route.
     package static func problem(ofTelemetryPath path: String) -> String? {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         let isReserved = path == "/" || ["api", "-", "probe", "config", "logs"].contains(segments.dropFirst().first)
-        // The router has meanings for `*`, `:` and braces.
+        // `*`, `:` and braces have meanings in the router.
         let isPlain = segments.dropFirst().allSatisfy { !$0.isEmpty && !$0.contains { "?# *:{}".contains($0) } }
         guard path.hasPrefix("/"), isReserved || isPlain else { return "is not an absolute URL path" }
         return isReserved ? "is reserved" : nil
@@ -60,9 +62,9 @@ package struct EndpointConfiguration: Sendable {
 public struct MonitorEndpoint: Sendable {
     private let endpoint: Endpoint
 
-    /// An endpoint at these addresses, each `HOST:PORT`, `[IPV6]:PORT` or `:PORT`; port 0 takes a free one.
+    /// An endpoint at these addresses, each `HOST:PORT`, `[IPV6]:PORT` or `:PORT`; port 0 selects a free one.
     ///
-    /// - Throws: An error that quotes the address that is not one.
+    /// - Throws: An error that quotes the invalid address.
     public init(for dependencies: EndpointDependencies, listen addresses: [String] = ["127.0.0.1:9843"]) throws {
         var configuration = EndpointConfiguration()
         configuration.listen = try addresses.map { try ListenAddress($0) }
@@ -73,9 +75,10 @@ public struct MonitorEndpoint: Sendable {
             recorder: dependencies.recorder, time: dependencies.time)
     }
 
-    /// Serves until the Swift task is cancelled; responses under way are finished first.
+    /// Serves until the Swift task is cancelled; running responses are completed first.
     ///
-    /// - Parameter whenListening: Called once, when every address is bound, with the ports in the order of the addresses.
+    /// - Parameter whenListening: Called once when every address is bound, with the ports in the order of the
+    /// addresses.
     public func run(whenListening: @escaping @Sendable ([Int]) -> Void = { _ in }) async throws {
         try await self.endpoint.run { addresses in whenListening(addresses.map(\.port)) }
     }
@@ -115,7 +118,7 @@ extension ListenAddress {
 
     /// The URL of the status page for a browser on this host.
     package func page(isEncrypted: Bool) -> String {
-        // No browser connects to the address that stands for all of them.
+        // No browser connects to an unspecified address.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][self.host] ?? self.host
         return "\(isEncrypted ? "https" : "http")://\(ListenAddress(host: host, port: self.port).description)/"
     }
@@ -127,14 +130,14 @@ extension ListenAddress {
             guard IPAddress(inner)?.family == .ipv6 else { throw TextError(notToListenOn: text) }
             return inner
         }
-        // Without brackets a colon could belong to the address as well as to the port.
+        // Without brackets, a colon could belong to the address or to the port.
         guard !part.contains(":"), (try? Target(String(part))) != nil else { throw TextError(notToListenOn: text) }
         return String(part)
     }
 }
 
 extension TextError {
-    /// Says that a text is no address to listen on.
+    /// An error for a text that is not an address to listen on.
     init(notToListenOn text: String) {
         self.init("\"\(text)\" is not an address to listen on: HOST:PORT, [IPV6]:PORT or :PORT")
     }

@@ -5,17 +5,17 @@ internal import NIOPosix
 internal import Synchronization
 internal import TidegateCore
 
-/// Decides about requests by the policy in force.
+/// Decides about requests by the current policy.
 ///
-/// Policy files are read on one thread and passwords are hashed on another, one at a time: a client that guesses
-/// passwords keeps at most one processor busy, and users whose password has been verified do not wait for it. Peers take
-/// turns, and those from which a password was right go first, so that clients that guess do not lock others out.
+/// One thread reads policy files, and another hashes passwords one at a time. So a client that guesses passwords keeps
+/// at most one processor busy, and users with a verified password do not wait for it. Peers take turns, and peers that
+/// have sent a right password go first, so that clients that guess cannot lock others out.
 final class AccessController: Sendable {
-    /// How many passwords wait for their hash at a time: as long as a scrape waits at bcrypt's usual cost.
+    /// How many passwords may wait for their hash: at bcrypt's usual cost, the last one waits as long as a scrape may.
     static let maxWaitingHashes = 128
-    /// How many of them are one peer's; about a second's work.
+    /// How many of these one peer may have; about a second's work.
     static let maxWaitingHashesOfPeer = 16
-    /// How many peers are remembered from which a password was right.
+    /// How many peers with a right password are remembered.
     private static let maxVerifiedPeers = 1024
 
     private let loader: any AccessPolicyLoader
@@ -27,9 +27,9 @@ final class AccessController: Sendable {
 
     private struct State {
         var buckets: PeerBuckets?
-        /// The authentication code of each user's verified password: the password itself is not kept.
+        /// The authentication code of each user's verified password; the password itself is not kept.
         var verified: [String: [UInt8]] = [:]
-        /// The peers from which a password was right.
+        /// The peers that have sent a right password.
         var verifiedPeers: Set<PeerAddress> = []
         var waiting = FairQueue<WaitingPassword>(
             limit: AccessController.maxWaitingHashes, limitOfPeer: AccessController.maxWaitingHashesOfPeer)
@@ -40,7 +40,7 @@ final class AccessController: Sendable {
         let peer: PeerAddress
         let work: HashWork
         let code: [UInt8]?
-        /// True if the password is right; nil if it was not verified.
+        /// Receives whether the password is right; nil if it was not verified.
         let answer: CheckedContinuation<Bool?, Never>
     }
 
@@ -56,19 +56,19 @@ final class AccessController: Sendable {
         self.hashing.submit { _ in _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
     }
 
-    /// Does not wait for running hashes; bcrypt can take seconds.
+    /// Does not wait for hashes in progress, because bcrypt can take seconds.
     func stop() {
         let pools = [self.files, self.hashing]
         Task { for pool in pools { try? await pool.shutdownGracefully() } }
     }
 
-    /// The policy in force, for a new connection.
+    /// The current policy, for a new connection.
     func currentPolicy(on loop: any EventLoop) -> EventLoopFuture<LoadedAccessPolicy> {
         let loader = self.loader
         return self.files.runIfActive(eventLoop: loop) { loader.currentPolicy() }
     }
 
-    /// Decides about a request of a peer with this `Authorization` header.
+    /// The decision about a request from a peer with this `Authorization` header.
     func decision(authorization: String?, peer: PeerAddress) async -> AuthorizationDecision {
         let loader = self.loader
         guard let policy = try? await self.files.runIfActive({ loader.currentPolicy() }) else {
@@ -106,7 +106,7 @@ final class AccessController: Sendable {
                 $0.waiting.add(waiting, for: peer, isPreferred: $0.verifiedPeers.contains(peer))
             }
             dropped?.answer.resume(returning: nil)
-            // One turn of the thread for each password; one that was dropped leaves a turn without work.
+            // One turn of the thread for each password; a dropped password leaves an empty turn.
             self.hashing.submit { self.verifyNext(isActive: $0 == .active) }
         }
         switch isRight {
@@ -122,7 +122,7 @@ final class AccessController: Sendable {
     }
 
     private func verify(_ waiting: WaitingPassword) -> Bool {
-        // Another request may have verified the same password while this one waited.
+        // Another request may have verified the same password in the meantime.
         guard !self.isVerified(waiting.credentials.user, waiting.code) else { return true }
         guard waiting.work.verify(waiting.credentials.password) else { return false }
         self.state.withLock { state in
@@ -133,7 +133,7 @@ final class AccessController: Sendable {
         return true
     }
 
-    // The hash is part of the message: once a password is changed, the old one is not accepted from memory.
+    // The hash is part of the message, so a changed password invalidates the stored code of the old one.
     private func code(of credentials: BasicCredentials, _ work: HashWork) -> [UInt8]? {
         self.authenticator.code(
             for: Array(credentials.user.utf8) + [0] + Array(work.hash.text.utf8) + [0] + credentials.password)
@@ -145,15 +145,15 @@ final class AccessController: Sendable {
     }
 }
 
-/// Whether a request is allowed, and what its response carries.
+/// Whether a request is allowed, and the header fields of its response.
 struct AuthorizationDecision: Sendable {
     /// Why a request is denied.
     enum Denial: Sendable, Hashable {
-        /// Requests come too fast; after this time the next is allowed.
+        /// Requests arrive too fast; the next one is allowed after this time.
         case rateLimited(retryAfter: Duration)
         /// The request has no credentials, or wrong ones.
         case unauthenticated
-        /// Too many passwords wait to be hashed.
+        /// Too many passwords are waiting to be hashed.
         case busy
     }
 
@@ -161,7 +161,7 @@ struct AuthorizationDecision: Sendable {
     var headers: [HTTPField] = []
     /// Why the request is denied; nil if it is allowed.
     var denial: Denial?
-    /// True if the client had to show who it is, and has.
+    /// True if the policy requires the client to authenticate, and it has.
     var isAuthenticated = false
 
     /// The response to a denied request; nil if it is allowed.
@@ -180,7 +180,7 @@ struct AuthorizationDecision: Sendable {
     }
 }
 
-/// Passes on requests that the access policy allows, and puts its header fields on every response.
+/// Forwards requests that the access policy allows, and adds the policy's header fields to every response.
 struct AccessMiddleware: RouterMiddleware {
     let controller: AccessController
 
@@ -200,7 +200,7 @@ struct AccessMiddleware: RouterMiddleware {
     }
 }
 
-/// A bucket of tokens, one for each request, to which one is added per interval.
+/// A token bucket: each request takes a token, and one is added per interval.
 struct TokenBucket: Sendable, Hashable {
     let limit: RateLimit
     // When the bucket is full again.
@@ -212,12 +212,12 @@ struct TokenBucket: Sendable, Hashable {
         self.fullAt = now
     }
 
-    /// True if nothing is missing.
+    /// True if no token is missing.
     func isFull(at now: MonotonicTime) -> Bool { self.fullAt <= now }
 
     /// Takes a token.
     ///
-    /// - Returns: nil if there was one, otherwise the time until there is.
+    /// - Returns: nil if there was a token, otherwise the time until the next one.
     mutating func take(at now: MonotonicTime) -> Duration? {
         let missing = max(self.fullAt - now, .zero)
         let wait = missing + self.limit.interval - self.limit.interval * self.limit.burst
@@ -233,14 +233,14 @@ struct PeerBuckets: Sendable {
     let limit: RateLimit
     private var buckets: [PeerAddress: TokenBucket] = [:]
 
-    // More peers at a time share one bucket: the table is bounded.
+    // Further peers share one bucket, so that the table is bounded.
     static let maxPeers = 1024
 
     init(_ limit: RateLimit) { self.limit = limit }
 
-    /// Takes a token of the peer's bucket.
+    /// Takes a token from the peer's bucket.
     ///
-    /// - Returns: nil if there was one, otherwise the time until there is.
+    /// - Returns: nil if there was a token, otherwise the time until the next one.
     mutating func take(for peer: PeerAddress, at now: MonotonicTime) -> Duration? {
         if self.buckets[peer] == nil, self.buckets.count >= Self.maxPeers {
             self.buckets = self.buckets.filter { !$0.value.isFull(at: now) }
@@ -251,29 +251,29 @@ struct PeerBuckets: Sendable {
     }
 }
 
-/// A bounded queue in which every peer has its turn.
+/// A bounded queue in which peers take turns.
 struct FairQueue<Element: Sendable>: Sendable {
     private let limit: Int
     private let limitOfPeer: Int
-    // In the order of their turns; a peer without elements is not in it.
+    // In the order of the turns; a peer without elements is absent.
     private var lines: [(peer: PeerAddress, elements: [Element])] = []
 
     /// A queue of at most `limit` elements, and at most `limitOfPeer` of one peer.
     init(limit: Int, limitOfPeer: Int) { (self.limit, self.limitOfPeer) = (limit, limitOfPeer) }
 
-    /// How many elements wait.
+    /// The number of waiting elements.
     var count: Int { self.lines.reduce(0) { $0 + $1.elements.count } }
 
-    /// Adds an element at the end of its peer's line; a new line of a preferred peer has the turn after the next.
+    /// Adds an element at the end of its peer's line; the new line of a preferred peer gets the turn after the next.
     ///
-    /// - Returns: The element for which there is no place: the last one of the longest line, or this one.
+    /// - Returns: The element without a place: the last one of the longest line, or this one.
     mutating func add(_ element: Element, for peer: PeerAddress, isPreferred: Bool = false) -> Element? {
         let own = self.lines.firstIndex { $0.peer == peer }
         let length = own.map(self.length) ?? 0
         guard length < self.limitOfPeer else { return element }
         var dropped: Element?
         if self.count >= self.limit {
-            // The last of the longest: those before it have waited longer.
+            // The last element of the longest line, because the earlier ones have waited longer.
             guard let longest = self.lines.indices.reversed().max(by: { self.length($0) < self.length($1) }),
                 self.length(longest) > length + (isPreferred ? 0 : 1)
             else { return element }
@@ -288,7 +288,7 @@ struct FairQueue<Element: Sendable>: Sendable {
         return dropped
     }
 
-    /// Takes the next element: each peer has one at a time.
+    /// Removes the next element; each peer provides one per turn.
     mutating func next() -> Element? {
         guard !self.lines.isEmpty else { return nil }
         var line = self.lines.removeFirst()

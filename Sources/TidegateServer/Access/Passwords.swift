@@ -3,13 +3,13 @@ internal import COpenSSL
 internal import FoundationEssentials
 internal import Glibc
 
-/// The users with access, with the hashes of their passwords.
+/// The users with access, and the hashes of their passwords.
 package typealias UserTable = [String: BcryptHash]
 
 extension UserTable {
-    /// What has to be hashed to verify a password of `user`.
+    /// The hashing that verifies a password of `user`.
     ///
-    /// It is the same amount of work for every name, whether there is such a user or not: the time of the response must
+    /// The amount of work is the same for every name, whether the user exists or not, because the response time must
     /// not reveal which users exist.
     func work(for user: String) -> HashWork {
         let highest = self.values.map(\.cost).max() ?? BcryptHash.supportedCosts.lowerBound
@@ -22,20 +22,20 @@ extension UserTable {
     }
 }
 
-/// The hashes that verify one password, in the time that every password takes.
+/// The hashes that verify one password, which take the same time for every password.
 struct HashWork: Sendable, Hashable {
-    /// The hash that the password is compared with.
+    /// The hash to compare the password with.
     let hash: BcryptHash
-    /// Hashes computed only for the time that they take.
+    /// Hashes that are computed only for their duration.
     let padding: [BcryptHash]
-    /// False if the comparison does not count.
+    /// False if the result of the comparison must be ignored.
     let isKnownUser: Bool
 
     /// True if the password is the user's.
     ///
-    /// Takes as long as bcrypt does, so it must not run on an event loop.
+    /// Takes as long as bcrypt, so it must not run on an event loop.
     func verify(_ password: [UInt8]) -> Bool {
-        // crypt(3) ends at a zero byte and would accept what stands before it.
+        // crypt(3) stops at a zero byte, and would accept the text before it.
         let isWhole = !password.contains(0)
         let isSame = Self.matches(isWhole ? password : [0x20], self.hash)
         for hash in self.padding { _ = Self.matches([0x20], hash) }
@@ -43,7 +43,7 @@ struct HashWork: Sendable, Hashable {
     }
 
     private static func matches(_ password: [UInt8], _ hash: BcryptHash) -> Bool {
-        // bcrypt uses 72 bytes, and crypt(3) refuses more than 511.
+        // bcrypt uses 72 bytes, and crypt(3) rejects more than 511.
         let phrase = password.prefix(72).map { CChar(bitPattern: $0) } + [0]
         var (memory, size): (UnsafeMutableRawPointer?, Int32) = (nil, 0)
         defer { free(memory) }
@@ -53,7 +53,7 @@ struct HashWork: Sendable, Hashable {
     }
 }
 
-/// The bcrypt hash of a password: `$2y$10$`, 22 characters of salt and 31 of the hash.
+/// The bcrypt hash of a password: `$2y$10$`, 22 characters of salt and 31 characters of hash.
 package struct BcryptHash: Sendable, Hashable {
     /// The supported costs: each step doubles the work, and 18 takes many seconds.
     package static let supportedCosts = 4...18
@@ -74,7 +74,7 @@ package struct BcryptHash: Sendable, Hashable {
         self.cost = cost
     }
 
-    /// A hash that no password has, which takes as long to compare as a real one of this cost.
+    /// A hash that matches no password, and takes as long to compare as a real one of this cost.
     static func unmatchable(cost: Int) -> BcryptHash {
         BcryptHash(cost: min(max(cost, self.supportedCosts.lowerBound), self.supportedCosts.upperBound))
     }
@@ -120,7 +120,7 @@ struct MessageAuthenticator: Sendable {
         self.key = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
 
-    /// The 32 bytes that belong to `message`; nil if libcrypto could not compute them.
+    /// The 32-byte code of `message`; nil if libcrypto fails.
     func code(for message: [UInt8]) -> [UInt8]? {
         var code = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
@@ -129,7 +129,7 @@ struct MessageAuthenticator: Sendable {
         return Array(code.prefix(Int(length)))
     }
 
-    /// Compares in a time that depends on the lengths only.
+    /// Compares in a time that depends only on the lengths.
     static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
     }

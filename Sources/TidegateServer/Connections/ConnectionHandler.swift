@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Ends a connection whose request takes too long, from its first byte on, and keeps its place in the table.
+/// Closes a connection whose request takes too long after its first byte, and manages its place in the table.
 ///
-/// The first of the pipeline: it sees the bytes of handshakes, and what it closes does not wait for a closing handshake.
+/// First in the pipeline, so it sees the bytes of handshakes, and closes without waiting for a closing handshake.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -11,17 +11,17 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let table: ConnectionRegistry
     private let limit: TimeAmount
     private var number: UInt64?
-    // Requests whose response has not been sent.
+    // The requests whose response has not been sent.
     private var waiting = 0
     // True from the head of a request to its end.
     private var isReading = false
     private var context: ChannelHandlerContext?
     private var deadline: Scheduled<Void>?
 
-    /// How many requests may wait for their response: no known client pipelines more.
+    /// How many requests may wait for their responses; no known client pipelines more.
     static let maxWaiting = 32
 
-    // True between requests: the next byte begins one.
+    // True between requests: the next byte starts a request.
     private var isIdle: Bool { self.waiting == 0 && !self.isReading }
 
     /// A handler for one connection; each request has `limit` to arrive.
@@ -35,7 +35,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         let closer = NIOLoopBound(self, eventLoop: context.eventLoop)
         let loop = context.eventLoop
         self.number = self.table.admit(context.channel) { loop.execute { closer.value.close() } }
-        // A handshake belongs to the time of the first request. Without a place the time is over.
+        // A handshake counts towards the time of the first request. Without a place, the time is already up.
         self.startDeadline(in: self.number == nil ? .zero : self.limit)
     }
 
@@ -58,23 +58,23 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     // MARK: - Requests
 
-    /// The head of a request has come; false if it is one too many.
+    /// Records the head of a request; false if the request is one too many.
     func requestDidBegin() -> Bool {
         self.waiting += 1
         self.isReading = true
         return self.waiting <= Self.maxWaiting
     }
 
-    /// A request is here to its end.
+    /// Records the end of a request.
     func requestDidEnd() {
         self.isReading = false
         self.cancelDeadline()
         self.noteActivity()
     }
 
-    /// A response has been sent to its end.
+    /// Records that a response has been sent completely.
     func responseDidEnd() {
-        // Bytes that are no request get a response, too.
+        // Bytes that are not a request also get a response.
         guard self.waiting > 0 else { return }
         self.waiting -= 1
         self.noteActivity()
@@ -84,7 +84,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard let number else { return }
         self.table.change(number) { places, number in
             if self.isIdle { return places.complete(number) }
-            // A client that sends more before it reads, or a body that no handler waits for.
+            // Stalled: the client sends more before it reads, or sends a body that no handler waits for.
             self.waiting == 1 ? places.answer(number) : places.stall(number)
         }
     }
@@ -104,7 +104,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// Tells the connection's ``ConnectionHandler`` of its requests, and says in their heads what the server needs to know.
+/// Reports requests to the connection's ``ConnectionHandler``, and prepares their heads for the server.
 final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -134,8 +134,10 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// The head as the server understands it: it knows no version, one spelling of `Connection: close`, and the host only
-    /// if there is one.
+    /// The head in the form that the server expects.
+    ///
+    /// The server does not see the version, understands one spelling of `Connection: close`, and gets a host only if
+    /// there is exactly one.
     static func normalized(_ head: HTTPRequestHead) -> HTTPRequestHead {
         var head = head
         if head.version.minor == 0 || !head.isKeepAlive || head.hasUnexpectedBody {
@@ -147,7 +149,7 @@ final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension HTTPRequestHead {
-    /// True if the method has no body, and the request has one.
+    /// True if the request has a body although its method allows none.
     fileprivate var hasUnexpectedBody: Bool {
         (self.method == .GET || self.method == .HEAD)
             && (self.headers.contains(name: "Transfer-Encoding")

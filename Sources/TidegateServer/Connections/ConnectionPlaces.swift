@@ -1,9 +1,9 @@
-/// Which connections a listener keeps when there are too many.
+/// Decides which connections a listener keeps when there are too many.
 ///
-/// A connection that waits for its client gives way to a new one: the longest waiting one of the peer that has most of
-/// them. One that is being answered stays, unless its client does not read.
+/// A connection that waits for its client gives way to a new one: the longest-waiting connection of the peer with the
+/// most such connections. A connection that is being answered stays, unless its client does not read.
 struct ConnectionPlaces: Sendable {
-    /// A new connection, and the one that goes for it.
+    /// A new connection, and the connection that it replaces.
     struct Admission: Sendable, Hashable {
         let number: UInt64
         let closing: UInt64?
@@ -11,32 +11,34 @@ struct ConnectionPlaces: Sendable {
 
     private struct Place {
         let peer: PeerAddress
-        /// When the client's turn began: its request is due, or its response is not read; nil while it is the server's.
+        /// When the client's turn began, because its request is due or it does not read its response; nil during the
+        /// server's turn.
         var since: UInt64?
-        /// Whether every response was sent and nothing has come since.
+        /// True if every response has been sent and nothing has arrived since.
         var hasCompleted = false
     }
 
-    /// How many there are at most; connections that have one above a new limit keep it.
+    /// The maximum number of places; connections above a new limit keep theirs.
     var limit: Int
     private var places: [UInt64: Place] = [:]
     private var counts: [PeerAddress: Int] = [:]
-    // The peers whose last request completed, the latest last.
+    // The peers whose last request completed, oldest first.
     private var proven: [PeerAddress] = []
     private var step: UInt64 = 0
 
     private static let maxProven = 64
 
-    /// At most `limit` places: eight are for peers whose last request completed, and one peer has at most a quarter.
+    /// At most `limit` places: eight are reserved for peers whose last request completed, and a peer has at most a
+    /// quarter.
     init(limit: Int) { self.limit = limit }
 
     private var reserved: Int { min(8, self.limit / 4) }
     private var limitPerPeer: Int { max(1, self.limit / 4) }
 
-    /// How many places are taken.
+    /// The number of places in use.
     var count: Int { self.places.count }
 
-    /// Takes a place for a new connection; nil if every place that could be freed is being answered.
+    /// Takes a place for a new connection; nil if every connection that could give way is being answered.
     mutating func admit(_ peer: PeerAddress) -> Admission? {
         let limit = self.proven.contains(peer) ? self.limit : self.limit - self.reserved
         var closing: UInt64?
@@ -54,10 +56,10 @@ struct ConnectionPlaces: Sendable {
         return Admission(number: self.step, closing: closing)
     }
 
-    /// A request is being answered.
+    /// Records that a request is being answered.
     mutating func answer(_ number: UInt64) { self.begin(number, since: nil) }
 
-    /// The client does not read its response, or has not sent all of a request that was answered already.
+    /// Records that the client does not read its response, or has not finished sending a request that was answered.
     mutating func stall(_ number: UInt64) {
         self.step += 1
         self.begin(number, since: self.step)
@@ -67,7 +69,7 @@ struct ConnectionPlaces: Sendable {
         self.places[number] = self.places[number].map { Place(peer: $0.peer, since: step) }
     }
 
-    /// Every response has been sent.
+    /// Records that every response has been sent.
     mutating func complete(_ number: UInt64) {
         guard let peer = self.places[number]?.peer else { return }
         self.step += 1
@@ -77,7 +79,7 @@ struct ConnectionPlaces: Sendable {
         if self.proven.count > Self.maxProven { self.proven.removeFirst() }
     }
 
-    /// Frees a place; one that is free already stays so.
+    /// Frees a place, unless it is already free.
     mutating func close(_ number: UInt64) {
         guard let place = self.places.removeValue(forKey: number) else { return }
         let left = self.counts[place.peer, default: 1] - 1
@@ -93,7 +95,7 @@ struct ConnectionPlaces: Sendable {
     }
 
     private func longestWaiting(of peer: PeerAddress) -> UInt64? {
-        // By its time alone: one that has just been opened would go before its request came if stalled ones were spared.
+        // Only the time counts: sparing stalled connections would drop a newly opened one before its request arrives.
         let found = self.places.compactMap { number, place in
             place.peer == peer ? place.since.map { (number: number, since: $0) } : nil
         }

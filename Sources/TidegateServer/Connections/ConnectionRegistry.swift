@@ -12,13 +12,13 @@ final class ConnectionRegistry: Sendable {
         var closers: [UInt64: @Sendable () -> Void] = [:]
     }
 
-    /// A table of at most `limit` connections, which is asked for each new one.
+    /// A table of at most `limit` connections; the limit is queried for each new one.
     init(limit: @escaping @Sendable () -> Int) {
         self.limit = limit
         self.state = Mutex(State(places: ConnectionPlaces(limit: limit())))
     }
 
-    /// Takes a place, which the end of the channel frees; nil if all are taken.
+    /// Takes a place, which is freed when the channel closes; nil if all are taken.
     ///
     /// `close` makes room for another connection.
     func admit(_ channel: any Channel, close: @escaping @Sendable () -> Void) -> UInt64? {
@@ -38,22 +38,22 @@ final class ConnectionRegistry: Sendable {
         return number
     }
 
-    /// Notes what a connection does.
+    /// Records what a connection does.
     func change(_ number: UInt64, _ body: (inout ConnectionPlaces, UInt64) -> Void) {
         self.state.withLock { body(&$0.places, number) }
     }
 }
 
-/// Whose connections count together: an IPv4 address, or the 64 bits of an IPv6 prefix that one host can choose from.
+/// Connections that count together: those of an IPv4 address, or of the /64 IPv6 prefix that one host can choose from.
 struct PeerAddress: Sendable, Hashable {
     private let octets: [UInt8]
 
-    /// The peer behind a socket address; without one, that of every socket without an address.
+    /// The peer of a socket address; sockets without an address share one.
     init(_ address: SocketAddress?) {
         self.init(ip: Self.ip(of: address))
     }
 
-    /// The address in a socket address, without its zone; nil if it has none.
+    /// The IP address in a socket address, without its zone; nil if it has none.
     static func ip(of address: SocketAddress?) -> IPAddress? {
         address?.ipAddress.flatMap { IPAddress(String($0.prefix { $0 != "%" })) }
     }

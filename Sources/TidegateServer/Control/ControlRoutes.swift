@@ -6,19 +6,19 @@ internal import NIOCore
 internal import NIOPosix
 internal import TidegateCore
 
-/// Everything that the control socket answers; opens no socket.
+/// The routes of the control socket; opens no socket.
 struct ControlRoutes: Sendable {
     let control: any TaskControl
     let bus: EventBus
     /// The configured targets, and the latest diagnosis of the host.
     var report: @Sendable () -> JSONValue = { ControlServer.emptyReport }
-    /// What is known of the connections of other programs.
+    /// Returns what is known of other programs' connections.
     var connections: @Sendable () async -> ConnectionsReport = { ConnectionsReport() }
 
-    /// The largest body that is read: a task's own body may have 16 MiB.
+    /// The largest body that is read; a task's own body may have 16 MiB.
     static let bodyLimit = 24 << 20
 
-    /// A responder whose every request goes through `middlewares` first, the first outermost.
+    /// A responder that sends every request through `middlewares` first, the first one outermost.
     func responder(
         middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>] = []
     ) -> RouterResponder<ServerContext> {
@@ -83,7 +83,7 @@ struct ControlRoutes: Sendable {
         return Response(status: .ok, headers: [.contentType: "application/octet-stream"], body: body)
     }
 
-    // In chunks: only the end of a chunked body shows the client that nothing is missing.
+    // Sent in chunks: only the end of a chunked body shows the client that nothing is missing.
     private static func body(of read: @escaping @Sendable () throws -> [UInt8]) -> ResponseBody {
         ResponseBody { writer in
             while true {
@@ -112,9 +112,9 @@ struct ControlRoutes: Sendable {
 
     // MARK: - Watching
 
-    /// The first page of the tasks as they are, then every event of a task, each as a line of JSON.
+    /// The first page of the current tasks, then every event of a task, each as a line of JSON.
     private func watch(_ context: ServerContext) async throws(ControlRefusal) -> Response {
-        // Subscribed before the tasks are listed: a change in between is reported twice, never missed.
+        // Subscribed before the tasks are listed: a change in between is reported twice, but never missed.
         let events = self.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .task, .daemon(.stopping): true
@@ -142,7 +142,7 @@ struct ControlRoutes: Sendable {
         return Response(status: .ok, headers: [.contentType: "application/x-ndjson"], body: body)
     }
 
-    // Until the daemon stops.
+    // Runs until the daemon stops.
     private static func write(_ events: Subscription, to writer: inout any ResponseBodyWriter) async throws {
         var dropped: UInt64 = 0
         for await event in events {
@@ -157,7 +157,7 @@ struct ControlRoutes: Sendable {
     }
 }
 
-/// Answers refusals: every one has a status and a sentence.
+/// Answers refusals; each has a status and a sentence.
 private struct RefusalMiddleware: RouterMiddleware {
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         do {
@@ -176,7 +176,7 @@ extension ResponseBodyWriter {
     }
 }
 
-/// Parses the JSON object of a submission; an unknown member is an error, not ignored.
+/// Parses the JSON object of a submission; an unknown member is an error rather than ignored.
 enum SubmissionDocument {
     static func read(_ bytes: [UInt8]) throws(ControlRefusal) -> TaskSubmission {
         let decoder = JSONDecoder()
@@ -199,7 +199,7 @@ enum SubmissionDocument {
         case .keyNotFound(let key, _): "missing member \"\(key.stringValue)\""
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             "\(self.subject(context)) has the wrong type"
-        // For example a number that is out of range.
+        // For example, a number that is out of range.
         case .dataCorrupted(let context): "\(self.subject(context)) has an invalid value"
         case nil: "request body cannot be parsed"
         @unknown default: "request body cannot be parsed"

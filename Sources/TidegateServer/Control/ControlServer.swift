@@ -5,7 +5,7 @@ internal import NIOCore
 internal import Synchronization
 package import TidegateCore
 
-/// Serves commands on a Unix socket, and nowhere else.
+/// Serves commands on a Unix socket only.
 package final class ControlServer: Sendable {
     private let socket: ControlSocketPath
     private let responder: RouterResponder<ServerContext>
@@ -14,12 +14,13 @@ package final class ControlServer: Sendable {
     // A command waits for the journal's disk, and its body may be large.
     private static let writeTimeout = Duration.seconds(30)
 
-    /// What a daemon reports that has no targets and has diagnosed nothing.
+    /// The report of a daemon without targets and without a diagnosis.
     package static let emptyReport: JSONValue = ["schema": 1, "targets": [], "diagnosis": .null]
 
-    /// A server at `path` that passes commands on to `control`; watchers get the task events of `bus`, and `report` is
-    /// the object of the configured targets with the latest diagnosis, `connections` what is known of the connections of
-    /// other programs.
+    /// A server at `path` that forwards commands to `control`.
+    ///
+    /// Watchers get the task events of `bus`. `report` returns the object with the configured targets and the latest
+    /// diagnosis, and `connections` what is known of other programs' connections.
     package init(
         path: String, control: any TaskControl, bus: EventBus, time: any TimeSource,
         report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport },
@@ -37,7 +38,7 @@ package final class ControlServer: Sendable {
 
     /// Serves until the Swift task is cancelled or a graceful shutdown begins.
     ///
-    /// - Parameter whenListening: Called once, when the socket exists with its mode.
+    /// - Parameter whenListening: Called once when the socket exists and has its mode.
     package func run(whenListening: @escaping @Sendable () -> Void = {}) async throws(TextError) {
         try self.socket.prepare()
         if let failure = await self.serve(whenListening: whenListening) { throw failure }
@@ -55,7 +56,7 @@ package final class ControlServer: Sendable {
                 address: .unixDomainSocket(path: socket.path), backlog: 64,
                 availableConnectionsDelegate: .maximum(128, logger: ServerContext.silentLogger)),
             onServerRunning: { _ in
-                // Until here the umask or the check of each peer has kept other users out.
+                // Until now, the umask or the check of each peer has kept other users out.
                 do throws(TextError) {
                     listening.withLock { $0.identity = socket.identity }
                     try socket.restrict()

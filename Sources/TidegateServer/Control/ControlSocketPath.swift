@@ -8,9 +8,9 @@ internal import TidegateCore
 struct ControlSocketPath: Sendable {
     let path: String
 
-    /// Makes the directory for a new socket, and removes a socket on which no process listens any more.
+    /// Makes the directory for a new socket, and removes a stale socket on which no process listens.
     ///
-    /// - Throws: ``TextError`` if a process listens there, or if another kind of file has the name.
+    /// - Throws: ``TextError`` if a process listens there, or if the file is not a socket.
     func prepare() throws(TextError) {
         guard self.path.utf8.count < 108 else {
             throw TextError("the path of the control socket \(self.path) is longer than 107 bytes")
@@ -34,7 +34,7 @@ struct ControlSocketPath: Sendable {
         guard chmod(self.path, 0o660) == 0 else { throw self.error(errno) }
     }
 
-    /// Distinguishes the socket from one that another daemon has made at the same path.
+    /// Distinguishes the socket from one that another daemon has created at the same path.
     struct Identity: Sendable, Hashable {
         var device: UInt64
         var inode: UInt64
@@ -46,7 +46,7 @@ struct ControlSocketPath: Sendable {
         return Identity(device: status.device, inode: status.inode)
     }
 
-    /// Removes the socket if it is still this one.
+    /// Removes the socket if it still has this identity.
     func remove(_ own: Identity?) {
         if let own, own == self.identity { unlink(self.path) }
     }
@@ -75,8 +75,8 @@ struct ControlSocketPath: Sendable {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        // Any other error (a full queue, a missing permission) may hide a listener: only a refused connection proves
-        // that no process listens.
+        // Any other error, such as a full queue or a missing permission, may hide a listener. Only a refused connection
+        // proves that no process listens.
         return result == 0 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 
@@ -86,14 +86,14 @@ struct ControlSocketPath: Sendable {
     }
 }
 
-/// What the kernel knows about a file (stat(2)).
+/// A file's attributes from the kernel (stat(2)).
 struct FileStatus: Sendable {
     let isSocket: Bool
     let group: UInt32
     let device: UInt64
     let inode: UInt64
 
-    /// The file at a path; nil with `errno` if it does not exist, or if it cannot be looked up.
+    /// The file at a path; nil with `errno` set if it does not exist or cannot be looked up.
     init?(path: String, followsLinks: Bool) {
         var isSocket: CInt = 0
         var (group, device, inode): (UInt32, UInt64, UInt64) = (0, 0, 0)
@@ -105,19 +105,19 @@ struct FileStatus: Sendable {
     }
 }
 
-/// The users of the control socket: root, the daemon's own user, and members of the socket's group.
+/// Checks the users of the control socket: root, the daemon's own user, and members of the socket's group.
 struct PeerVerification: Sendable {
-    /// The process at the other end (unix(7), SO_PEERCRED and SO_PEERGROUPS).
+    /// The process at the other end (SO_PEERCRED and SO_PEERGROUPS in unix(7)).
     struct Peer: Sendable, Hashable {
         var user: UInt32
-        /// The effective group and the supplementary ones.
+        /// The effective group and the supplementary groups.
         var groups: [UInt32]
     }
 
     let ownUser: UInt32
     let path: String
 
-    /// The socket's group is read each time, so that chgrp(1) takes effect at once.
+    /// The socket's group is read each time, so that chgrp(1) takes effect immediately.
     func allows(_ peer: Peer) -> Bool {
         if self.isOwner(peer) { return true }
         guard let status = FileStatus(path: self.path, followsLinks: true) else { return false }
@@ -128,10 +128,10 @@ struct PeerVerification: Sendable {
         self.isOwner(peer) || peer.groups.contains(group)
     }
 
-    /// True for root and the daemon's own user, who may name any file.
+    /// True for root and the daemon's own user, who may use any file.
     func isOwner(_ peer: Peer) -> Bool { peer.user == 0 || peer.user == self.ownUser }
 
-    /// The peer of a channel; nil if the kernel does not know it.
+    /// The peer of a channel; nil if the kernel cannot identify it.
     static func peer(of channel: any Channel) async -> Peer? {
         try? await channel.eventLoop.submit {
             try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
@@ -140,7 +140,7 @@ struct PeerVerification: Sendable {
         }.get()
     }
 
-    /// The peer of a connected socket; nil if the kernel does not know it.
+    /// The peer of a connected socket; nil if the kernel cannot identify it.
     static func peer(of descriptor: Int32) -> Peer? {
         var (user, group): (UInt32, UInt32) = (0, 0)
         guard tg_peer_credentials(descriptor, &user, &group) == 0 else { return nil }
@@ -150,7 +150,7 @@ struct PeerVerification: Sendable {
     }
 }
 
-/// Passes on requests of peers that may use the control socket.
+/// Forwards requests from peers that may use the control socket.
 struct PeerMiddleware: RouterMiddleware {
     let verification: PeerVerification
 

@@ -14,18 +14,18 @@ package struct ControlClient: Sendable {
 
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPPart<HTTPRequestHead, IOData>>
 
-    /// A client of the daemon that listens on a socket; connects with each call.
+    /// A client of the daemon that listens on a socket; each call makes a connection.
     ///
     /// - Parameters:
-    ///   - timeout: How long to retry if the socket's listen queue is full.
-    ///   - owner: A user whose daemon is talked to, besides root's and one of this user's own.
+    /// - timeout: How long to retry while the socket's listen queue is full.
+    /// - owner: A user whose daemon is trusted, in addition to root's and this user's own.
     package init(socket: String, timeout: Duration = .seconds(5), trusting owner: UInt32? = nil) {
         self.socket = socket
         self.timeout = timeout
         self.owner = owner
     }
 
-    /// Every task of the daemon, oldest first.
+    /// All tasks of the daemon, oldest first.
     package func tasks() async throws(ControlClientError) -> [TaskDocument] {
         var tasks: [TaskDocument] = []
         var path = "/api/v1/tasks"
@@ -37,12 +37,12 @@ package struct ControlClient: Sendable {
         }
     }
 
-    /// What the daemon knows of its configured targets and of the host.
+    /// What the daemon knows of its configured targets and its host.
     package func report() async throws(ControlClientError) -> DaemonReport {
         try await self.call(.GET, "/api/v1/targets").decoded().value
     }
 
-    /// What the daemon knows of the connections of other programs.
+    /// What the daemon knows of other programs' connections.
     package func connections() async throws(ControlClientError) -> ConnectionsReport {
         let document: ConnectionsDocument = try await self.call(.GET, "/api/v1/connections").decoded().value
         return document.report
@@ -53,7 +53,7 @@ package struct ControlClient: Sendable {
         try await self.call(.GET, "/api/v1/tasks/\(id)").decoded()
     }
 
-    /// Passes the body that a task received that is over to `receive`, piece by piece.
+    /// Passes the body received by a finished task to `receive`, piece by piece.
     package func body(
         _ id: String, receive: ([UInt8]) throws(ControlClientError) -> Void
     ) async throws(ControlClientError) {
@@ -74,7 +74,7 @@ package struct ControlClient: Sendable {
         }
     }
 
-    /// A task's request in a format of other programs.
+    /// A task's request in the format of another program.
     package func export(
         _ id: String, as format: ExportFormat, showingSecrets: Bool
     ) async throws(ControlClientError) -> String {
@@ -82,7 +82,9 @@ package struct ControlClient: Sendable {
         return try await self.call(.GET, "/api/v1/tasks/\(id)/\(format.rawValue)\(query)").text
     }
 
-    /// Submits a task; once this returns the task is in the journal, and runs even if the daemon is killed.
+    /// Submits a task.
+    ///
+    /// When this returns, the task is in the journal and runs even if the daemon is killed.
     package func submit(_ submission: TaskSubmission) async throws(ControlClientError) -> ControlReply<SubmitDocument> {
         guard let body = try? JSONEncoder().encode(submission) else {
             throw ControlClientError(.exchangeFailed, "the task cannot be encoded as JSON")
@@ -90,15 +92,16 @@ package struct ControlClient: Sendable {
         return try await self.call(.POST, "/api/v1/tasks", body: [UInt8](body)).decoded()
     }
 
-    /// Suspends, resumes or cancels a task; returns once that is durable, with the task's state at that time.
+    /// Suspends, resumes or cancels a task; returns the task's state once the change is durable.
     package func command(
         _ command: ControlCommand, _ id: String
     ) async throws(ControlClientError) -> ControlReply<TaskDocument> {
         try await self.call(.POST, "/api/v1/tasks/\(id)/\(command.rawValue)").decoded()
     }
 
-    /// Passes a snapshot of the tasks to `receive`, then every event, each as a line of JSON; returns when the daemon
-    /// stops.
+    /// Passes a snapshot of the tasks and then every event to `receive`, each as a line of JSON.
+    ///
+    /// Returns when the daemon stops.
     package func watch(_ receive: @escaping @Sendable (String) -> Void) async throws(ControlClientError) {
         var rest: [UInt8] = []
         let status = try await self.exchange(.GET, "/api/v1/events", body: nil) { _, bytes in
@@ -111,8 +114,9 @@ package struct ControlClient: Sendable {
         guard status < 300 else { throw Reply(status: status, bytes: rest).error }
     }
 
-    /// The name of the group whose members may use the control socket at a path, or its number; nil if there is no
-    /// socket, or if this user cannot see it.
+    /// The name or number of the group whose members may use the control socket at a path.
+    ///
+    /// Nil if there is no socket, or if this user cannot see it.
     package static func group(of socket: String) -> String? {
         guard let status = FileStatus(path: socket, followsLinks: true), status.isSocket else { return nil }
         var group = Glibc.group()
@@ -130,7 +134,7 @@ package struct ControlClient: Sendable {
         let status: Int
         let bytes: [UInt8]
 
-        /// Without the final newline.
+        /// The response text without its final newline.
         var text: String { String(decoding: self.bytes, as: UTF8.self).trimmed }
 
         func decoded<Value: Decodable>() throws(ControlClientError) -> ControlReply<Value> {
@@ -160,9 +164,9 @@ package struct ControlClient: Sendable {
         return reply
     }
 
-    // MARK: - One exchange, over a connection of its own
+    // MARK: - One exchange, on its own connection
 
-    /// Sends the request and passes the status with each part of the response's body to `receive`; returns the status.
+    /// Sends the request, and passes the status with each part of the response body to `receive`; returns the status.
     private func exchange(
         _ method: HTTPMethod, _ path: String, body: [UInt8]?,
         receive: (_ status: Int, [UInt8]) throws(ControlClientError) -> Void
@@ -171,7 +175,7 @@ package struct ControlClient: Sendable {
             let connection = try await self.connect()
             return try await connection.executeThenClose { inbound, outbound in
                 try await self.verify(connection.channel)
-                // In one piece: a daemon that answers the head and closes leaves no connection for the end.
+                // Written in one piece: a daemon that answers after the head and closes would not accept the rest.
                 try await outbound.write(contentsOf: self.request(method, path, body))
                 var status = 0
                 for try await part in inbound {
@@ -203,7 +207,7 @@ package struct ControlClient: Sendable {
         }
     }
 
-    // Nothing is sent to a socket that another user has put there.
+    // Nothing may be sent to a socket that another user has put there.
     private func verify(_ channel: any Channel) async throws(ControlClientError) {
         guard let user = await PeerVerification.peer(of: channel)?.user else {
             throw ControlClientError(
@@ -243,7 +247,7 @@ package struct ControlClient: Sendable {
 
     private func failure(_ error: any Error) -> ControlClientError {
         switch error {
-        // The daemon ended during the exchange.
+        // The daemon exited during the exchange.
         case let error as IOError where error.errnoCode == ECONNRESET || error.errnoCode == EPIPE: self.disconnected
         case HTTPParserError.invalidEOFState, ChannelError.eof, ChannelError.ioOnClosedChannel: self.disconnected
         case let error as IOError
@@ -271,19 +275,19 @@ package struct ControlClient: Sendable {
     }
 }
 
-/// Why a daemon did not carry out a request on its control socket.
+/// Why a request on the control socket failed.
 package struct ControlClientError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of failures.
+    /// The kinds of failure.
     package enum Reason: Sendable, Hashable {
-        /// No daemon listens on the socket, or it is too busy.
+        /// No daemon listens on the socket, or it is too busy to accept.
         case noDaemon
-        /// A process may listen there, but this user may not connect, or does not trust the user who listens.
+        /// A process may listen there, but this user may not connect or does not trust the listening user.
         case notAllowed
-        /// The daemon refused, with this status.
+        /// The daemon rejected the request with this status.
         case refused(status: Int)
         /// The daemon closed the connection before it responded; the request may have been carried out.
         case disconnected
-        /// What the daemon sent cannot be written.
+        /// The response cannot be written to its destination.
         case notWritten
         /// The exchange failed.
         case exchangeFailed
@@ -291,7 +295,7 @@ package struct ControlClientError: Error, Sendable, Hashable, CustomStringConver
 
     /// The kind of failure.
     package let reason: Reason
-    /// One sentence without a final full stop.
+    /// One sentence without a full stop.
     package let description: String
 
     package init(_ reason: Reason, _ description: String) {
@@ -300,7 +304,7 @@ package struct ControlClientError: Error, Sendable, Hashable, CustomStringConver
     }
 }
 
-/// A response as the daemon sent it, and as a value.
+/// A response as text and as a value.
 package struct ControlReply<Value: Sendable>: Sendable {
     /// One JSON object on one line.
     package let text: String
@@ -310,7 +314,7 @@ package struct ControlReply<Value: Sendable>: Sendable {
 
 private struct TaskList: Decodable {
     let tasks: [TaskDocument]
-    /// After which task the list goes on; nil at its end.
+    /// The task after which the list continues; nil at its end.
     let next: String?
 }
 
@@ -322,27 +326,27 @@ extension String {
     fileprivate var trimmed: String { self.hasSuffix("\n") ? String(self.dropLast()) : self }
 }
 
-/// What a daemon knows of its configured targets, and of the host it runs on.
+/// What a daemon knows of its configured targets and its host.
 package struct DaemonReport: Sendable, Hashable, Decodable {
     /// A configured target.
     package struct Target: Sendable, Hashable, Decodable {
-        /// Its name in the configuration, or else the same as ``target``.
+        /// Its name in the configuration; without one, equal to ``target``.
         package var name: String
-        /// Its host, perhaps with a port.
+        /// Its host, with a port if one is configured.
         package var target: String
-        /// How far it can be reached, as `level` has it everywhere.
+        /// Its reachability, as a `level`.
         package var level: String
-        /// Why not further; nil if there is no reason.
+        /// Why the level is not higher; nil without a reason.
         package var reason: String?
-        /// Whether the last check reached it; nil before the first, and without checks.
+        /// True if the last check reached it; nil before the first check, and without checks.
         package var reached: Bool?
-        /// What the last check that failed found; nil if none did.
+        /// The result of the last failed check; nil if none failed.
         package var lastFailure: Failure?
     }
 
-    /// A check that failed.
+    /// A failed check.
     package struct Failure: Sendable, Hashable, Decodable {
-        /// Whose failure it was.
+        /// The responsible party.
         package var party: String
         /// What went wrong.
         package var text: String
@@ -350,11 +354,11 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
 
     /// The latest diagnosis of the host.
     package struct Diagnosis: Sendable, Hashable, Decodable {
-        /// The rung that fails; nil if none does.
+        /// The lowest failing rung; nil if none fails.
         package var firstFailure: String?
-        /// What is wrong, as `cause` of `explain --json`; nil if nothing is.
+        /// The cause, with the values of `cause` in `explain --json`; nil if nothing is wrong.
         package var cause: String?
-        /// Since when; nil if that is not known.
+        /// When the failure began; nil if unknown.
         package var since: String?
     }
 

@@ -4,11 +4,11 @@ internal import TidegateCore
 
 /// The query of a request target, decoded as HTML forms encode it.
 ///
-/// Hummingbird's own decodes neither names nor `+`, and Prometheus may write `name%5B%5D`.
+/// Hummingbird's own decodes neither names nor `+`, but Prometheus may send `name%5B%5D`.
 struct QueryParameters: Sendable {
     private let pairs: [(name: String, value: String)]
 
-    /// The query of a request target: what follows its first question mark.
+    /// The query of a request target: the part after the first question mark.
     init(target: String) {
         let query = target.utf8.prefix { $0 != UInt8(ascii: "#") }.drop { $0 != UInt8(ascii: "?") }.dropFirst()
         self.pairs = query.split(separator: UInt8(ascii: "&")).map { pair in
@@ -17,7 +17,7 @@ struct QueryParameters: Sendable {
         }
     }
 
-    /// Every value of `name`, in the order of the query.
+    /// All values of `name`, in the order of the query.
     func values(of name: String) -> [String] { self.pairs.filter { $0.name == name }.map(\.value) }
 
     private static func decoded(_ text: Substring.UTF8View) -> String {
@@ -27,27 +27,27 @@ struct QueryParameters: Sendable {
 }
 
 extension HTTPFields {
-    /// A field by its name as a text; nil without one, or if the text is not a name.
+    /// The field with a name given as text; nil if it is absent, or if the text is not a field name.
     subscript(named name: String) -> String? {
         get { HTTPField.Name(name).flatMap { self[$0] } }
         set { if let name = HTTPField.Name(name) { self[name] = newValue } }
     }
 
-    /// Every value of a field as one list (RFC 9110 5.3); nil without a value.
+    /// All values of a field as one list (RFC 9110 5.3); nil if there are none.
     func list(_ name: HTTPField.Name) -> String? {
         let values = self[values: name]
         return values.isEmpty ? nil : values.joined(separator: ",")
     }
 }
 
-/// Which part of the list of tasks a request asks for: `?limit=` tasks that follow the task `?after=`.
+/// The part of the task list that a request selects: `?limit=` tasks after the task `?after=`.
 struct TaskPage: Sendable, Hashable {
-    /// The default, and the largest page.
+    /// The default and largest size of a page.
     static let maxCount = 1000
 
-    /// How many tasks it has at most.
+    /// The maximum number of tasks.
     let limit: Int
-    /// The task that it follows; nil for the first page.
+    /// The task before the page; nil for the first page.
     let after: TaskID?
 
     /// The page of a request target; nil if a parameter is malformed.
@@ -67,7 +67,7 @@ struct TaskPage: Sendable, Hashable {
     static let problem = Response.problem(
         .badRequest, "limit is a number from 1 to \(TaskPage.maxCount), after is the id of a task", format: .json)
 
-    /// The page's tasks as a document; `next` is what to ask for after, null on the last page.
+    /// The page's tasks as a document; `next` is the value of `after` for the next page, null on the last one.
     static func document<Task>(of slice: TaskSlice<Task>, json: (Task) -> JSONValue) -> JSONValue {
         [
             "schema": 1, "tasks": .array(slice.tasks.map(json)), "next": .optional(slice.next?.description),

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import TidegateCore
 
-/// Refuses requests for other hosts, and those with a body that no route reads.
+/// Rejects requests for other hosts, and requests with a body that no route reads.
 struct RequestCheckMiddleware: RouterMiddleware {
     func handle(_ request: Request, context: ServerContext, next: NextHandler) async throws -> Response {
         if let problem = self.problem(request.head, context.source.hosts) { return problem }
@@ -27,26 +27,28 @@ struct RequestCheckMiddleware: RouterMiddleware {
     }
 }
 
-/// Which hosts a listener answers for.
+/// The hosts that a listener answers for.
 ///
-/// A page of another site whose name was made to lead here (DNS rebinding) sends its own name: an address or `localhost`
-/// cannot be such a name.
+/// A page of another site whose name was made to resolve to this host (DNS rebinding) sends its own name, which cannot
+/// be an address or `localhost`.
 struct HostCheck: Sendable {
     private let isActive: Bool
     private let allowed: Set<String>
 
-    /// The check of a listener at this address: names other than the allowed ones are refused on a loopback address, and
-    /// elsewhere if there are allowed ones.
+    /// The check of a listener at this address.
+    ///
+    /// Names that are not allowed are rejected on a loopback address, and elsewhere only if there is a list of allowed
+    /// names.
     init(listen: ListenAddress, allowed: [String]) {
         self.isActive = listen.isLoopback || !allowed.isEmpty
         self.allowed = Set(allowed.map { Self.name((try? Target($0).host) ?? $0) })
     }
 
-    /// True if a request with this `Host` is answered; the port does not count.
+    /// True if a request with this `Host` is answered; the port is ignored.
     func admits(_ host: String) -> Bool {
         guard self.isActive else { return true }
         let name = Self.name(Self.withoutPort(host))
-        // Linux takes the unspecified address for loopback, and browsers do not take it for a local one.
+        // Linux treats the unspecified address as loopback, but browsers do not treat it as local.
         let isAddress = IPAddress(name).map { !$0.isUnspecified } ?? false
         return name == "localhost" || isAddress || self.allowed.contains(name)
     }
@@ -56,18 +58,18 @@ struct HostCheck: Sendable {
         return String(host.prefix { $0 != ":" })
     }
 
-    // Names are equal in either case, and with a full stop at their end.
+    // Case and a trailing full stop do not matter.
     private static func name(_ text: String) -> String {
         let name = text.lowercased()
         return name.hasSuffix(".") ? String(name.dropLast()) : name
     }
 }
 
-/// Puts the header fields of every response in place, unless a route or the access policy has set them.
+/// Adds the standard header fields to every response, unless a route or the access policy has set them.
 struct StandardHeadersMiddleware: RouterMiddleware {
     let time: any TimeSource
 
-    // Nothing is cached, framed, sniffed or sent on to other sites.
+    // Forbids caching, framing, content sniffing and referrers.
     private static let fields = [
         "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
         "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",

@@ -1,13 +1,12 @@
 internal import Hummingbird
 internal import Synchronization
 
-/// How many requests are answered at a time, and whose.
+/// Limits how many requests are answered at a time, in total and per peer.
 ///
-/// The last quarter of the places is for peers that have none: one peer cannot take them all. A peer's scrapes and its
-/// other requests count apart, so that a page that is loaded again and again does not keep the scrapes of its own host
-/// out.
+/// The last quarter of the places is reserved for peers without one, so that no peer can take them all. A peer's
+/// scrapes are counted separately, so that reloading the page repeatedly does not block scrapes from the same host.
 struct RequestPlaces: Sendable {
-    /// Whose requests count together.
+    /// The requests that count together.
     struct Holder: Sendable, Hashable {
         let peer: PeerAddress
         let isScrape: Bool
@@ -19,7 +18,7 @@ struct RequestPlaces: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a place; false if none is free for the holder.
+    /// Takes a place; false if none is free for this holder.
     mutating func take(_ holder: Holder) -> Bool {
         guard self.count < self.limit, self.count < self.limit - self.limit / 4 || self.counts[holder] == nil
         else { return false }
@@ -35,7 +34,7 @@ struct RequestPlaces: Sendable {
     }
 }
 
-/// The places of an endpoint's requests.
+/// The places for an endpoint's requests.
 final class RequestTable: Sendable {
     private let places: Mutex<RequestPlaces>
 
@@ -46,7 +45,7 @@ final class RequestTable: Sendable {
     func release(_ holder: RequestPlaces.Holder) { self.places.withLock { $0.release(holder) } }
 }
 
-/// The place of one request, from when its route takes it until its response is sent.
+/// The place of one request, taken by its route and held until its response has been sent.
 final class RequestPlace: Sendable {
     private let table: RequestTable
     private let peer: PeerAddress
@@ -57,7 +56,7 @@ final class RequestPlace: Sendable {
         self.peer = peer
     }
 
-    /// True if there is room for the request.
+    /// Takes a place; false if there is no room for the request.
     func take(isScrape: Bool) -> Bool {
         let holder = RequestPlaces.Holder(peer: self.peer, isScrape: isScrape)
         guard self.table.take(holder) else { return false }
@@ -65,13 +64,13 @@ final class RequestPlace: Sendable {
         return true
     }
 
-    /// Frees what was taken.
+    /// Frees the place if one was taken.
     func release() {
         if let holder = self.holder.withLock({ $0.take() }) { self.table.release(holder) }
     }
 }
 
-/// Answers 503 while too many requests are being answered.
+/// Answers 503 if too many requests are being answered.
 struct RequestLimitMiddleware: RouterMiddleware {
     let isScrape: Bool
 

@@ -3,7 +3,7 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import TidegateCore
 
-/// How the sentence of an error response is written.
+/// The format of the sentence in an error response.
 enum ProblemFormat: Sendable {
     /// A line of text, with a capital letter and a full stop.
     case text
@@ -25,7 +25,7 @@ extension Response {
         return response
     }
 
-    /// 503 with the time after which another try may succeed.
+    /// 503 with the time after which a retry may succeed.
     static func unavailable(_ message: String, retryAfter seconds: Int) -> Response {
         .problem(.serviceUnavailable, message, headers: [.retryAfter: String(seconds)])
     }
@@ -35,7 +35,7 @@ extension Response {
         .content(ByteBuffer(string: line + "\n"), status: status)
     }
 
-    /// A whole body, of text unless it has another type.
+    /// A complete body, of plain text unless another type is given.
     static func content(
         _ body: ByteBuffer, type: String = "text/plain; charset=utf-8", status: HTTPResponse.Status = .ok
     ) -> Response {
@@ -47,29 +47,29 @@ extension Response {
         self.json(body: Array((value.description + "\n").utf8), status: status)
     }
 
-    /// The text of a JSON value.
+    /// A JSON value as text.
     static func json(body: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
         .content(ByteBuffer(bytes: body), type: "application/json; charset=utf-8", status: status)
     }
 
-    /// True if the body goes on for as long as the client reads it.
+    /// True if the body continues for as long as the client reads it.
     var isStream: Bool { self.body.contentLength == nil }
 }
 
 extension ResponseWriter {
     /// Writes a response to a request with this method.
     ///
-    /// - Parameter timeout: How long a body of known length may take; then the connection is closed, because a client
-    ///   that stops reading would keep its buffers and its connection indefinitely. A stream sets its own limits.
+    /// - Parameter timeout: How long a body of known length may take. Then the connection is closed, because a client
+    /// that stops reading would keep its buffers and its connection indefinitely. A stream sets its own limits.
     consuming func write(
         _ response: Response, to method: HTTPRequest.Method, on channel: any Channel, timeout: Duration
     ) async throws {
         if method == .head, response.headers[.contentLength] == nil {
-            // The encoder would write the end of a chunked body, too; the end of the connection comes before.
+            // The encoder would also write the end of a chunked body; closing the connection prevents that.
             _ = try await self.writeHead(response.head)
             return try await channel.close()
         }
-        // A response that was abandoned at a shutdown outlives its event loop, which then takes no timers.
+        // A response abandoned at a shutdown outlives its event loop, which then accepts no timers.
         guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
         if response.isStream { return try await self.write(response: response.head, body: response.body) }
         let timer = channel.eventLoop.scheduleTask(in: .init(timeout)) { channel.close(promise: nil) }

@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// Makes one body for all requests that ask for the same while it is being made.
+/// Makes one body for all concurrent requests with the same key.
 final class ResponseCoalescer<Key: Hashable & Sendable>: Sendable {
     private let waiting = Mutex<[Key: [CheckedContinuation<[UInt8], Never>]]>([:])
 
-    /// The body that `make` returns, called here or by a request that began a moment earlier.
+    /// The body from `make`, called here or by a request that began slightly earlier.
     func body(_ key: Key, make: () -> [UInt8]) async -> [UInt8] {
         guard !self.begin(key) else { return self.finish(key, make()) }
         let shared: [UInt8]? = await self.wait(for: key)
-        // The other request may have finished in between: then a new body is due.
+        // If the other request has finished in between, a new body is made.
         return shared ?? self.finish(key, make())
     }
 
-    /// True if the caller has to make the body and then call ``finish(_:_:)``; other requests wait until then.
+    /// True if the caller must make the body and then call ``finish(_:_:)``; other requests wait until then.
     func begin(_ key: Key) -> Bool {
         self.waiting.withLock { waiting in
             guard waiting[key] == nil else { return false }
@@ -21,7 +21,7 @@ final class ResponseCoalescer<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// How many requests wait for another's body now.
+    /// The number of requests that wait for another's body.
     func waitingCount(for key: Key) -> Int { self.waiting.withLock { $0[key]?.count ?? 0 } }
 
     private func wait(for key: Key) async -> [UInt8]? {
@@ -36,7 +36,7 @@ final class ResponseCoalescer<Key: Hashable & Sendable>: Sendable {
         return body.isEmpty ? nil : body
     }
 
-    /// Passes the body to every waiting request, and returns it.
+    /// Passes the body to all waiting requests, and returns it.
     func finish(_ key: Key, _ body: [UInt8]) -> [UInt8] {
         let waiting = self.waiting.withLock { $0.removeValue(forKey: key) } ?? []
         for continuation in waiting { continuation.resume(returning: body) }

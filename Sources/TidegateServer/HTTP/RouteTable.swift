@@ -6,24 +6,25 @@ internal import TidegateCore
 
 /// Routes by path and method.
 ///
-/// Hummingbird's router answers 404 if a path exists with other methods only, and ignores empty segments of a path.
-/// Here a known path with another method gets 405 with `Allow` (RFC 9110 15.5.6), and `/metrics/` is not `/metrics`.
+/// Hummingbird's router answers 404 for a path that exists only with other methods, and ignores empty segments of a
+/// path. Here, a known path with another method gets 405 with `Allow` (RFC 9110 15.5.6), and `/metrics/` is not
+/// `/metrics`.
 struct RouteTable {
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
 
     private let router = Router(context: ServerContext.self)
-    // Answers 405 with `Allow` for every known path: Hummingbird's router cannot be asked for a path's methods.
+    // Answers 405 with `Allow` for every known path, because Hummingbird's router cannot list a path's methods.
     private let wrongMethodRouter = Router(context: ServerContext.self)
     private let format: ProblemFormat
 
-    /// A table whose every response, those to unknown paths included, goes through `middlewares`, the first outermost.
+    /// A table that sends every response through `middlewares`, the first one outermost, even for unknown paths.
     init(format: ProblemFormat, middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>]) {
         self.format = format
         for middleware in middlewares { self.router.add(middleware: middleware) }
         self.router.add(middleware: ExactPathMiddleware(format: format))
     }
 
-    /// Adds a path with its methods; requests go through `middleware` last.
+    /// Adds a path with its methods; its requests pass through `middleware` last.
     func add(
         _ path: RouterPath, _ handlers: [(method: HTTPRequest.Method, handler: Handler)],
         middleware: (any MiddlewareProtocol<Request, Response, ServerContext>)? = nil
@@ -60,7 +61,7 @@ private struct UnmatchedMiddleware: RouterMiddleware {
     }
 }
 
-/// Answers 404 to a path that Hummingbird matches only because it leaves out empty segments.
+/// Answers 404 for a path that Hummingbird matches only because it ignores empty segments.
 private struct ExactPathMiddleware: RouterMiddleware {
     let format: ProblemFormat
 
@@ -68,7 +69,7 @@ private struct ExactPathMiddleware: RouterMiddleware {
         let path = request.head.path?.prefix { $0 != "?" } ?? ""
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         guard path == "/" || segments.count > 1 && segments[0].isEmpty && !segments.dropFirst().contains("") else {
-            // Otherwise the request would count for the handler that it almost matched.
+            // Otherwise the request would be counted for the handler that it almost matched.
             context.coreContext.endpointPath.value = nil
             return self.format.notFound
         }
@@ -79,7 +80,7 @@ private struct ExactPathMiddleware: RouterMiddleware {
 extension ProblemFormat {
     fileprivate var notFound: Response { .problem(.notFound, self.styled("not found"), format: self) }
 
-    /// The message as the format writes it: a sentence in text, a clause in JSON.
+    /// The message in this format: a sentence in text, a clause in JSON.
     fileprivate func styled(_ message: String) -> String {
         switch self {
         case .text: message.prefix(1).uppercased() + message.dropFirst() + "."
@@ -88,20 +89,20 @@ extension ProblemFormat {
     }
 }
 
-/// What a middleware passes a request on to.
+/// The next handler after a middleware.
 typealias NextHandler = (Request, ServerContext) async throws -> Response
 
-/// What the routes of a server may need besides the request.
+/// What a server's routes may need besides the request.
 struct ServerContext: RequestContext {
     struct Source: RequestContextSource {
         let channel: any Channel
-        /// How many requests the server is answering, this one included.
+        /// The number of requests that the server is answering, including this one.
         let inFlight: Int
-        /// Which hosts the listener answers for; nil for all, without a Host field, too.
+        /// The hosts that the listener answers for; nil for all, even without a Host field.
         var hosts: HostCheck?
         /// The place of the request; nil without a limit.
         var place: RequestPlace?
-        // The daemon logs what happened to requests from their events; the libraries' own log is left out.
+        // The daemon logs requests from their events, so the libraries' own log is discarded.
         var logger: Logger { ServerContext.silentLogger }
     }
 
@@ -111,11 +112,11 @@ struct ServerContext: RequestContext {
     let source: Source
     /// The connection of the request.
     var channel: any Channel { self.source.channel }
-    /// True if the client has shown who it is, as the access policy requires.
+    /// True if the client has authenticated as the access policy requires.
     var isAuthenticated = false
-    /// True if the client is a program of this host that connected to a loopback address.
+    /// True if the client is a program on this host that connected to a loopback address.
     var isFromLoopback: Bool { PeerAddress.ip(of: self.channel.remoteAddress)?.isLoopback ?? false }
-    /// Who asks on the control socket.
+    /// The caller on the control socket.
     var caller = ControlCaller.member
 
     init(source: Source) {

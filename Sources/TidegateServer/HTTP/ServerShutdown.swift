@@ -3,11 +3,11 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Stops a server without dropping a connection that it has accepted.
+/// Stops a server without dropping accepted connections.
 ///
-/// A Hummingbird server whose Swift task is cancelled releases accepted connections that it has not set up yet, and NIO
-/// ends the process for that. Here cancelling closes the listener first; accepted connections are set up and may end
-/// by themselves, and only those left after a grace period are cancelled, then abandoned.
+/// A cancelled Hummingbird server releases accepted connections that it has not set up yet, and NIO then ends the
+/// process. Here, cancelling closes the listener first. Accepted connections are set up and may finish. Those left
+/// after a grace period are cancelled, then abandoned.
 final class ServerShutdown: Sendable {
     private let gracePeriod: Duration
     private let state = Mutex(State())
@@ -17,7 +17,7 @@ final class ServerShutdown: Sendable {
         var isRequested = false
         var close: (@Sendable () -> Void)?
 
-        // Closing a listener while it is being opened would drop it: the close waits until it listens.
+        // Closing a listener while it is being opened would drop it, so the close waits until it listens.
         var dueClose: (@Sendable () -> Void)? {
             mutating get {
                 guard self.isListening, self.isRequested else { return nil }
@@ -26,18 +26,18 @@ final class ServerShutdown: Sendable {
         }
     }
 
-    /// For one server; its accepted connections have `gracePeriod` to end by themselves.
+    /// Stops one server; its accepted connections have `gracePeriod` to finish.
     init(gracePeriod: Duration = .milliseconds(500)) { self.gracePeriod = gracePeriod }
 
-    /// To be called when the server listens.
+    /// Call this when the server listens.
     func didStartListening() { self.change { $0.isListening = true } }
 
     /// Stops the server.
     func begin() { self.change { $0.isRequested = true } }
 
-    /// Runs the server until it ends, or until the Swift task is cancelled; returns why it failed, nil if it did not.
+    /// Runs the server until it ends or the Swift task is cancelled; returns its error, or nil.
     func run<Child: ServerChildChannel>(_ server: Server<Child>) async -> (any Error)? {
-        // Unstructured tasks: they must not be cancelled with this one.
+        // Unstructured tasks, because they must not be cancelled together with this one.
         let serving = Task { try await server.run() }
         let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
         Task { result.yield(await serving.result) }
@@ -71,14 +71,14 @@ final class ServerShutdown: Sendable {
     }
 }
 
-/// The event loops that all servers of a process use.
+/// The event loops of all servers in a process.
 package enum ServerLoops {
     /// NIO's own group, which lives as long as the process.
     ///
-    /// A group that ends with its server would be shut down while a response that the server has abandoned still uses
-    /// it, and NIO ends the process for that.
+    /// A group that ends with its server would be shut down while an abandoned response still uses it, and NIO would
+    /// then end the process.
     static var group: MultiThreadedEventLoopGroup { .singleton }
 
-    /// Makes the group a single thread, which is enough for scrapes; to be called before the first server starts.
+    /// Limits the group to a single thread, which is enough for scrapes; call it before the first server starts.
     package static func useOneThread() { NIOSingletons.groupLoopCountSuggestion = 1 }
 }

@@ -6,7 +6,7 @@ enum Gzip {
     /// The first bytes of every gzip stream.
     static let magic: [UInt8] = [0x1F, 0x8B]
 
-    /// The compressed bytes; nil if zlib has no memory, so that the body is sent uncompressed.
+    /// The compressed bytes; nil if zlib has no memory, in which case the body is sent uncompressed.
     static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         var stream = z_stream()
         guard tg_gzip_init(&stream, self.level) == Z_OK else { return nil }

@@ -1,10 +1,10 @@
 internal import TidegateCore
 
-/// The connections of other programs as a table of the page: one row for each remote, those that hang first.
+/// The page's table of other programs' connections: one row for each remote, those that hang first.
 struct ConnectionRows {
     let report: ConnectionsReport
 
-    /// More are in `/api/v1/connections`.
+    /// `/api/v1/connections` has the rest.
     private static let limit = 50
 
     static let heads = ["Remote", "Connections", "Hanging", "Round trip", "Answered", "In 5 minutes"]
@@ -19,7 +19,7 @@ struct ConnectionRows {
         }
     }
 
-    /// The number of connections, of remotes and of those that hang; empty if there are none.
+    /// The number of connections, remotes and hanging connections; empty if there are none.
     var summary: String {
         guard !self.report.remotes.isEmpty else { return "" }
         let connections = self.report.remotes.reduce(0) { $0 + $1.connectionCount }
@@ -29,7 +29,7 @@ struct ConnectionRows {
             + (stalled > 0 ? ", \(stalled) \(stalled == 1 ? "hangs" : "hang")" : "")
     }
 
-    /// What is missing, in a sentence; empty if nothing is.
+    /// What the report lacks, in a sentence; nil if nothing.
     var caveat: HTML? {
         var sentences: [String] = []
         if self.report.mode != .event {
@@ -42,10 +42,10 @@ struct ConnectionRows {
         return sentences.isEmpty ? nil : HTML("p", class: "note", "\(sentences.joined(separator: " "))")
     }
 
-    /// Instead of a table without rows.
+    /// Replaces an empty table.
     var none: HTML { "None\(self.report.mode.hasLists ? "" : " are listed")." }
 
-    /// How many remotes there are beyond those shown; nil if all are shown.
+    /// The number of remotes that are not shown; nil if all are.
     var rest: HTML? {
         let rest = self.report.remotes.count - Self.limit
         let list = HTML("a", with: ["href": "/api/v1/connections"], "the list")
@@ -76,7 +76,7 @@ struct ConnectionRows {
 
     private func outcomes(of report: RemoteReport) -> HTML {
         let known = ConnectionOutcome.allCases.filter { report.outcomes[$0] != nil }
-        // Failures first: the rest is how many went well.
+        // Failures first; the rest is the number of successes.
         let failures = known.filter(\.isFailure).flatMap { self.failures($0, of: report) }
         let others = known.filter { !$0.isFailure }.map { "\(report.outcomes[$0] ?? 0) \($0.description)" }
         let strip = OutcomeStrip(history: report.history).html
@@ -85,7 +85,7 @@ struct ConnectionRows {
         return lines.isEmpty ? .dash : lines.joined(separator: .lineBreak)
     }
 
-    // The responsible parties, and failures without a party so far.
+    // The responsible parties, and failures without a known party.
     private func failures(_ outcome: ConnectionOutcome, of report: RemoteReport) -> [HTML] {
         let failures = report.failures[outcome] ?? [:]
         let rest = (report.outcomes[outcome] ?? 0) - failures.values.reduce(0, +)
@@ -94,8 +94,9 @@ struct ConnectionRows {
     }
 }
 
-/// What became of a remote's connections in the last five minutes, as columns of ten seconds: failures at the bottom in the
-/// colours of their parties, and those that went well above them.
+/// The outcomes of a remote's connections in the last five minutes, in columns of ten seconds.
+///
+/// Failures are at the bottom in the colours of their parties, with successes above them.
 struct OutcomeStrip {
     let history: [RemoteReport.Interval]
 
@@ -114,12 +115,12 @@ struct OutcomeStrip {
     private func column(_ interval: RemoteReport.Interval, most: Int) -> HTML? {
         let age = Int(interval.age.components.seconds / RemoteReport.Interval.length.components.seconds)
         guard age < Self.columns else { return nil }
-        // The latest is at the right edge.
+        // The latest column is at the right edge.
         let x = (Self.columns - 1 - age) * 5
         var rects: [HTML] = []
         var top = Self.height
         for (style, count) in interval.parts {
-            // What happened can be seen, however much else did.
+            // Every outcome stays visible, however large the others are.
             let height = min(top, max(3, count * Self.height / most))
             top -= height
             rects.append(.rect(style, [x, top, 4, height]))
@@ -131,7 +132,7 @@ struct OutcomeStrip {
 extension RemoteReport.Interval {
     fileprivate var total: Int { self.succeeded + self.failures.values.reduce(0, +) }
 
-    /// The classes of the page with their counts, from the bottom.
+    /// The style classes with their counts, from the bottom.
     fileprivate var parts: [(style: String, count: Int)] {
         self.failures.inOrder.map { ("party-\($0.party.rawValue)", $0.count) }
             + (self.succeeded > 0 ? [("fine", self.succeeded)] : [])
@@ -145,23 +146,26 @@ extension RemoteReport.Interval {
     }
 }
 
-/// The last checks of a target or a probe as columns: the height is the latency, a failure has the whole height and
-/// another colour.
+/// The last checks of a target or a probe, as columns.
+///
+/// The height is the latency. A failure has the full height and another colour.
 struct LatencyStrip {
-    /// One check: its height, which is the whole one without a latency, its style, which is `hit`, `miss` or `skip`, and
-    /// what it says when it is pointed at.
+    /// One check.
+    ///
+    /// Without a latency the column has the full height. The style is `hit`, `miss` or `skip`, and the title is shown
+    /// on hover.
     typealias Column = (time: WallTime, latency: Duration?, style: String, title: String)
 
     private static let limit = 40
 
-    /// The oldest first.
+    /// Oldest first.
     let columns: [Column]
-    /// What they are, for those who do not see them: `checks`.
+    /// What the columns are, for screen readers, such as `checks`.
     let noun: String
 
     var html: HTML {
         let highest = max(1e-6, self.columns.compactMap { $0.latency?.inSeconds }.max() ?? 0)
-        // The latest is at the right edge.
+        // The latest column is at the right edge.
         let first = max(0, Self.limit - self.columns.count)
         let rects = self.columns.enumerated().map { place, column in
             let height = column.latency.map { max(2, Int(($0.inSeconds / highest * 20).rounded())) } ?? 20

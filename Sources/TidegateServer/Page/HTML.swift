@@ -1,10 +1,11 @@
 internal import TidegateCore
 
-/// Markup: text is escaped where it enters, as a literal, by interpolation or as an attribute; only elements make tags.
+/// Markup: all text is escaped when it is added, as a literal, an interpolation or an attribute; only elements add
+/// tags.
 struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
     private(set) var markup = ""
 
-    /// An element; attributes and parts that are nil are left out, and an empty attribute is only its name.
+    /// An element; attributes and parts that are nil are omitted, and an empty attribute is written as its name only.
     init(
         _ name: String, class style: String? = nil, with attributes: KeyValuePairs<String, String?> = [:],
         _ parts: HTML?...
@@ -41,7 +42,7 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
     mutating func appendInterpolation(_ html: HTML?) { self.markup += html?.markup ?? "" }
 
     private mutating func append(_ text: String, withQuotes: Bool = false) {
-        // Most texts have nothing to escape.
+        // Most texts contain nothing to escape.
         guard text.utf8.contains(where: { $0 < 0x3F && "&<>\"'".utf8.contains($0) }) else { return self.markup += text }
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -55,7 +56,7 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
         }
     }
 
-    /// `template` with each `{{name}}` replaced; what is put in is not looked at again.
+    /// `template` with each `{{name}}` replaced once; replacements are not expanded further.
     static func filled(_ template: String, with values: [String: HTML?]) -> String {
         let pieces = template.split(separator: "{{", omittingEmptySubsequences: false)
         return pieces.dropFirst().reduce(into: String(pieces.first ?? "")) { html, piece in
@@ -71,19 +72,19 @@ extension [HTML] {
         HTML(markup: self.map(\.markup).joined(separator: separator.markup))
     }
 
-    /// All in one element; nil without any.
+    /// All parts in one element; nil if there are none.
     func joined(separator: HTML = "", in name: String, class style: String? = nil) -> HTML? {
         self.isEmpty ? nil : HTML(name, class: style, self.joined(separator: separator))
     }
 }
 
-// MARK: What the page is made of
+// MARK: Building blocks of the page
 
 extension HTML {
-    /// What stands where nothing is known.
+    /// Shown where a value is unknown.
     static let dash = HTML("span", class: "empty", "–")
 
-    /// Text, or a dash without any.
+    /// Text, or a dash if there is none.
     static func text(_ text: String?) -> HTML { text.flatMap { $0.isEmpty ? nil : "\($0)" } ?? .dash }
 
     static func good(_ text: String) -> HTML { HTML("span", class: "good", "\(text)") }
@@ -98,15 +99,15 @@ extension HTML {
         HTML("span", class: "party", HTML("i", class: "party-\(party.rawValue)"), "\(party)")
     }
 
-    /// A failure with its party, if that is known.
+    /// A failure with its party, if known.
     static func failure(_ text: HTML, of party: FaultParty?) -> HTML { "\(text)\(party.map { " \(.party($0))" })" }
 
-    /// A name, and what it stands for in smaller letters.
+    /// A name, and what it stands for in small type.
     static func name(_ name: String?, _ url: String?) -> HTML {
         "\(name.map { HTML("b", "\($0)") })\(url.map { HTML("span", class: "url", "\($0)") })"
     }
 
-    /// How often something happened, if it did so more than once.
+    /// How often something happened, if more than once.
     static func times(_ count: Int) -> HTML? { count > 1 ? " \(HTML("span", class: "times", "×\(count)"))" : nil }
 
     /// A time of day in UTC; the script shows it in the reader's time zone.
@@ -119,15 +120,15 @@ extension HTML {
             "\(moment.clockTime.dropLast(isShort ? 3 : 0)) UTC")
     }
 
-    /// How long ago something was, which the script counts on: `8 s`.
+    /// How long ago something was, such as `8 s`; the script keeps it current.
     static func ago(_ moment: WallTime, at now: WallTime) -> HTML {
         HTML("span", with: ["data-since": "\(moment)"], "\(moment.ago(at: now).shortText)")
     }
 
-    /// A remark in smaller letters below a cell's text.
+    /// A remark in small type below a cell's text.
     static func note(_ text: HTML) -> HTML { HTML("div", class: "note", text) }
 
-    /// A picture of shapes for those who see it, and a label for the others; `fit` says how it fills its place.
+    /// An image of shapes, with a label for screen readers; `fit` says how it fills its box.
     static func picture(
         class style: String? = nil, _ viewBox: String, fit: String? = nil, label: String, _ shapes: HTML
     ) -> HTML {
@@ -136,7 +137,7 @@ extension HTML {
             with: ["viewBox": viewBox, "preserveAspectRatio": fit, "role": "img", "aria-label": label], shapes)
     }
 
-    /// A rectangle by its place and size; its title is shown on pointing at it.
+    /// A rectangle by its position and size; its title is shown on hover.
     static func rect(_ style: String, _ box: [some CustomStringConvertible], title: String? = nil) -> HTML {
         var rect = HTML(markup: "<rect")
         rect.append(attribute: "class", style)
@@ -153,7 +154,7 @@ extension HTML {
             "table", class: style, HTML("thead", HTML("tr", heads.joined())), HTML("tbody", rows.joined()))
     }
 
-    /// A table of cells that know the head of their column, for narrow screens; `none` without any.
+    /// A table whose cells know their column's heading, for narrow screens; `none` if there are no rows.
     static func table(_ heads: [String], _ rows: [[HTML]], none: HTML = "None.") -> HTML {
         let rows = rows.map { row in
             HTML("tr", zip(heads, row).map { HTML("td", with: ["data-head": $0], HTML("div", $1)) }.joined())
@@ -163,10 +164,10 @@ extension HTML {
 }
 
 extension WallTime {
-    /// The moment with its date, to the second: `2026-11-21 12:03:11 UTC`.
+    /// The time with its date, to the second: `2026-11-21 12:03:11 UTC`.
     var dateAndTime: String { "\(self.description.prefix(10)) \(self.clockTime) UTC" }
 
-    /// How long this moment is after `earlier`; negative if it is before.
+    /// How long this time is after `earlier`; negative if it is before.
     func since(_ earlier: WallTime) -> Duration { .microseconds(self.microseconds - earlier.microseconds) }
 
     static func - (time: WallTime, duration: Duration) -> WallTime {

@@ -1,9 +1,9 @@
 internal import TidegateCore
 
-/// The page's first lines: how things are in one sentence, since when, what to do, and counts.
+/// The page's first lines: the state in one sentence, how long it has lasted, what to do, and counts.
 struct Headline {
     let status: ReachabilityStatus
-    /// What is known of this host.
+    /// The latest diagnosis of this host.
     let diagnosis: HostDiagnosis?
     let tasks: TaskSample
     let record: HistoryRecord
@@ -11,10 +11,10 @@ struct Headline {
     let now: WallTime
 
     private static let window = Duration.seconds(900)
-    /// A measurement that found nothing wrong says nothing about now for longer than this.
+    /// How long a measurement that found nothing wrong remains valid.
     private static let freshness = Duration.seconds(60)
 
-    /// The markup: the sentence, then since when and what to do, then counts.
+    /// The markup: the sentence, then the start and the advice, then the counts.
     var html: HTML {
         let state = self.state
         let since: HTML? = state.since.map { "Since \(.time($0)) (\(.ago($0, at: self.now)))." }
@@ -30,14 +30,14 @@ struct Headline {
 
     struct State {
         var sentence: String
-        /// How it looks: only what was measured has a colour.
+        /// The tone of the sentence: only measured states have a colour.
         var tone: EventLine.Tone
-        /// Since when something fails or is checked, if that is known; the line says it.
+        /// When the failure or the check began; nil if unknown or if the line already says it.
         var since: WallTime?
         var advice: String?
     }
 
-    // An outage of this host comes first, then its targets, then its requests.
+    // An outage of this host has priority over its targets, and those over its requests.
     var state: State {
         if let diagnosis = self.diagnosis, diagnosis.state == .checking, self.status.level >= .routed {
             return State(sentence: diagnosis.sentence, tone: .wait, since: diagnosis.since)
@@ -53,7 +53,7 @@ struct Headline {
                 advice: explanation.advice.isEmpty ? nil : explanation.advice)
         }
         let verdict = self.status.global
-        // That an internet check fails is a finding where the diagnosis found the way out to work.
+        // A failed internet check is only a finding if the diagnosis found a working way out.
         if verdict.level >= .routed, self.diagnosis?.state == .decided { return nil }
         guard verdict.level != .unknown, verdict.level.tone == .bad || verdict.level.tone == .wait else { return nil }
         let text = VerdictDescriptions.phrase(verdict, among: self.status.links) ?? verdict.reason?.description
@@ -97,7 +97,7 @@ struct Headline {
         sentences.compactMap(\.self).first { $0.count <= Sentence.maxLength } ?? last
     }
 
-    /// The highest rung behind the route that a fresh measurement found to work.
+    /// The highest rung above the route that a fresh measurement found to work.
     private var highestAnswer: Rung? {
         guard let diagnosis = self.diagnosis, diagnosis.time.ago(at: self.now) <= Headline.freshness else { return nil }
         let working = diagnosis.explanation.ladders.flatMap(\.rungs).filter { $0.status == .ok }.map(\.rung)
@@ -120,7 +120,7 @@ struct Headline {
 
     // MARK: Counts
 
-    /// What is worth knowing although everything works.
+    /// Facts worth knowing although everything works.
     private var findings: [String] {
         self.diagnosis.map { $0.isBroken ? [] : $0.explanation.findings } ?? []
     }
@@ -158,7 +158,7 @@ struct Headline {
         return "\(start): \(shares.joined(separator: ", "))"
     }
 
-    // Whole minutes: the figure must not change with every look.
+    // Whole minutes, so that the figure does not change on every reload.
     private var period: Duration {
         let start = self.record.requests.closed.first?.start ?? self.record.start
         let life = self.now.since(min(self.record.start, start))
@@ -174,7 +174,7 @@ struct Headline {
     }
 
     private var waitingClause: String? {
-        // What waits for its retry waits for the end of the outage.
+        // During an outage, a task waiting for its retry in fact waits for the outage to end.
         let reasons: [HoldReason] = [.path, .constraint] + (self.outage != nil ? [.backoff, .circuit] : [])
         let count = reasons.reduce(0) { $0 + (self.tasks.waiting[$1] ?? 0) }
         return count == 0 ? nil : count == 1 ? "1 task waits" : "\(count) tasks wait"

@@ -1,25 +1,25 @@
 internal import TidegateCore
 
-/// The ladder of this host: what was measured on each rung, both families together where they agree.
+/// The ladder of this host: the measurements of each rung, with both families combined where they agree.
 struct LadderView {
-    /// What was found on a rung.
+    /// The result for a rung.
     struct Reading: Hashable {
         var status: RungReport.Status
-        /// What was measured, or why nothing was.
+        /// The measured values, or why there are none.
         var values: [String]
     }
 
-    /// A rung with what was found over each family; one entry if both agree.
+    /// A rung with its result for each family; a single entry if both agree.
     struct Step {
         let rung: Rung
         let readings: [(family: AddressFamily?, reading: Reading)]
     }
 
     let status: ReachabilityStatus
-    /// The latest measurement, if it is about the present state.
+    /// The latest measurement, if it still describes the current state.
     let diagnosis: HostDiagnosis?
 
-    /// From the monitor itself to the internet; the rungs above belong to single targets.
+    /// From the monitor to the internet; the rungs above belong to single targets.
     static let rungs: [Rung] = [.monitor, .interface, .carrier, .address, .route, .gateway, .dns, .internet]
 
     var steps: [Step] {
@@ -27,7 +27,7 @@ struct LadderView {
         return LadderView.rungs.map { rung in
             let families = self.status.families.filter { !absent.contains($0.family) }
             let readings = families.map { (family: $0.family, reading: self.reading(of: rung, over: $0)) }
-            // A family that is not set up is reported once, where it ends.
+            // A family that is not configured is reported once, on the rung where it ends.
             if rung == .address || rung == .route, readings.contains(where: { $0.reading.status == .ok }) {
                 absent.formUnion(readings.filter { $0.reading.status == .notApplicable }.map(\.family))
             }
@@ -54,7 +54,7 @@ struct LadderView {
             HTML("p", family, reading.values.map { HTML("span", "\($0)") }.joined()))
     }
 
-    /// When it was measured, for the heading.
+    /// When the ladder was measured, for the heading.
     func note(at now: WallTime) -> HTML {
         guard let diagnosis = self.diagnosis else { return "from the kernel's tables; nothing was sent" }
         return "measured \(.ago(diagnosis.time, at: now)) ago"
@@ -93,14 +93,14 @@ extension LadderView.Reading {
 }
 
 extension ReachabilityStatus {
-    /// True if another family is set up: then a host that lacks this one is not ill.
+    /// True if another family is configured: then the lack of this one is not a fault.
     func isSetUp(besides family: AddressFamily) -> Bool {
         self.families.contains { $0.family != family && !($0.verdict.reason?.isLackOfConfiguration ?? false) }
     }
 }
 
 extension UnreachableReason {
-    /// True if a family that is not set up fails like this, too.
+    /// True if a family that is not configured also fails like this.
     var isLackOfConfiguration: Bool {
         switch self {
         case .noAddress, .linkLocalOnly, .noRoute: true
@@ -127,7 +127,7 @@ extension Rung {
     }
 }
 
-/// What the kernel's tables say about the rungs of one family; they know nothing of the rungs behind the route.
+/// What the kernel's tables say about the rungs of one family; they do not cover the rungs above the route.
 struct KernelLadder {
     let status: ReachabilityStatus
     let family: ReachabilityStatus.Family
@@ -172,7 +172,7 @@ struct KernelLadder {
         return .init(isAbsent ? .notApplicable : .bad, reason.description(ofLink: link?.name))
     }
 
-    /// The link of the path, or else the one that the reason is about.
+    /// The link of the path, or the one that the reason names.
     private var link: Link? {
         if let path = self.family.verdict.path {
             return self.status.links.first { $0.index == path.index }
@@ -184,6 +184,6 @@ struct KernelLadder {
 }
 
 extension Link.Kind {
-    /// The kind as people read it.
+    /// The kind in readable form.
     var word: String { [.ethernet: "Ethernet", .wifi: "Wi-Fi"][self] ?? self.rawValue }
 }

@@ -1,28 +1,28 @@
 internal import TidegateCore
 
-/// The status page: the state of the monitor at one moment, correct without the script.
+/// The status page: the monitor's state at one moment, complete even without the script.
 struct PageView {
     let status: ReachabilityStatus
     /// The latest measurement of the ladder.
     let diagnosis: HostDiagnosis?
     let tasks: TaskSample
     let record: HistoryRecord
-    /// When scheduled tasks run next, by their names.
+    /// When scheduled tasks run next, by name.
     let nextRuns: [String: WallTime]
     /// The party whose events are shown; nil for all.
     let party: FaultParty?
     let now: WallTime
     let configuration: EndpointConfiguration
-    /// The latest probes of `/probe`, the newest first; nil without modules.
+    /// The latest probes of `/probe`, newest first; nil without modules.
     var probes: [ProbeReport]?
-    /// What scheduled probes have found, in the order of the configuration.
+    /// The results of scheduled probes, in the order of the configuration.
     var scheduledProbes: [ScheduledProbeReport] = []
-    /// What is known of the connections of other programs; nil if they are not observed.
+    /// What is known of other programs' connections; nil if they are not observed.
     var connections: ConnectionsReport?
 
-    /// Nothing is loaded; the one style sheet and the one script are allowed by their hashes.
+    /// Nothing is loaded; the only style sheet and the only script are allowed by their hashes.
     ///
-    /// After a change of `page.html`, put the digests that PageTests computes here.
+    /// After changing `page.html`, insert the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-ogKSbTgxrzur+dY+IjB5vr60ovqLuu3sHtzcZ2MIGuU='",
         "style-src 'sha256-UPq7sfKdDKFlobkeI8dC7xM7wnBtQRIzI0xt3LULNlg='", "connect-src 'self'", "img-src data:",
@@ -56,7 +56,7 @@ struct PageView {
         return HTML.filled(String(decoding: PackageResources.page_html, as: UTF8.self), with: values)
     }
 
-    /// Whether a task that runs was started a second ago, as an activity indicator is shown.
+    /// True if a running task was started at least a second ago; then an activity indicator is shown.
     private var isBusy: Bool {
         self.tasks.tasks.contains { task in
             guard task.state.name == .running, let started = task.started else { return false }
@@ -72,7 +72,7 @@ struct PageView {
     }
 
     private func facts(beside headline: Headline.State) -> HTML {
-        // Once: the first line may have said it.
+        // Shown only once: the first line may already say it.
         let isSaid = self.status.since == headline.since
         let since: HTML? = isSaid ? nil : self.status.since.map { " since \(.time($0)) (\(.ago($0, at: self.now)))" }
         let notes = Set(self.status.families.flatMap(\.verdict.notes)).map(\.description).sorted()
@@ -104,7 +104,7 @@ struct PageView {
         return diagnosis.since ?? diagnosis.time
     }
 
-    // Left out while observation is off and was not refused.
+    // Omitted while observation is switched off, but not if the kernel refused it.
     private var connectionSection: HTML? {
         guard let report = self.connections, report.mode != .off || report.reason != nil else { return nil }
         let rows = ConnectionRows(report: report)
@@ -126,7 +126,7 @@ struct PageView {
         return "\(section)\n"
     }
 
-    // Not there without probes: most hosts have none.
+    // Omitted without scheduled probes, because most hosts have none.
     private var scheduledProbeTable: HTML? {
         guard !self.scheduledProbes.isEmpty else { return nil }
         let rows = self.scheduledProbes.map {
@@ -159,7 +159,7 @@ struct PageView {
 }
 
 extension EventLine.Tone {
-    // A style sheet does not reach into an icon.
+    // A style sheet does not apply to an icon.
     fileprivate var iconColour: String {
         switch self {
         case .good: "15803d"

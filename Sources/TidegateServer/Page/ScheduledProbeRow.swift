@@ -1,7 +1,6 @@
 internal import TidegateCore
 
-/// A scheduled probe as a row of the page: whether its target answers, how fast, for what share of the time, and what
-/// its last failure was.
+/// A scheduled probe as a row of the page: its state, latency, uptime and last failure.
 struct ScheduledProbeRow {
     let report: ScheduledProbeReport
     let redaction: URLRedaction
@@ -47,7 +46,7 @@ struct ScheduledProbeRow {
         guard let uptime = self.report.uptime else { return .dash }
         let left = self.report.counts[.inconclusive] ?? 0
         let leftOut = HTML.note("\(left) \(left == 1 ? "run" : "runs") left out (own outage)")
-        // Rounded down: what failed once is not 100 %.
+        // Rounded down, so that a single failure never shows 100 %.
         let hundredths = Int(uptime * 10_000)
         let text = hundredths == 10_000 ? "100" : "\(hundredths / 100).\(hundredths % 100 / 10)\(hundredths % 10)"
         let since = self.report.since.map { HTML.note("since \(.time($0))") }
@@ -71,12 +70,12 @@ struct ScheduledProbeRow {
 
 /// The latest probes of `/probe` as a table of the page, each with a link to its log.
 struct ProbeRows {
-    /// The newest first.
+    /// Newest first.
     let reports: [ProbeReport]
     let redaction: URLRedaction
     let now: WallTime
 
-    /// More are in `/logs`.
+    /// `/logs` has the rest.
     private static let limit = 50
 
     static let heads = ["Time", "Module", "Target", "Result", "Took", "Log"]
@@ -92,7 +91,7 @@ struct ProbeRows {
         }
     }
 
-    /// The number of probes and of the failures among them.
+    /// The number of probes and of failures among them.
     var summary: String {
         let failures = self.reports.count { $0.failure != nil && !$0.isGated }
         let gated = self.reports.count { $0.isGated }
@@ -100,7 +99,7 @@ struct ProbeRows {
         return (["\(self.reports.count) remembered"] + texts).joined(separator: ", ")
     }
 
-    // Without a path nothing was asked, which is no failure of the target.
+    // Without a path no request was sent, so the target has not failed.
     private func result(of report: ProbeReport) -> HTML {
         guard let failure = report.failure else { return .good("succeeded") }
         let state = report.isGated ? HTML.wait("not probed") : .bad("failed")

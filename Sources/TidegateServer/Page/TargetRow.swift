@@ -1,31 +1,31 @@
 internal import TidegateCore
 
-/// A configured target as a row of the page: whether it is reached, how fast, and what its last failure was.
+/// A configured target as a row of the page: its state, latency and last failure.
 struct TargetRow {
     let verdict: TargetVerdict
-    /// The name of the configuration.
+    /// The name in the configuration.
     let configuredName: String?
-    /// What its checks have found; nil if it is not checked.
+    /// The results of its checks; nil if it is not checked.
     let report: TargetCheckReport?
-    /// Its last checks, the oldest first.
+    /// Its last checks, oldest first.
     let marks: [HistoryRecord.CheckMark]
     let links: [Link]
-    /// Since when something on the way to every target fails; nil if nothing does.
+    /// When something on the way to every target began to fail; nil if nothing fails.
     let brokenSince: WallTime?
     let now: WallTime
 
-    /// The row mentions a certificate that ends sooner than this.
+    /// The row mentions a certificate that expires within this time.
     static let certificateLimit = Duration.seconds(30 * 86_400)
 
     var name: String { self.configuredName ?? self.verdict.target.description }
 
-    /// True if it is known not to be reached.
+    /// True if it is known to be unreachable.
     var isFailing: Bool { self.report?.isReached == false || self.isUnrouted }
 
-    // A verdict that is not known, while the kernel cannot be read, says nothing about the target.
+    // While the kernel cannot be read, the verdict is unknown and says nothing about the target.
     private var isUnrouted: Bool { self.verdict.verdict.level != .unknown && self.verdict.verdict.level < .routed }
 
-    /// Why it is not reached, in a clause; nil if it is.
+    /// Why it is not reached, as a clause; nil if it is.
     var failureText: String? {
         guard self.isFailing else { return nil }
         let isKnown = self.verdict.verdict.level != .unknown
@@ -34,22 +34,22 @@ struct TargetRow {
             ?? self.report?.lastFailure?.text
     }
 
-    /// Whose failure that is; this, and what to do, is about a target that is not reached.
+    /// The responsible party of a target that is not reached.
     var party: FaultParty? {
         if let diagnosed = self.diagnosed { return diagnosed.party }
         return self.isUnrouted ? self.verdict.verdict.reason?.party : self.report?.lastFailure?.party
     }
 
-    /// What to do; nil if the cause is not known.
+    /// What to do; nil if the cause is unknown.
     var advice: String? {
         guard !self.isUnrouted || self.diagnosed != nil else { return nil }
         return self.report?.lastFailure.flatMap { $0.advice.isEmpty ? nil : $0.advice }
     }
 
-    /// When the first check began that has failed since it was reached last.
+    /// When the first failed check since the last success began.
     var since: WallTime? { self.report?.lastFailure?.since }
 
-    // What a check has found out about the very reason of the verdict: a resolver that is silent may not be at fault.
+    // The result of a check of the verdict's own reason: a silent resolver may not be at fault.
     private var diagnosed: TargetCheckReport.Failure? {
         guard let failure = self.report?.lastFailure, failure.reason == self.verdict.verdict.reason else { return nil }
         return failure
@@ -81,7 +81,7 @@ struct TargetRow {
         }
     }
 
-    // What was found before the outage says nothing about now.
+    // Results from before the outage do not describe the current state.
     private var reached: HTML {
         guard let since = self.brokenSince, let last = self.report?.lastSuccess, last < since else {
             return .good("reached")
@@ -101,7 +101,7 @@ struct TargetRow {
 
     private var lastFailure: HTML {
         if let text = self.failureText {
-            // What to do in an outage of all stands in the first lines.
+            // During an outage of everything, the first lines contain the advice.
             let advice = self.brokenSince == nil ? self.advice : nil
             let note = advice.map { HTML.note("\($0)") }
             return "\(.failure("\(text)", of: self.party))\(note)"

@@ -1,33 +1,34 @@
 internal import TidegateCore
 
-/// The tasks of the page, one row for each name or key, those with one first: what moves, then what waits, then
-/// what is over.
+/// The page's tasks, one row for each name or key.
+///
+/// Named tasks come first; among these, running tasks come before waiting ones, and finished ones are last.
 struct TaskRows {
     let tasks: TaskSample
     let results: [String: TaskResults]
-    /// When scheduled tasks run next, by their names.
+    /// When scheduled tasks run next, by name.
     let nextRuns: [String: WallTime]
     let redaction: URLRedaction
     let now: WallTime
 
-    /// The most rows that are shown.
+    /// The maximum number of rows.
     static let limit = 40
-    /// The most rows of tasks without a name.
+    /// The maximum number of rows of unnamed tasks.
     static let unnamedLimit = 20
-    /// The most rows of ended tasks that are shown: more would hide the others.
+    /// The maximum number of rows of finished tasks, so that they do not crowd out the others.
     static let overLimit = 8
 
-    /// The tasks of one name or key, or of one request.
+    /// The tasks with one name or key, or of one request.
     private struct Group {
         let label: String
         let isNamed: Bool
         let tasks: [TaskInfo]
 
-        /// The one that says most about now: the latest of those that are furthest.
+        /// The task that best describes the current state: the latest of those that have progressed furthest.
         var first: TaskInfo? { self.tasks.reversed().min { $0.state.name.rank < $1.state.name.rank } }
     }
 
-    /// One figure for each state that there is: `2 running, 1 waiting`.
+    /// A count for each state, such as `2 running, 1 waiting`.
     var summary: String {
         let counts = [TaskState.Name.running, .waiting, .suspended, .completed].compactMap { name in
             self.tasks.counts[name].map { "\($0) \(name == .completed ? "over" : name.rawValue)" }
@@ -50,7 +51,7 @@ struct TaskRows {
         let labels = self.tasks.tasks.map { $0.label(self.redaction) }
         let tasks = Dictionary(grouping: zip(labels, self.tasks.tasks), by: \.0).mapValues { $0.map(\.1) }
         var known: Set<String> = []
-        // What ended before a restart is known by its results alone.
+        // Tasks that ended before a restart are known only by their results.
         return (self.namesOfResults + labels + self.nextRuns.keys.sorted()).compactMap { label in
             guard known.insert(label).inserted else { return nil }
             let own = tasks[label] ?? []
@@ -59,7 +60,7 @@ struct TaskRows {
         }
     }
 
-    // The one whose last result is the newest comes last.
+    // The name with the newest result comes last.
     private var namesOfResults: [String] {
         self.results.filter(\.value.isNamed).sorted { left, right in
             (left.value.entries.last?.time.microseconds ?? 0, left.key)
@@ -68,7 +69,7 @@ struct TaskRows {
     }
 
     private func shown(of groups: [Group]) -> [Group] {
-        // Users look for tasks with a name or a schedule; the rest may be thousands.
+        // Users look for tasks with a name or a schedule; there may be thousands of others.
         let named = groups.filter(\.isNamed)
         let others = groups.filter { !$0.isNamed }
         return Array((self.ordered(named) + self.ordered(others).prefix(TaskRows.unnamedLimit)).prefix(TaskRows.limit))
@@ -87,7 +88,7 @@ struct TaskRows {
 
     private func row(_ group: Group) -> HTML {
         guard let task = group.first else {
-            // Without a task the last result is the state.
+            // Without a task, the last result is the state.
             let state = self.results[group.label]?.entries.last.map { TaskState.completed($0.outcome).html }
             return HTML("tr", self.cells(.name(group.label, nil), state ?? "not yet", of: group))
         }
@@ -118,7 +119,7 @@ struct TaskRows {
         }.joined()
     }
 
-    // Why a task waits, and how many attempts another one has needed.
+    // Why a task waits, or how many attempts it has needed.
     private func note(on task: TaskInfo) -> HTML? {
         let attempts = task.progress.attempt
         let note: String? =
@@ -156,14 +157,14 @@ extension TaskState {
 }
 
 extension TaskInfo {
-    /// The name or key, or else the request.
+    /// The name or key; without one, the request.
     func label(_ redaction: URLRedaction) -> String { self.displayName ?? self.requestLine(redaction) }
 
     fileprivate func requestLine(_ redaction: URLRedaction) -> String {
         "\(self.method) \(redaction.text(of: self.url))"
     }
 
-    // While the request's body is sent, how far that is; afterwards the response's.
+    // The progress of the request body while it is sent, then that of the response.
     fileprivate var progressHTML: HTML {
         let isOver = self.state.name == .completed
         let current = self.progress.current
@@ -180,12 +181,12 @@ extension TaskInfo {
 }
 
 extension TransferProgress {
-    // What an upload was for is what it has sent.
+    // For an upload, the sent bytes count.
     fileprivate func endText(of kind: TaskKind) -> String {
         let here = self.offset + self.receivedWire
         let isUpload = self.sent > 0 && (kind == .upload || here == 0)
         let (bytes, expected) = isUpload ? (self.sent, self.expectedSent) : (here, self.expected)
-        // The length is shown only for an incomplete body.
+        // Shows the expected length only for an incomplete body.
         let length = expected.flatMap { $0 > bytes ? " of \(ByteText($0))" : nil } ?? ""
         return "\(ByteText(bytes))\(length)\(isUpload ? " sent" : "")"
     }

@@ -4,9 +4,9 @@ internal import HummingbirdCore
 internal import TidegateCore
 internal import TidegateMetrics
 
-/// Everything that the endpoint answers; opens no socket.
+/// The routes of the endpoint; opens no socket.
 struct EndpointRoutes: Sendable {
-    /// What the routes read.
+    /// The dependencies of the routes.
     struct Dependencies: Sendable {
         let configuration: EndpointConfiguration
         let view: any MonitorView
@@ -15,13 +15,13 @@ struct EndpointRoutes: Sendable {
         let time: any TimeSource
         let history: EventHistory
         let page: PageHistory
-        /// When scheduled tasks run next, by their names.
+        /// When scheduled tasks run next, by name.
         let nextRuns: @Sendable () async -> [String: WallTime]
-        /// Answers `/probe`; nil if nothing does.
+        /// Answers `/probe`; nil without probes.
         let probes: (any ProbeService)?
-        /// What scheduled probes have found.
+        /// Returns the results of scheduled probes.
         var scheduledProbes: @Sendable () async -> [ScheduledProbeReport] = { [] }
-        /// Reads the configuration file again; nil without a file.
+        /// Reloads the configuration file; nil without a file.
         var reload: ConfigurationReload?
     }
 
@@ -35,7 +35,7 @@ struct EndpointRoutes: Sendable {
     private let responder: RouterResponder<ServerContext>
     private let handlers: [String: HandlerLabel]
 
-    /// Routes whose requests go through `middlewares` first, the first outermost.
+    /// Routes whose requests pass through `middlewares` first, the first one outermost.
     init(
         _ dependencies: Dependencies, slots: EventStreamSlots,
         middlewares: [any MiddlewareProtocol<Request, Response, ServerContext>] = []
@@ -66,7 +66,7 @@ struct EndpointRoutes: Sendable {
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }
         if let probes = dependencies.probes {
             let routes = ProbeRoutes(service: probes)
-            // As many as Prometheus has targets wait at a time, each for its own; connections are limited.
+            // As many requests may wait as Prometheus has targets; connections are limited instead.
             add("/probe", .probe, isLimited: false) { await routes.probe($0, $1) }
             add("/config", .config) { _, _ in routes.configuration() }
             add("/logs", .logs) { request, _ in routes.logs(request) }
@@ -82,11 +82,11 @@ struct EndpointRoutes: Sendable {
         self.handlers = handlers
     }
 
-    /// The response to a request, and the part of the endpoint that made it; nil for a client that has left.
+    /// The response to a request, and the handler that made it; nil for a client that has disconnected.
     func respond(to request: Request, context: ServerContext) async -> (response: Response, handler: HandlerLabel)? {
         guard context.channel.isActive else { return nil }
         var head = request.head
-        // A fragment is no part of a request target (RFC 9112 3.2); a client that sends one means what stands before.
+        // A fragment is not part of a request target (RFC 9112 3.2); a client that sends one means the text before it.
         if let path = head.path, path.utf8.contains(UInt8(ascii: "#")) { head.path = String(path.prefix { $0 != "#" }) }
         let response: Response
         do {
@@ -95,22 +95,22 @@ struct EndpointRoutes: Sendable {
         } catch {
             response = .problem(.internalServerError, "Internal error.")
         }
-        // For a wrong method the router sets no `endpointPath`; then the path itself names the handler.
+        // For a wrong method the router sets no `endpointPath`, so the path itself identifies the handler.
         let path = head.path.map { String(Substring($0.utf8.prefix { $0 != UInt8(ascii: "?") })) } ?? ""
         return (response, self.handlers[path] ?? context.endpointPath.flatMap { self.handlers[$0] } ?? .other)
     }
 }
 
-/// Reads the configuration file again, as `/-/reload` asks.
+/// Reloads the configuration file for `/-/reload`.
 ///
 /// Returns the changed keys that need a restart.
 package typealias ConfigurationReload = @Sendable () async throws(ReloadFailure) -> [String]
 
-/// Why a configuration file was not taken; what ran before still does.
+/// Why a configuration file was rejected; the running configuration stays.
 package struct ReloadFailure: Error, Sendable, Hashable {
     /// The first problem, with its file, line and key.
     package let problem: String
-    /// How many more there are.
+    /// The number of further problems.
     package let others: Int
 
     /// A failure with its first problem.
@@ -120,12 +120,12 @@ package struct ReloadFailure: Error, Sendable, Hashable {
     }
 }
 
-/// `/-/reload`: a POST reads the configuration file again and is answered when what it says holds.
+/// `/-/reload`: a POST reloads the configuration file, and is answered once the file has taken effect.
 struct ReloadRoute: Sendable {
     /// Nil if there is no file.
     let reload: ConfigurationReload?
 
-    /// 200, or 500 with the problem as blackbox_exporter begins it.
+    /// 200, or 500 with a message that begins as in blackbox_exporter.
     func respond(to request: Request) async -> Response {
         guard request.head.isOfThisSite else {
             return .problem(
@@ -145,8 +145,9 @@ struct ReloadRoute: Sendable {
 }
 
 extension HTTPRequest {
-    /// False if a page of another site sent it: a browser sends a page's POST wherever the page likes, with the user's
-    /// credentials, and names the page's origin.
+    /// False if a page of another site sent the request.
+    ///
+    /// A browser sends a page's POST to any address, with the user's credentials, and names the page's origin.
     var isOfThisSite: Bool {
         guard let origin = self.headerFields[.origin] else { return true }
         guard let host = self.authority?.lowercased() else { return false }
@@ -155,7 +156,7 @@ extension HTTPRequest {
 }
 
 extension ReloadFailure {
-    /// One sentence for who asked.
+    /// One sentence for the client.
     fileprivate var text: String {
         let number = self.others == 1 ? "1 more problem" : "\(self.others) more problems"
         let more = self.others > 0 ? " (and \(number), in the log)" : ""

@@ -5,14 +5,14 @@ internal import NIOCore
 internal import Synchronization
 internal import TidegateCore
 
-/// `GET /api/v1/events`: Server-Sent Events for as long as the client reads them.
+/// `GET /api/v1/events`: Server-Sent Events until the client disconnects.
 struct EventsRoute: Sendable {
     let dependencies: EndpointRoutes.Dependencies
     let slots: EventStreamSlots
 
     func respond(to request: Request, context: ServerContext) -> Response {
         var response = Response(status: .ok, headers: [.contentType: "text/event-stream"])
-        // nginx would buffer events otherwise.
+        // Otherwise nginx would buffer the events.
         response.headers[named: "X-Accel-Buffering"] = "no"
         let lastID = request.headers[named: "Last-Event-ID"].flatMap { $0.isEmpty ? nil : $0 }
         guard request.method == .get else {
@@ -93,9 +93,9 @@ struct EventStream {
     // Further tasks are only counted.
     private static let taskLimit = 256
 
-    /// The state that a stream begins with, or begins again with.
+    /// The state at the start of a stream, or after a reset.
     ///
-    /// - Parameter name: `reset` if the event of the `Last-Event-ID` is unknown or the client missed events.
+    /// - Parameter name: `reset` if the event of the `Last-Event-ID` is unknown, or if the client missed events.
     private func snapshot(_ name: String, id: String?, dropped: UInt64 = 0) -> String {
         let view = self.dependencies.view
         let sample = view.taskSample(atMost: EventStream.taskLimit)
@@ -128,10 +128,10 @@ struct EventStream {
 
 /// Server-Sent Events as text (HTML Living Standard 9.2): JSON on one line never contains a line end.
 enum EventFrame {
-    /// A comment: clients ignore it, and proxies see that the connection is alive.
+    /// A comment, which clients ignore and which shows proxies that the connection is alive.
     static let heartbeat = ": heartbeat\n\n"
 
-    /// An event; without an ID, clients that reconnect do not refer to it.
+    /// An event; reconnecting clients do not refer to an event without an ID.
     static func text(_ event: Event, id: String?, redaction: URLRedaction) -> String {
         self.text(id: id, name: event.name, data: event.json(redaction: redaction))
     }
@@ -140,7 +140,7 @@ enum EventFrame {
         (id.map { "id: \($0)\n" } ?? "") + "event: \(name)\ndata: \(data)\n\n"
     }
 
-    /// The newest progress of each task.
+    /// The latest progress of each task.
     static func progress(_ events: [Event], redaction: URLRedaction) -> String {
         var newest: [TaskID: Event] = [:]
         for event in events {
@@ -151,7 +151,7 @@ enum EventFrame {
     }
 }
 
-/// The open event streams: at most a fixed number, and all of them end when the endpoint stops.
+/// The open event streams: a limited number, all of which end when the endpoint stops.
 final class EventStreamSlots: Sendable {
     private let limit: Int
     private let state = Mutex(State())
@@ -164,7 +164,7 @@ final class EventStreamSlots: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// How many streams are open.
+    /// The number of open streams.
     var count: Int { self.state.withLock { $0.open.count } }
 
     /// Takes a slot for a stream on this connection; nil if none is free.
@@ -177,10 +177,10 @@ final class EventStreamSlots: Sendable {
         }
     }
 
-    /// Frees a slot; one that is free already stays so.
+    /// Frees a slot, unless it is already free.
     func release(_ slot: Int) { self.state.withLock { _ = $0.open.removeValue(forKey: slot) } }
 
-    /// Ends every stream, now and from now on.
+    /// Ends every stream, including any that start later.
     func endAll() {
         let open = self.state.withLock { state in
             state.isEnding = true
@@ -189,14 +189,15 @@ final class EventStreamSlots: Sendable {
         for slot in open { slot.reader.end() }
     }
 
-    /// Ends the stream on a connection whose client has closed its sending side: nothing else reports that it left.
+    /// Ends the stream on a connection whose client has closed its sending side; nothing else reports that it
+    /// disconnected.
     func end(on connection: ObjectIdentifier) {
         let slot = self.state.withLock { $0.open.values.first { $0.connection == connection } }
         slot?.reader.end()
     }
 }
 
-/// Ends event streams when their server begins to stop, and when their client disconnects.
+/// Ends event streams when their server begins to stop, or when their client disconnects.
 final class EventStreamEndHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     private let slots: EventStreamSlots
@@ -205,7 +206,7 @@ final class EventStreamEndHandler: ChannelInboundHandler, RemovableChannelHandle
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent { self.slots.endAll() }
-        // Half-closed connections are allowed here; a client that reads a stream has nothing more to send.
+        // Half-closed connections are enabled here; a client that reads a stream has nothing more to send.
         if case .inputClosed? = event as? ChannelEvent { self.slots.end(on: ObjectIdentifier(context.channel)) }
         context.fireUserInboundEventTriggered(event)
     }

@@ -4,13 +4,13 @@ internal import HummingbirdCore
 internal import TidegateCore
 internal import TidegateMetrics
 
-/// `/probe`, `/config` and `/logs`, as blackbox_exporter has them.
+/// `/probe`, `/config` and `/logs`, as in blackbox_exporter.
 struct ProbeRoutes: Sendable {
     private static let timeoutHeader = HTTPField.Name("X-Prometheus-Scrape-Timeout-Seconds")
 
     let service: any ProbeService
 
-    /// One probe: its metrics, or with `debug=true` everything about it; always 200.
+    /// Performs a probe and returns its metrics, or with `debug=true` its log; the status is always 200.
     func probe(_ request: Request, _ context: ServerContext) async -> Response {
         guard self.service.hasModules else { return Self.unconfigured }
         let parameters = QueryParameters(target: request.head.path ?? "")
@@ -33,8 +33,9 @@ struct ProbeRoutes: Sendable {
         }
     }
 
-    // Browsers say more than other programs, whatever page they are on: scripts cannot remove Accept-Language. A browser
-    // adds a cached password to the requests of every site's pages, so a password alone proves nothing of the page.
+    // Browsers send more header fields than other programs, and scripts on a page cannot remove Accept-Language. A
+    // browser adds a cached password to the requests of any site's pages, so a password alone does not prove who made
+    // the page.
     static func isTrusted(_ head: HTTPRequest, isAuthenticated: Bool, isFromLoopback: Bool) -> Bool {
         let fields = head.headerFields
         let site = HTTPField.Name("Sec-Fetch-Site").flatMap { fields[$0] }
@@ -44,7 +45,7 @@ struct ProbeRoutes: Sendable {
         return isAuthenticated || isFromLoopback || self.timeoutHeader.map { fields[$0] != nil } ?? false
     }
 
-    // Some encode a target twice: a colon that is still encoded can be nothing else before the first slash.
+    // Some clients encode a target twice: an encoded colon before the first slash can only come from that.
     private static func decoded(_ target: String) -> String {
         guard target.utf8.contains(UInt8(ascii: "%")),
             target.prefix(while: { $0 != "/" }).lowercased().contains("%3a")
@@ -57,7 +58,7 @@ struct ProbeRoutes: Sendable {
         self.service.hasModules ? .content(ByteBuffer(string: self.service.modules)) : Self.unconfigured
     }
 
-    /// The debug text of an earlier probe: by `id`, or the latest of a `target`, perhaps by one `module`.
+    /// The debug text of an earlier probe: by `id`, or the latest of a `target`, optionally of one `module`.
     func logs(_ request: Request) -> Response {
         guard self.service.hasModules else { return Self.unconfigured }
         let parameters = QueryParameters(target: request.head.path ?? "")
@@ -83,7 +84,7 @@ struct ProbeRoutes: Sendable {
 }
 
 extension ProbeReport {
-    /// What happened, what was measured and how it was asked, as blackbox_exporter prints it.
+    /// The log, the metrics and the module, in the format of blackbox_exporter.
     package var debugText: String {
         let log = self.log.lines.map { $0 + "\n" }.joined()
         let metrics = String(decoding: ProbeExposition.text(self.families), as: UTF8.self)
@@ -93,7 +94,7 @@ extension ProbeReport {
 }
 
 extension ProbeRefusal {
-    /// In blackbox_exporter's words.
+    /// The refusal in blackbox_exporter's words.
     fileprivate var response: Response {
         switch self {
         case .unknownModule(let name): .text("Unknown module \(JSONValue.string(name))", status: .badRequest)

@@ -11,9 +11,9 @@ struct StatusRoutes: Sendable {
     private let pages = ResponseCoalescer<FaultParty?>()
     private let scrapes = ResponseCoalescer<Scrape>()
 
-    // More tasks are only counted: the page has no room for them.
+    // Further tasks are only counted, because the page has no room for them.
     private static let sampleLimit = 1000
-    // Names may be looked up in vain; Prometheus waits 10 seconds for a response.
+    // Name lookups may fail slowly, and Prometheus waits 10 seconds for a response.
     private static let firstStatusLimit = Duration.seconds(2)
 
     func healthy() -> Response {
@@ -32,7 +32,7 @@ struct StatusRoutes: Sendable {
 
     func page(to request: Request) async -> Response {
         let view = self.dependencies.view
-        // A HEAD request shows no page to a user.
+        // A HEAD request does not show the page to a user.
         if request.method == .get { view.pageViewed() }
         let nextRuns = await self.dependencies.nextRuns()
         let scheduledProbes = await self.dependencies.scheduledProbes()
@@ -91,16 +91,16 @@ struct StatusRoutes: Sendable {
 
     // MARK: The exposition
 
-    /// What has to be equal to share an exposition.
+    /// Requests that are equal in these values share an exposition.
     private struct Scrape: Hashable {
         let format: ExpositionFormat
         let names: [String]
         let isCompressed: Bool
     }
 
-    /// The exposition, in the format and the encoding that the client asks for.
+    /// The exposition, in the format and encoding that the client accepts.
     func metrics(to request: Request, context: ServerContext) async -> Response {
-        // A level of unknown in the first scrape would look like a failure at every start.
+        // A first scrape with an unknown level would look like a failure at every start.
         await self.dependencies.view.waitForFirstStatus(within: StatusRoutes.firstStatusLimit)
         let key = Scrape(
             format: ContentNegotiation.format(accept: request.headers.list(.accept)),
@@ -108,12 +108,12 @@ struct StatusRoutes: Sendable {
             isCompressed: Gzip.isAccepted(by: request.headers.list(.acceptEncoding)))
         let body = await self.scrapes.body(key) { self.exposition(key, inFlight: context.source.inFlight) }
         var headers: HTTPFields = [.contentType: key.format.contentType, .vary: "Accept, Accept-Encoding"]
-        // No exposition begins like this, so the body itself says whether it was compressed.
+        // No exposition begins with these bytes, so the body itself shows whether it is compressed.
         if body.starts(with: Gzip.magic) { headers[.contentEncoding] = "gzip" }
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 
-    // Compressed here and not by a middleware: concurrent scrapes share the compressed body, too.
+    // Compressed here rather than in a middleware, so that concurrent scrapes share the compressed body.
     private func exposition(_ key: Scrape, inFlight: Int) -> [UInt8] {
         let body = self.dependencies.recorder.exposition(
             of: self.inputs(inFlight: inFlight), in: key.format, choice: FamilyChoice(names: key.names))

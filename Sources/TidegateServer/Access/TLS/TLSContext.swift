@@ -9,7 +9,7 @@ struct TLSContext: Sendable {
     private let client: TLSServerConfiguration.ClientCertificate
     private let allowedNames: Set<String>?
 
-    /// True if every client has a certificate that an authority of the policy signed.
+    /// True if every client must have a certificate signed by an authority of the policy.
     var verifiesClients: Bool { self.client == .requiredAndVerified }
 
     init(_ configuration: TLSServerConfiguration) throws(AccessError) {
@@ -35,7 +35,7 @@ struct TLSContext: Sendable {
         switch self.client {
         case .none, .verifiedIfGiven, .requiredAndVerified: NIOSSLServerHandler(context: self.context)
         case .requested, .required:
-            // Any certificate is accepted; without the callback NIOSSL would verify it against the authorities.
+            // Accepts any certificate; without the callback, NIOSSL would verify it against the authorities.
             NIOSSLServerHandler(context: self.context) { _, promise in promise.succeed(.certificateVerified) }
         }
     }
@@ -52,7 +52,7 @@ extension TLSServerConfiguration {
         configuration.minimumTLSVersion = self.minimumVersion.version
         configuration.maximumTLSVersion = self.maximumVersion.version
         configuration.applicationProtocols = ["http/1.1"]
-        // How long to wait for a client's close_notify.
+        // How long to wait for the client's close_notify.
         configuration.shutdownTimeout = .seconds(1)
         if !self.curves.isEmpty { configuration.curves = self.curves.map(\.curve) }
         try self.applyCipherSuites(to: &configuration)
@@ -66,7 +66,7 @@ extension TLSServerConfiguration {
         if !older.isEmpty {
             configuration.cipherSuites = older.joined(separator: ":")
         } else if self.maximumVersion == .tls13 {
-            // Only suites of TLS 1.3 are left, and those cannot be chosen one by one.
+            // Only TLS 1.3 suites remain, and those cannot be selected individually.
             configuration.minimumTLSVersion = .tlsv13
         } else {
             throw AccessError(part: .tls, message: "allows no cipher suite of a version that it allows")
@@ -83,7 +83,7 @@ extension TLSServerConfiguration {
             configuration.trustRoots = .certificates(try Self.certificates(text, .clientAuthorities))
             configuration.sendCANameList = true
         } else if self.clientCertificate == .requested || self.clientCertificate == .required {
-            // No certificate is verified: the system's authorities need not be read.
+            // No certificate is verified, so the system's authorities need not be read.
             configuration.trustRoots = .certificates([])
         }
     }
@@ -145,7 +145,7 @@ final class ClientNameHandler: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension NIOSSLCertificate {
-    /// The subject alternative names that are texts: DNS names, addresses, e-mail addresses and URIs.
+    /// The subject alternative names of text types: DNS names, addresses, e-mail addresses and URIs.
     fileprivate var alternativeNames: [String] {
         self._subjectAlternativeNames().compactMap { name in
             switch name.nameType {

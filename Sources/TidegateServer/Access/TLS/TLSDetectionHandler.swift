@@ -1,10 +1,9 @@
 internal import NIOCore
 
-/// Keeps the first bytes of a connection until the access policy is known, then passes them on, decrypted if the policy
-/// has a certificate.
+/// Holds back the first bytes of a connection until the access policy is known, then forwards them.
 ///
-/// A new connection gets the certificate that is on disk at that moment, without a restart and without a file being
-/// read on the event loop.
+/// If the policy has a certificate, the bytes are decrypted. A new connection gets the certificate that is on disk at
+/// that moment, without a restart and without reading a file on the event loop.
 final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -16,7 +15,7 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case idle
         /// The policy is being loaded; these bytes have arrived.
         case loading([ByteBuffer])
-        /// Everything is passed on.
+        /// Everything is forwarded.
         case passing
     }
 
@@ -47,7 +46,7 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        // A client must not fill the memory while the policy is loaded.
+        // A client must not fill the memory while the policy is being loaded.
         guard self.isLoading else { return context.read() }
         self.isReadPending = true
     }
@@ -93,7 +92,7 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         buffers.first { $0.readableBytes > 0 }?.readableBytesView.first == self.handshake
     }
 
-    // The same as Go's servers: a client that speaks HTTP to an HTTPS port gets the reason.
+    // As in Go's servers, a client that speaks HTTP to an HTTPS port is told the reason.
     private func refuse(_ context: ChannelHandlerContext) {
         let response = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
         context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: response)), promise: nil)

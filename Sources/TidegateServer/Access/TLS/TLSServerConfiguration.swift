@@ -1,4 +1,4 @@
-/// The certificate and the TLS options of the endpoint, and what it requires of clients.
+/// The endpoint's certificate and TLS options, and its requirements for clients.
 package struct TLSServerConfiguration: Sendable, Hashable {
     /// The versions of TLS.
     package enum Version: String, Sendable, CaseIterable, Comparable {
@@ -7,11 +7,11 @@ package struct TLSServerConfiguration: Sendable, Hashable {
         case tls12 = "TLS12"
         case tls13 = "TLS13"
 
-        /// Older versions are less.
+        /// Older versions come first.
         package static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Whether clients need a certificate, as web.yml spells it, which takes the names of Go's crypto/tls.
+    /// Whether clients need a certificate, in the spelling of web.yml, which uses the names of Go's crypto/tls.
     package enum ClientCertificate: String, Sendable, CaseIterable {
         case none = "NoClientCert"
         case requested = "RequestClientCert"
@@ -19,11 +19,11 @@ package struct TLSServerConfiguration: Sendable, Hashable {
         case verifiedIfGiven = "VerifyClientCertIfGiven"
         case requiredAndVerified = "RequireAndVerifyClientCert"
 
-        /// True if connections without a client certificate are refused.
+        /// True if connections without a client certificate are rejected.
         package var isRequired: Bool { self == .required || self == .requiredAndVerified }
     }
 
-    /// The curves of a key exchange, as web.yml spells them, which takes the names of Go's crypto/tls.
+    /// The curves of a key exchange, in the spelling of web.yml, which uses the names of Go's crypto/tls.
     package enum Curve: String, Sendable, CaseIterable {
         case p256 = "CurveP256"
         case p384 = "CurveP384"
@@ -35,22 +35,23 @@ package struct TLSServerConfiguration: Sendable, Hashable {
     package var certificate = ""
     /// The private key of the first certificate, in PEM.
     package var key = ""
-    /// The certificate authorities of client certificates, in PEM; nil for those that the system trusts.
+    /// The authorities that sign client certificates, in PEM; nil for the system's.
     package var clientAuthorities: String?
     /// Whether clients need a certificate.
     package var clientCertificate = ClientCertificate.none
-    /// The accepted subject alternative names: a client's certificate needs one of them; nil accepts any.
+    /// The accepted subject alternative names, one of which a client's certificate must have; nil accepts any.
     package var allowedClientNames: Set<String>?
     /// The oldest version offered.
     package var minimumVersion = Version.tls12
     /// The newest version offered.
     package var maximumVersion = Version.tls13
-    /// The cipher suites offered, preferred first, of ``supportedCipherSuites``; empty for the library's default.
+    /// The cipher suites offered, preferred first, from ``supportedCipherSuites``; empty for the library's default.
     package var cipherSuites: [String] = []
     /// The curves offered, preferred first; empty for the library's default.
     package var curves: [Curve] = []
 
-    /// The IANA names of the supported cipher suites; those of TLS 1.3 have no `_WITH_`, and cannot be chosen one by one.
+    /// The IANA names of the supported cipher suites; TLS 1.3 suites have no `_WITH_`, and cannot be selected
+    /// individually.
     package static let supportedCipherSuites = [
         "TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_RSA_WITH_AES_256_CBC_SHA", "TLS_RSA_WITH_AES_128_GCM_SHA256",
         "TLS_RSA_WITH_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384",

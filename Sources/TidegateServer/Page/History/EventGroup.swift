@@ -1,26 +1,26 @@
 internal import TidegateCore
 
-/// Events with one cause: what began it, what followed from it, and when it was over.
+/// Events with a common cause: how it began, its effects, and when it ended.
 struct EventGroup: Sendable {
     /// The event that explains the others.
     private(set) var cause: EventLine
-    /// What followed, in a few words each.
+    /// The effects, a few words each.
     private(set) var effects: [String]
-    /// When it began; of repeats the latest one.
+    /// When it began; for repeated events, the latest time.
     private(set) var begin: WallTime
-    /// When it began for the first time.
+    /// When it first began.
     private(set) var first: WallTime
-    /// The latest event of it.
+    /// The time of its latest event.
     private(set) var last: WallTime
-    /// When it was over; nil if it is not, or if it has no duration.
+    /// When it ended; nil if it has not, or if it has no duration.
     private(set) var end: WallTime?
-    /// How often it happened.
+    /// How often it has occurred.
     private(set) var count = 1
     fileprivate let subjects: Set<String>
 
-    /// A repeat that comes later than this is another story.
+    /// A repetition after more than this time starts a new group.
     private static let repeatLimit = Duration.seconds(900)
-    /// The effects of a change follow it within this.
+    /// The effects of a change follow within this time.
     private static let effectLimit = Duration.seconds(2)
 
     var party: FaultParty? { self.cause.party }
@@ -29,7 +29,7 @@ struct EventGroup: Sendable {
         let sorted = lines.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
         let ranked = sorted.map(\.element)
         self.cause = ranked.first ?? EventLine("", at: first)
-        // Only the last effect on a subject counts: what came before it was on the way there.
+        // Only the last effect on a subject counts; earlier ones were intermediate steps.
         let cause = self.cause
         let others = ranked.dropFirst().filter { $0.rank >= .requests || $0.subject != cause.subject }
         let latest = others.reduce(into: [(subject: String, effect: String)]()) { found, line in
@@ -44,7 +44,7 @@ struct EventGroup: Sendable {
         self.subjects = Set(lines.filter { $0.rank <= .target }.map(\.subject))
     }
 
-    /// The groups of everything that is remembered, the latest first.
+    /// All remembered groups, latest first.
     static func all(of record: HistoryRecord) -> [EventGroup] {
         let lost = record.requests.slices.flatMap { $0.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
         let network = (record.lines.filter { $0.rank < .other } + lost).sorted { $0.time < $1.time }
@@ -60,7 +60,7 @@ struct EventGroup: Sendable {
 
     // MARK: Outages
 
-    // What changes for the worse and what changes for the better are two groups, and the second one ends the first.
+    // Changes for the worse and for the better form separate groups; the second ends the first.
     private static func outages(among lines: [EventLine]) -> [EventGroup] {
         var groups: [EventGroup] = []
         for part in self.parts(of: lines) {
@@ -97,7 +97,7 @@ struct EventGroup: Sendable {
         groups.append(repeated)
     }
 
-    // True if the recovery ended an outage, which then says so itself.
+    // True if the recovery ended an outage, whose group then shows the end.
     private static func end(_ recovery: EventGroup, in groups: inout [EventGroup]) -> Bool {
         var isKnown = false
         for position in groups.indices
@@ -113,7 +113,7 @@ struct EventGroup: Sendable {
 
     // MARK: Repetitions
 
-    /// Groups of lines that say the same as one before them that is not long ago.
+    /// Groups lines that repeat a recent one.
     private static func merged(
         _ lines: [(line: EventLine, count: Int, last: WallTime)], where isSame: (EventLine, EventLine) -> Bool
     ) -> [EventGroup] {
@@ -130,7 +130,7 @@ struct EventGroup: Sendable {
 }
 
 extension EventLine {
-    // `limited` is worse than `routed`; a first verdict is not.
+    // `limited` is worse than `routed`; a first verdict is not worse.
     fileprivate var isWorse: Bool { self.tone == .bad || self.tone == .wait }
 
     fileprivate init(lost failure: RequestSlice.Failure) {
@@ -145,15 +145,15 @@ extension EventLine {
     }
 }
 
-/// The events of the page: one entry for each cause, the latest first, of one party if one was asked for.
+/// The events of the page: one entry for each cause, latest first, restricted to a party if one is selected.
 struct EventList {
     let groups: [EventGroup]
     let party: FaultParty?
-    /// The names of tasks by their ids.
+    /// The names of tasks by id.
     let taskNames: [String: String]
     let now: WallTime
 
-    /// How many entries are shown.
+    /// The maximum number of entries.
     static let limit = 24
 
     var html: HTML {

@@ -1,13 +1,13 @@
 internal import TidegateCore
 
-/// An event as the page tells it; the journal keeps it in this form.
+/// An event in the form that the page shows and the journal keeps.
 struct EventLine: Codable, Sendable {
-    /// How a line is coloured.
+    /// The colour of a line.
     enum Tone: String, Codable {
         case good, bad, wait, plain
     }
 
-    /// What a line is about; of the lines of one outage the cause comes first in this order.
+    /// What a line is about; within one outage, the lowest rank is the cause.
     enum Rank: Int, Codable, Comparable {
         case link, family, host, check, target, requests, other
 
@@ -18,17 +18,17 @@ struct EventLine: Codable, Sendable {
     let rank: Rank
     let tone: Tone
     private let partyName: String?
-    /// The link, IP version or target that it is about; empty for the host as a whole.
+    /// The link, IP version or target concerned; empty for the host as a whole.
     let subject: String
     let text: String
-    /// The line in a few words, beside its cause.
+    /// A short form of the line, shown beside its cause.
     let effect: String
-    /// The task that it is about, whose name stands before the text.
+    /// The task concerned, whose name precedes the text.
     let task: String?
 
     var time: WallTime { WallTime(microseconds: self.microseconds) }
 
-    /// Whose failure it was.
+    /// The responsible party.
     var party: FaultParty? { self.partyName.flatMap(FaultParty.init(rawValue:)) }
 
     init(
@@ -41,7 +41,7 @@ struct EventLine: Codable, Sendable {
         self.task = task?.description
     }
 
-    /// The line of an event; `targets` gives the configured targets their names.
+    /// The line of an event; `targets` has the names of the configured targets.
     init(_ event: Event, targets: [Target: String] = [:]) {
         switch event.payload {
         case .path(let path): self.init(path, at: event.time, targets: targets)
@@ -82,9 +82,9 @@ struct EventLine: Codable, Sendable {
 }
 
 extension ReachabilityLevel {
-    /// How the level looks.
+    /// The tone of the level.
     ///
-    /// That the kernel has a route is no measurement of health.
+    /// A route in the kernel's tables is not a measurement of health.
     var tone: EventLine.Tone {
         switch self {
         case .none, .local: .bad

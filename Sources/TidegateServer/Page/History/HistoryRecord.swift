@@ -1,34 +1,34 @@
 internal import TidegateCore
 
-/// What the page remembers of the past, in bounded memory: changes of the level, requests, events and results.
+/// The page's memory of the past, of bounded size: level changes, requests, events and results.
 struct HistoryRecord: Sendable {
-    /// One fact as the journal keeps it.
+    /// One fact in the form that the journal keeps.
     enum Entry: Codable, Sendable {
         case line(EventLine)
-        /// The level of the host from this moment on; nil once nothing was watching.
+        /// The level of the host from this time on; nil while no process was watching.
         case level(at: Int64, from: String?, to: String?)
         case requests(RequestSlice)
-        /// A slice that was kept before, now that more is known of it.
+        /// A new version of a slice that was already kept.
         case revised(RequestSlice)
-        /// How tasks with a name or a key ended.
+        /// The results of tasks with a name or a key.
         case results([NamedResult])
     }
 
-    /// A change of the level; nil where nothing was watching.
+    /// A level change; nil while no process was watching.
     struct LevelChange: Sendable {
         let time: WallTime
         let from: ReachabilityLevel?
         let to: ReachabilityLevel?
     }
 
-    /// What a check of a target found.
+    /// The result of a target check.
     struct CheckMark: Sendable {
         let time: WallTime
-        /// How long the target took; nil if it was not reached.
+        /// The target's latency; nil if it was not reached.
         let latency: Duration?
     }
 
-    /// How a task ended, with its name or key.
+    /// A task's result, with its name or key.
     struct NamedResult: Codable, Sendable {
         let name: String
         let entry: TaskResults.Entry
@@ -40,23 +40,23 @@ struct HistoryRecord: Sendable {
     private static let checkLimit = 40
     private static let unsavedLimit = 2000
 
-    /// When this process began to watch.
+    /// When this process started watching.
     let start: WallTime
-    /// Of earlier processes; ends without a level.
+    /// Level changes of earlier processes; the last one leads to nil.
     private(set) var past: [LevelChange] = []
     private(set) var changes: [LevelChange] = []
     /// Requests and their failures.
     var requests = RequestHistory()
     private(set) var lines: [EventLine] = []
     private(set) var results: [String: TaskResults] = [:]
-    /// The last checks of each target, the oldest first.
+    /// The last checks of each target, oldest first.
     private(set) var checks: [Target: [CheckMark]] = [:]
 
     init(from start: WallTime) { self.start = start }
 
     // MARK: Restoring
 
-    /// Takes what an earlier process remembered, the oldest first.
+    /// Restores what an earlier process remembered, oldest first.
     mutating func restore(_ entries: [Entry]) {
         var last: WallTime?
         for entry in entries {
@@ -80,7 +80,7 @@ struct HistoryRecord: Sendable {
             }
         }
         self.requests.dropOld(before: self.start)
-        // A process that was killed has not said when.
+        // A killed process has not recorded its end.
         if let open = self.past.last?.to, let last {
             self.past.append(LevelChange(time: min(last, self.start), from: open, to: nil))
         }
@@ -90,10 +90,10 @@ struct HistoryRecord: Sendable {
 
     // Results that the journal does not have yet.
     private var unsaved: [NamedResult] = []
-    // The slice of time in which some were taken last.
+    // The time slice in which results were last taken.
     private var lastTaken: Int64?
 
-    /// Counts a failed attempt for the party that it turned out to be; what is to be kept anew.
+    /// Charges a failed attempt to the party that proved responsible; returns the entry to keep again.
     mutating func revise(_ attempt: RequestHistory.Attempt, to party: FaultParty) -> Entry? {
         let entry = self.requests.revise(attempt, to: party).map(Entry.revised)
         let task = attempt.task.description
@@ -117,7 +117,7 @@ struct HistoryRecord: Sendable {
     }
 
     mutating func add(_ entry: TaskResults.Entry, of name: String, isNamed: Bool) {
-        // Names from a configuration are few; one for each of many URLs must not fill the memory.
+        // A configuration has few names, but the names of many URLs must not fill the memory.
         if self.results[name] == nil, self.results.count == HistoryRecord.nameLimit { self.dropOldestResults() }
         self.results[name, default: TaskResults(isNamed: isNamed)].add(entry)
     }
@@ -127,8 +127,11 @@ struct HistoryRecord: Sendable {
         self.unsaved.append(result, keeping: HistoryRecord.unsavedLimit)
     }
 
-    /// The results that have not been taken yet; nil if there are none, or if some were taken in the slice of this
-    /// moment, unless it is nil: those of very many tasks must not displace the rest of the journal.
+    /// The results that have not been taken yet; nil if there are none, or if some were already taken in this time
+    /// slice.
+    ///
+    /// A nil time ignores the slice. The limit keeps results of very many tasks from displacing the rest of the
+    /// journal.
     mutating func takeUnsavedResults(at time: WallTime?) -> Entry? {
         let slice = time.map(RequestSlice.number)
         guard !self.unsaved.isEmpty, slice == nil || slice != self.lastTaken else { return nil }
@@ -137,7 +140,7 @@ struct HistoryRecord: Sendable {
         return .results(self.unsaved)
     }
 
-    /// Adds a check; true if it found something else than the one before, or a failure as the first.
+    /// Adds a check; true if its result differs from the previous one, or if it is the first and failed.
     mutating func add(_ mark: CheckMark, of target: Target) -> Bool {
         let last = self.checks[target]?.last
         self.checks[target, default: []].append(mark, keeping: HistoryRecord.checkLimit)
@@ -152,9 +155,9 @@ struct HistoryRecord: Sendable {
     }
 }
 
-/// The last results of the tasks of one name or key.
+/// The last results of tasks with one name or key.
 struct TaskResults: Sendable {
-    /// How one of them ended.
+    /// The result of one of them.
     struct Entry: Codable, Sendable {
         /// The task.
         let task: String
@@ -165,7 +168,7 @@ struct TaskResults: Sendable {
 
         var outcome: TaskOutcome { TaskOutcome(rawValue: self.outcomeName) ?? .failure }
         var time: WallTime { WallTime(microseconds: self.microseconds) }
-        /// Whose failure it was.
+        /// The responsible party.
         var party: FaultParty? { self.partyName.flatMap(FaultParty.init(rawValue:)) }
 
         init(_ outcome: TaskOutcome, of task: TaskID, at time: WallTime, text: String, party: FaultParty? = nil) {
@@ -173,7 +176,7 @@ struct TaskResults: Sendable {
             (self.text, self.partyName) = (text, party?.rawValue)
         }
 
-        /// The same with the party that it turned out to be.
+        /// This entry with the party that proved responsible.
         func revised(to party: FaultParty) -> Entry {
             var entry = self
             entry.partyName = party.rawValue
@@ -183,12 +186,12 @@ struct TaskResults: Sendable {
 
     static let limit = 10
 
-    /// True for a name or a key, false for what tasks without either have in common.
+    /// True for a name or a key; false for tasks grouped by their request.
     let isNamed: Bool
-    /// The oldest first.
+    /// Oldest first.
     private(set) var entries: [Entry] = []
 
-    /// Adds a result, or replaces what was known of the same task.
+    /// Adds a result, or replaces the entry of the same task.
     mutating func add(_ entry: Entry) {
         if let known = self.entries.lastIndex(where: { $0.task == entry.task }) {
             self.entries[known] = entry
@@ -199,7 +202,7 @@ struct TaskResults: Sendable {
 }
 
 extension Array {
-    /// Appends an element, and drops the oldest ones where there are `limit` already.
+    /// Appends an element; if there are already `limit` elements, drops the oldest first.
     mutating func append(_ element: Element, keeping limit: Int, dropping count: Int = 1) {
         if self.count >= limit { self.removeFirst(count) }
         self.append(element)

@@ -2,20 +2,21 @@ internal import FoundationEssentials
 internal import Synchronization
 package import TidegateCore
 
-/// Where the history of the status page outlives the process.
+/// Storage in which the status page's history outlives the process.
 package struct PageHistoryStorage: Sendable {
     let past: [String]
     let keep: @Sendable (WallTime, String) -> Void
 
-    /// A storage with what earlier processes kept, the oldest first; `keep` is called on the thread of an event and
-    /// must not wait.
+    /// A storage with the entries of earlier processes, oldest first.
+    ///
+    /// `keep` is called on the thread that publishes an event, and must not block.
     package init(past: [String], keep: @escaping @Sendable (WallTime, String) -> Void) {
         self.past = past
         self.keep = keep
     }
 }
 
-/// Keeps what the page shows of the past.
+/// Records the history that the page shows.
 final class PageHistory: EventSink {
     private let record: Mutex<HistoryRecord>
     private let configuration: EndpointConfiguration
@@ -24,7 +25,7 @@ final class PageHistory: EventSink {
     init(from start: WallTime, configuration: EndpointConfiguration, storage: PageHistoryStorage? = nil) {
         var record = HistoryRecord(from: start)
         let decoder = JSONDecoder()
-        // Of another version's lines those are left out that this one does not know.
+        // Lines of another version that this version cannot decode are skipped.
         let entries = (storage?.past ?? []).compactMap {
             try? decoder.decode(HistoryRecord.Entry.self, from: Data($0.utf8))
         }
@@ -34,7 +35,7 @@ final class PageHistory: EventSink {
         self.keep = storage?.keep
     }
 
-    /// What is remembered now.
+    /// The current record.
     func snapshot() -> HistoryRecord { self.record.withLock { $0 } }
 
     func receive(_ event: Event) {
@@ -103,7 +104,7 @@ final class PageHistory: EventSink {
         self.record.withLock { record in
             record.add(entry, of: name ?? "\(result.method) \(url)", isNamed: name != nil)
             if let name { record.keep(.init(name: name, entry: entry)) }
-            // A failed attempt has been told already.
+            // The page has already reported a failed attempt.
             guard result.outcome == .failure, result.attempts == 0 else { return }
             record.requests.add(
                 RequestSlice.Failure(party ?? .unknown, subject: name ?? url, cause: text, at: time))
@@ -137,7 +138,7 @@ final class PageHistory: EventSink {
         self.write(.line(line), at: event.time)
     }
 
-    /// Changes the record, and writes what is over by then.
+    /// Changes the record, and writes slices that have ended.
     private func change(at time: WallTime, _ change: (inout HistoryRecord) -> Void) {
         let over = self.record.withLock { record in
             let over = record.requests.closeSlice(before: time)

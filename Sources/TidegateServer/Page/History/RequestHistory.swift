@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// The requests of the last hour in slices, and which failures may still be charged to another party.
+/// The requests of the last hour in time slices, and the failures that may still be charged to another party.
 struct RequestHistory: Sendable {
     /// An attempt of a task.
     struct Attempt: Hashable, Sendable {
@@ -9,10 +9,10 @@ struct RequestHistory: Sendable {
     }
 
     static let span = Duration.seconds(3600)
-    // Those of half a minute, unless very many fail.
+    // Covers half a minute, unless very many attempts fail.
     private static let revisableLimit = 512
 
-    /// The slices that are over and in which something happened, the oldest first.
+    /// The closed slices that are not empty, oldest first.
     private(set) var closed: [RequestSlice] = []
     private var open: RequestSlice?
     private var revisable: [(attempt: Attempt, slice: Int64, failure: RequestSlice.Failure)] = []
@@ -20,15 +20,15 @@ struct RequestHistory: Sendable {
     /// The closed slices and the open one.
     var slices: [RequestSlice] { self.closed + (self.open.map { [$0] } ?? []) }
 
-    /// Takes a slice of an earlier process; they come in their order.
+    /// Restores a slice of an earlier process; slices arrive in order.
     mutating func restore(_ slice: RequestSlice) { self.closed.append(slice) }
 
-    /// Puts a slice in the place of what was known of it.
+    /// Replaces the slice with the same number.
     mutating func replace(_ slice: RequestSlice) {
         if let known = self.closed.lastIndex(where: { $0.number == slice.number }) { self.closed[known] = slice }
     }
 
-    /// Closes the slice that is over at `time`, or without one the open slice; it is returned to be kept.
+    /// Closes and returns the open slice if it ended before `time`, or unconditionally if `time` is nil.
     mutating func closeSlice(before time: WallTime? = nil) -> RequestSlice? {
         guard let open = self.open, time.map({ open.number < RequestSlice.number(of: $0) }) ?? true else { return nil }
         self.open = nil
@@ -42,7 +42,7 @@ struct RequestHistory: Sendable {
         self.open?.requests += 1
     }
 
-    /// Adds a failure; that of an `attempt` may still be charged to another party.
+    /// Adds a failure; with an `attempt`, it may still be charged to another party.
     mutating func add(_ failure: RequestSlice.Failure, revisableAs attempt: Attempt? = nil) {
         self.openSlice(at: failure.last)
         self.open?.add(failure)
@@ -50,7 +50,7 @@ struct RequestHistory: Sendable {
         self.revisable.append((attempt, number, failure), keeping: RequestHistory.revisableLimit)
     }
 
-    /// Charges a failed attempt to the party that it turned out to be; gives the slice that is to be kept anew.
+    /// Charges a failed attempt to the party that proved responsible; returns the slice to keep again.
     mutating func revise(_ attempt: Attempt, to party: FaultParty) -> RequestSlice? {
         guard let known = self.revisable.lastIndex(where: { $0.attempt == attempt }) else { return nil }
         let (_, number, failure) = self.revisable.remove(at: known)
@@ -64,7 +64,7 @@ struct RequestHistory: Sendable {
         return self.closed[place]
     }
 
-    /// Drops what is more than an hour older than `time`.
+    /// Drops slices more than an hour older than `time`.
     mutating func dropOld(before time: WallTime) {
         let oldest = RequestSlice.number(of: time - RequestHistory.span)
         self.closed.removeAll { $0.number < oldest }
@@ -75,22 +75,22 @@ struct RequestHistory: Sendable {
     }
 }
 
-/// What became of the requests within a quarter of a minute.
+/// The results of requests within 15 seconds.
 struct RequestSlice: Codable, Sendable {
     /// Requests that failed in the same way.
     struct Failure: Codable, Sendable {
         private let partyName: String
-        /// The host; empty if it does not matter.
+        /// The host; empty if it is irrelevant.
         let subject: String
-        /// Why, as a clause.
+        /// The cause, as a clause.
         let cause: String
-        /// True if a lost path ended them, so that they are the effect of an outage.
+        /// True if they failed because the path was lost, so that they are an effect of an outage.
         let isPathLoss: Bool
         fileprivate(set) var count = 1
         private let firstMicroseconds: Int64
         fileprivate var lastMicroseconds: Int64
 
-        /// Whose failure it was.
+        /// The responsible party.
         var party: FaultParty { FaultParty(rawValue: self.partyName) ?? .unknown }
         var first: WallTime { WallTime(microseconds: self.firstMicroseconds) }
         var last: WallTime { WallTime(microseconds: self.lastMicroseconds) }
@@ -101,7 +101,7 @@ struct RequestSlice: Codable, Sendable {
             (self.firstMicroseconds, self.lastMicroseconds) = (time.microseconds, time.microseconds)
         }
 
-        /// What is counted together once too many ways to fail are told apart.
+        /// The combined count of further failures, once too many kinds are distinguished.
         fileprivate init(others party: FaultParty, at time: WallTime) {
             self.init(party, subject: "", cause: "other failures", at: time)
         }
@@ -112,22 +112,22 @@ struct RequestSlice: Codable, Sendable {
     }
 
     static let length = Duration.seconds(15)
-    /// The most ways to fail that are told apart: the rest are counted together, by party.
+    /// The maximum number of distinct failures; the rest are counted together, by party.
     private static let causeLimit = 24
 
-    /// Counts the slices since 1970.
+    /// The number of slices since 1970.
     let number: Int64
-    /// The requests that ended, well or not.
+    /// The number of finished requests, successful or not.
     var requests = 0
     private(set) var failures: [Failure] = []
 
-    /// When it begins.
+    /// The start of the slice.
     var start: WallTime { WallTime(microseconds: self.number * 15_000_000) }
 
-    /// The slice of a moment.
+    /// The slice that contains a time.
     static func number(of time: WallTime) -> Int64 { time.microseconds / 15_000_000 }
 
-    /// Moves one of the failures to another party, which proved responsible; false without such a failure.
+    /// Moves one of the failures to the party that proved responsible; false if there is no such failure.
     mutating func revise(_ failure: Failure, to party: FaultParty) -> Bool {
         guard let known = self.place(of: failure) ?? self.place(of: .init(others: failure.party, at: failure.first))
         else { return false }

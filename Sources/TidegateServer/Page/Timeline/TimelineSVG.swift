@@ -4,10 +4,10 @@ internal import TidegateCore
 struct TimelineSVG {
     let record: HistoryRecord
     let now: WallTime
-    /// The level now; it is that since the start if no change is known.
+    /// The current level; if no change is known, it has applied since the start.
     let current: ReachabilityLevel
 
-    /// The time shown: the shortest window that covers everything that is remembered of the last hour.
+    /// The time shown: the shortest window that covers the known part of the last hour.
     var window: Duration {
         let earliest = [
             self.record.start, self.record.past.first?.time,
@@ -20,7 +20,7 @@ struct TimelineSVG {
 
     private static let size = (width: 1200.0, bars: 72.0, band: 14.0)
 
-    /// The failures by party in the whole window.
+    /// The failures by party over the whole window.
     var totals: [(party: FaultParty, count: Int)] {
         self.columns.reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }.inOrder
     }
@@ -37,7 +37,7 @@ struct TimelineSVG {
         ].joined()
     }
 
-    /// The timeline in words.
+    /// A text version of the timeline.
     var summary: String {
         let segments = self.segments
         func time(_ isMeant: (ReachabilityLevel?) -> Bool) -> Duration {
@@ -64,7 +64,7 @@ struct TimelineSVG {
 
     // MARK: Columns
 
-    /// In slices.
+    /// The number of slices per column.
     private var columnWidth: Int { self.window > .seconds(900) ? 4 : 1 }
 
     private var columns: [[FaultParty: Int]] {
@@ -115,7 +115,7 @@ struct TimelineSVG {
 
     // MARK: The level
 
-    // The times without a change of level; nil where nothing was watching.
+    // The periods of constant level; nil while no process was watching.
     private var segments: [(level: ReachabilityLevel?, start: WallTime, end: WallTime)] {
         let begin = self.now - self.window
         var points = self.record.past.map { (time: $0.time, level: $0.to) }
@@ -141,7 +141,7 @@ struct TimelineSVG {
         (1 - self.now.since(time).inSeconds / self.window.inSeconds) * Self.size.width
     }
 
-    // MARK: Words
+    // MARK: Text
 
     private var legend: HTML {
         let parties = self.totals.map { entry in
@@ -167,7 +167,7 @@ struct TimelineSVG {
 }
 
 extension [FaultParty: Int] {
-    /// The counts in the order of the parties.
+    /// The counts in the standard order of the parties.
     var inOrder: [(party: FaultParty, count: Int)] {
         FaultParty.allCases.compactMap { party in self[party].map { (party, $0) } }
     }
