@@ -1,16 +1,18 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// A way to ask a target: what a prober does, with a module's options.
+/// A way to probe a target: a prober with a module's options.
 protocol TargetProbe: Sendable {
-    /// Asks once; everything that is found goes into `findings`.
+    /// Performs the probe; all results go into `findings`.
     ///
-    /// - Throws: Why it ended before its end, unless the findings say it already.
+    /// - Throws: The problem that ended the probe early, unless the findings already contain it.
     func run(_ target: String, _ findings: inout ProbeFindings) async throws(ProbeProblem)
-    /// What the rungs below are asked about when nothing that was seen says whose failure it was: the `address` that
-    /// was probed, because the name may lead elsewhere by now, and the port that a redirect led to; nil for nothing.
+    /// The subject of a diagnosis, if no observation shows the responsible party; nil for none.
+    ///
+    /// Contains the `address` that was probed, because the name may resolve differently by now, and the port of a
+    /// redirect.
     func subject(of target: String, at address: IPAddress, redirectedTo port: UInt16?) -> ProbeSubject?
-    /// Where its packets leave this host.
+    /// How its packets leave this host.
     var source: ProbeSource { get }
 }
 
@@ -19,24 +21,24 @@ extension TargetProbe {
     var source: ProbeSource { ProbeSource() }
 }
 
-/// What probes of every kind are made with.
+/// The dependencies of every kind of probe.
 struct ProbeContext: Sendable {
     let environment: ProbeEnvironment
     let policy: ProbeTargetPolicy
     let credentials: CredentialPolicy
     let deadline: MonotonicTime
-    /// The memory that the bodies of all probes take together.
+    /// The memory shared by the bodies of all probes.
     let bodies: ProbeBudget
-    /// The turns of decoding a document, one at a time: it takes many times its body.
+    /// The right to decode a document, held by one probe at a time: decoding takes many times the size of the body.
     let documents: ProbeBudget
 
-    /// What is left of the time.
+    /// The remaining time.
     var remaining: Duration { max(.zero, self.deadline - self.environment.time.monotonic()) }
 
-    /// The address of a host that is probed; the time of its lookup is the phase `resolve` of a metric.
+    /// The address of a host to probe; `metric` receives the lookup time as its phase `resolve`.
     ///
     /// Without a `source` the packets go to a proxy, whose address may be of either family.
-    /// - Throws: Without an address, without a path to it, or if it must not be probed.
+    /// - Throws: If the host has no address, if the address has no path, or if it must not be probed.
     func address(
         of target: Target, preferring preference: FamilyPreference, from source: ProbeSource? = ProbeSource(),
         timing metric: ProbeMetric?, _ findings: inout ProbeFindings
@@ -52,20 +54,20 @@ struct ProbeContext: Sendable {
         throw ProbeProblem(reason: .targetDenied, text: refusal)
     }
 
-    /// How packets from `source` go to an address.
+    /// The route of packets from `source` to an address.
     ///
-    /// The routes say nothing of packets that may take one interface only; without a carrier it has none, either.
+    /// The routing tables do not apply to packets bound to one interface; such an interface only needs a carrier.
     func route(to address: IPAddress, from source: ProbeSource) async -> AddressRoute {
         guard let name = source.interface else { return await self.environment.network.route(address) }
         guard let fault = NetworkInterface.fault(of: name) else { return AddressRoute(verdict: .unknown) }
         return AddressRoute(verdict: Verdict(level: .none, reason: fault), link: name)
     }
 
-    /// What is known about a failure on the way from `source` to an address.
+    /// The evidence about a failure on the way from `source` to an address.
     func evidence(
         _ failure: TaskFailure, at address: ProbeAddress, from source: ProbeSource, stage: Stage? = nil
     ) -> FailureEvidence {
-        // Of another way out a diagnosis says nothing.
+        // A diagnosis does not cover another way out.
         let found = source.isBound ? nil : self.environment.network.diagnosis(address.address.family)
         return FailureEvidence(
             failure: failure, stage: stage, peer: address.address, before: address.verdict, after: address.verdict
@@ -74,22 +76,22 @@ struct ProbeContext: Sendable {
 }
 
 extension ProbeSubject {
-    /// A port of an address, as far as TCP: what is above was seen already.
+    /// An address with a port, diagnosed up to TCP; the probe has already examined the rungs above.
     static func address(_ address: IPAddress, port: UInt16?) -> ProbeSubject {
-        // A diagnosis would look for the name in the certificate of that port.
+        // A diagnosis would expect the address in that port's certificate.
         .target(Target(address: address, port: port == 443 ? nil : port))
     }
 }
 
 extension ProbeSource {
-    /// Records what kept a connection from leaving; false if that has nothing to do with the source.
+    /// Records an error of the source itself, which kept a connection from leaving; false for other errors.
     func explains(_ error: SocketError?, at address: IPAddress, _ findings: inout ProbeFindings) -> Bool {
         switch error {
         case .addressNotAvailable:
             guard let source = self.address else { return false }
             findings.fail(.connectFailed, .mine, "this host does not have the source address \(source)")
         case .networkUnreachable, .hostUnreachable:
-            // A router may say the same.
+            // A router may report the same error.
             guard let name = self.interface, !NetworkInterface.routes(to: address, by: name) else { return false }
             findings.gate(.noRoute, "no path to \(address) by \(name): no route")
         default: return false
@@ -98,16 +100,16 @@ extension ProbeSource {
     }
 }
 
-/// The address that is probed, and how packets go there.
+/// The address to probe, and its route.
 struct ProbeAddress: Sendable {
     let address: IPAddress
     let verdict: Verdict
-    /// How long the name took to resolve.
+    /// The duration of the name lookup.
     let lookupTime: Duration
 }
 
 extension ProbeContext {
-    /// A host's addresses in the order in which they are tried, and how long they took to resolve.
+    /// A host's addresses in the order of attempts, and the duration of the lookup.
     ///
     /// - Throws: If there are none.
     func candidates(
@@ -131,10 +133,10 @@ extension ProbeContext {
         }
     }
 
-    /// The address to probe: the first one that is routed; if none is, the first one says why.
+    /// The address to probe: the first one with a route; without one, the error is about the first address.
     ///
-    /// The preferred family counts only if the kernel has a route: a name with IPv6 addresses is no failure of a host
-    /// that has none. Without a `source` the routes say nothing: the packets go to a proxy.
+    /// The preferred family only counts if the kernel has a route: IPv6 addresses of a name must not fail on a host
+    /// without IPv6. Without a `source` the packets go to a proxy, so the routes do not matter.
     func choose(
         _ candidates: [IPAddress], from source: ProbeSource?, _ lookupTime: Duration, _ findings: inout ProbeFindings
     ) async throws(ProbeProblem) -> ProbeAddress {
@@ -153,7 +155,7 @@ extension ProbeContext {
         throw first?.problem ?? .gated(.noRoute, "no path: there is no address")
     }
 
-    // The hash of the 4 or 16 bytes is the one that blackbox_exporter shows (FNV-1a, 32 bits).
+    // The hash of the 4 or 16 bytes, equal to blackbox_exporter's (FNV-1a, 32 bits).
     private func record(_ address: IPAddress, _ findings: inout ProbeFindings) {
         let hash = address.octets.reduce(0x811C_9DC5 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
         findings.set(.addressFamily, address.family == .ipv4 ? 4 : 6)
@@ -162,9 +164,9 @@ extension ProbeContext {
 }
 
 extension ProbeEnvironment {
-    /// Why a host gave no address.
+    /// Why a host has no address.
     ///
-    /// A resolver that cannot be reached says nothing of the name.
+    /// An unreachable resolver says nothing about the name.
     func problem(_ failure: ResolveFailure, of host: String) -> ProbeProblem {
         let verdict = self.network.internet()
         if failure != .nameNotFound, verdict.level != .unknown, verdict.level < .routed {
@@ -178,7 +180,7 @@ extension ProbeEnvironment {
 }
 
 extension AddressRoute {
-    /// Why no packet can be sent to an address; nil if one can be, or if that is not known.
+    /// Why no packet can be sent to an address; nil if one can be sent, or if the route is unknown.
     func problem(to address: IPAddress) -> ProbeProblem? {
         guard self.verdict.level != .unknown, self.verdict.level < .routed else { return nil }
         let reason = self.verdict.reason ?? .noRoute

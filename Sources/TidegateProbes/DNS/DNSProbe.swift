@@ -5,7 +5,7 @@ internal import TidegateCore
 internal import TidegateNetwork
 internal import TidegateTransfer
 
-/// A probe by one question to a name server.
+/// A probe that sends one query to a name server.
 struct DNSProbe: TargetProbe {
     private enum Phase: String, CaseIterable {
         case resolve, connect, request
@@ -39,10 +39,10 @@ struct DNSProbe: TargetProbe {
         await self.run(exchange, at: address, &findings)
     }
 
-    /// The server, if it may be asked about; a diagnosis of another way out would say nothing of this one.
+    /// The server, if it can be diagnosed: a diagnosis does not cover another way out.
     func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         guard self.options.source.interface == nil else { return nil }
-        // Over UDP there is no connection to try.
+        // UDP has no connection to diagnose.
         guard self.options.transport == .tcp else { return .address(address, port: nil) }
         return .address(address, port: (try? Target(text))?.port ?? self.options.defaultPort)
     }
@@ -132,7 +132,7 @@ struct DNSProbe: TargetProbe {
         case DNSProbeExchange.Failure.malformed:
             findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
         case DNSProbeExchange.Failure.refused(let error, let code, let local):
-            // Over UDP nothing is connected, and what refuses a datagram is between this host and the server.
+            // UDP does not connect, and the host that refuses a datagram is somewhere between this host and the server.
             (evidence.stage, evidence.refusal, evidence.local) = (.connect, error, local)
             self.fail(IOError(errnoCode: code, reason: "recv"), evidence, &findings)
         case TCPConnector.Failure.noInterface(let name):
@@ -141,7 +141,7 @@ struct DNSProbe: TargetProbe {
             (evidence.isImmediate, evidence.refusal, evidence.local) = (isImmediate, error, local)
             self.fail(IOError(errnoCode: code, reason: "connect"), evidence, &findings)
         case let error as IOError where progress.stage != .tls:
-            // A connection over TCP may end so because a router said so.
+            // Over TCP, a router's error may end a connection like this.
             evidence.isImmediate = evidence.stage == .connect && self.options.transport == .udp
             self.fail(error, evidence, &findings)
         default:
@@ -161,17 +161,17 @@ struct DNSProbe: TargetProbe {
     }
 }
 
-/// A probe's question and its reply on a connection of its own.
+/// A probe's query and its response on a separate connection.
 struct DNSProbeExchange: Sendable {
-    /// Why no reply came.
+    /// Why there is no response.
     enum Failure: Error {
-        /// What came is no reply to the question.
+        /// The received data is not a response to the query.
         case malformed
-        /// A host or router refused the datagram that came from `local`, with an error number (errno(3)).
+        /// A host or router rejected the datagram sent from `local`, with an error number (errno(3)).
         case refused(ICMPError, code: Int32, local: IPAddress?)
     }
 
-    /// How far an exchange came.
+    /// How far an exchange has progressed.
     final class Progress: Sendable {
         private struct State {
             var stage = Stage.connect
@@ -192,32 +192,35 @@ struct DNSProbeExchange: Sendable {
             }
         }
 
-        /// Datagrams came that are no replies to the question.
+        /// Records datagrams that are not responses to the query.
         func receiveJunk() { self.state.withLock { $0.hasJunk = true } }
 
         var hasJunk: Bool { self.state.withLock { $0.hasJunk } }
         var stage: Stage { self.state.withLock { $0.stage } }
-        /// When the connection stood, with its handshake; nil if it never did.
+        /// When the connection was established, including its handshake; nil if it never was.
         var connected: MonotonicTime? { self.state.withLock { $0.connected } }
     }
 
     let port: UInt16
-    /// The handshake that comes first; nil for none.
+    /// The preceding TLS handshake; nil for none.
     let tls: TLSClient?
     let query: DNSQuery
 
-    /// Asks by a datagram; a channel of NIO for them traps when a router refuses one.
+    /// Sends the query as a datagram.
+    ///
+    /// NIO's datagram channel is not used, because it traps when a router rejects one.
     func ask(
         by datagrams: DatagramClient, _ request: SocketRequest, _ progress: Progress
     ) async throws -> DNSReply {
-        // The client would say only that it could not send.
+        // The client would only report that sending failed.
         if let name = request.interface, NetworkInterface.index(of: name) == nil {
             throw TCPConnector.Failure.noInterface(name)
         }
         let result = await datagrams.exchange(
             self.query.bytes, request, whenSent: { progress.enter(.response) },
             isAnswer: { bytes in
-                // Anybody can send a datagram that seems to come from the server: one that does not fit ends nothing.
+                // Any host can forge a datagram from the server, so a datagram that does not match the query is
+                // ignored.
                 guard DNSReply(bytes, to: self.query) == nil else { return true }
                 progress.receiveJunk()
                 return false
@@ -225,7 +228,7 @@ struct DNSProbeExchange: Sendable {
         switch result {
         case .answered(let bytes): return try DNSReply(bytes, to: self.query) ?? { throw Failure.malformed }()
         case .silent: throw TCPConnector.Failure.timedOut
-        // The server's own refusal, unless another host sent it.
+        // A rejection by the server itself rather than by another host.
         case .refused(let error, code: ECONNREFUSED, _) where error.isFrom(request.address):
             throw IOError(errnoCode: ECONNREFUSED, reason: "recv")
         case .failed(ECONNREFUSED): throw IOError(errnoCode: ECONNREFUSED, reason: "recv")
@@ -234,7 +237,7 @@ struct DNSProbeExchange: Sendable {
         }
     }
 
-    /// Asks on a connection that stands, and waits for at most `limit`.
+    /// Sends the query on an established connection, and waits for at most `limit`.
     func ask(
         on socket: consuming ConnectedSocket, within limit: Duration, _ progress: Progress
     ) async throws -> DNSReply {

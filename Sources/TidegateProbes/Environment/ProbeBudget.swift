@@ -1,20 +1,20 @@
 internal import Synchronization
 
-/// A limit that all probes share, such as the memory for bodies; earlier shares are served first.
+/// A budget that all probes share, such as the memory for bodies; earlier shares have priority.
 ///
-/// A share is given an amount only if every earlier share can still reach its most, as in the banker's algorithm. So
-/// shares cannot wait in a circle if each owner has one that is not settled, and waits for nothing else.
+/// A share only gets an amount if every earlier share can still reach its maximum, as in the banker's algorithm. So no
+/// deadlock is possible if each owner has one unsettled share and waits for nothing else.
 final class ProbeBudget: Sendable {
     private struct Share {
         let id: UInt64
         var most: Int
         var held = 0
-        /// How much it waits for, and what is called once it has that.
+        /// The amount that it waits for, and the function to call once it has been taken.
         var waiting: (amount: Int, resume: @Sendable () -> Void)?
     }
 
     private struct State {
-        /// In the order in which they were opened.
+        /// In the order of opening.
         var shares: [Share] = []
         var lastID: UInt64 = 0
     }
@@ -24,10 +24,10 @@ final class ProbeBudget: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// What is held now.
+    /// The amount currently held.
     var held: Int { self.state.withLock { $0.shares.reduce(0) { $0 + $1.held } } }
 
-    /// Opens a share, which may hold `most`; no more than the limit.
+    /// Opens a share that may hold up to `most`, bounded by the limit.
     func open(most: Int) -> UInt64 {
         self.state.withLock { state in
             state.lastID += 1
@@ -36,7 +36,9 @@ final class ProbeBudget: Sendable {
         }
     }
 
-    /// Takes more for a share, within its most; false if that is not free, and then `resume` is called once it was taken.
+    /// Takes an amount for a share, within its maximum.
+    ///
+    /// Returns false if it is not available; `resume` is called once it has been taken.
     func take(_ amount: Int, for id: UInt64, resume: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLock { state in
             guard let place = state.shares.firstIndex(where: { $0.id == id }) else { return false }
@@ -49,7 +51,7 @@ final class ProbeBudget: Sendable {
         }
     }
 
-    /// Waits until it has more for a share; false if it has not within `limit`, which `call` measures.
+    /// Waits for an amount for a share; false if it does not get it within `limit`, which `call` measures.
     func take(
         _ amount: Int, for id: UInt64, within limit: Duration,
         call: (_ delay: Duration, @escaping @Sendable () -> Void) -> Void
@@ -60,7 +62,7 @@ final class ProbeBudget: Sendable {
         return await answers.first { _ in true } ?? false
     }
 
-    /// Lowers the most of a share to what it holds, and drops what it waits for.
+    /// Lowers the maximum of a share to what it holds, and cancels its wait.
     func settle(_ id: UInt64) {
         self.change { shares in
             for place in shares.indices where shares[place].id == id {
@@ -69,7 +71,7 @@ final class ProbeBudget: Sendable {
         }
     }
 
-    /// Gives back what the share holds.
+    /// Returns everything that the share holds.
     func close(_ id: UInt64) { self.change { shares in shares.removeAll { $0.id == id } } }
 
     private func change(_ change: (inout [Share]) -> Void) {
@@ -86,7 +88,7 @@ final class ProbeBudget: Sendable {
         for resume in resumed { resume() }
     }
 
-    // Whether each earlier share can still come to its most, with what it and those after it hold.
+    // True if each earlier share can still reach its maximum, using what it and all later shares hold.
     private func isFree(_ amount: Int, at place: Int, _ shares: [Share]) -> Bool {
         var later = amount + shares[place...].reduce(0) { $0 + $1.held }
         for share in shares[..<place].reversed() {

@@ -2,24 +2,24 @@ package import TidegateCore
 package import TidegateNetwork
 package import TidegateTransfer
 
-/// What a diagnosis after a failed probe is about.
+/// The subject of a diagnosis after a failed probe.
 package enum ProbeSubject: Sendable, Hashable {
-    /// An address, perhaps with a port.
+    /// An address, optionally with a port.
     case target(Target)
     /// The internet as a whole, with this host's resolvers.
     case internet
 }
 
-/// A failure that none of the observations attributes to a party.
+/// A failure whose party no observation shows.
 package struct ProbeDoubt: Sendable, Hashable {
     package var subject: ProbeSubject
-    /// The address that was connected to; nil if there was none.
+    /// The address of the connection; nil if there was none.
     package var address: IPAddress?
-    /// True for a scheduled run, whose answer no client waits for.
+    /// True for a scheduled run, which no client waits for.
     package var isScheduled: Bool
 }
 
-/// What probes need of the host that they run on.
+/// What probes need from the host that they run on.
 package struct ProbeEnvironment: Sendable {
     /// Resolves the names of targets.
     let resolver: any NameResolver
@@ -28,30 +28,30 @@ package struct ProbeEnvironment: Sendable {
     let attempts: AttemptClient
     /// Sends ICMP echo requests.
     let echo: EchoClient
-    /// Sends questions by UDP.
+    /// Sends UDP queries.
     let datagrams = DatagramClient()
-    /// Opens the connections of TCP that no request of HTTP needs.
+    /// Opens TCP connections that are not for HTTP requests.
     let connector: TCPConnector
-    /// Where probes note the sockets that they open; nil if nothing reads them.
+    /// Where probes register their sockets; nil if no observer reads them.
     let own: OwnSockets?
     let time: any TimeSource
-    /// Calls once after a delay.
+    /// Calls a function once after a delay.
     let call: @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void
-    /// The version in the field User-Agent.
+    /// The version for the User-Agent field.
     let version: String
 
-    /// What is known of the network.
+    /// Queries about the state of the network.
     package struct Network: Sendable {
         /// What the kernel would do with a packet to an address.
         let route: @Sendable (IPAddress) async -> AddressRoute
-        /// What it would do with one to the internet, for names that gave no address.
+        /// What the kernel would do with a packet to the internet, used for names without an address.
         let internet: @Sendable () -> Verdict
-        /// What the latest diagnosis of this host found over a family, if it is not too old.
+        /// What the latest diagnosis of this host found for a family, unless it is too old.
         let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
-        /// Finds out why a target cannot be reached, when nothing that was seen says so; nil for no answer.
+        /// Finds out why a target cannot be reached if no observation shows it; nil if unknown.
         let cause: @Sendable (ProbeDoubt) async -> Cause?
 
-        /// What is known, from its parts.
+        /// The queries.
         package init(
             route: @escaping @Sendable (IPAddress) async -> AddressRoute, internet: @escaping @Sendable () -> Verdict,
             diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil },
@@ -81,7 +81,7 @@ package struct ProbeEnvironment: Sendable {
         self.own = own
     }
 
-    /// Resolvers have given up by then (resolv.conf(5)).
+    /// Resolvers give up before this time (resolv.conf(5)).
     private static let longestLookup = Duration.seconds(30)
 
     /// The addresses of a host; `timedOut` after `limit`.
@@ -90,7 +90,7 @@ package struct ProbeEnvironment: Sendable {
         let (answers, continuation) = AsyncStream.makeStream(
             of: Result<[IPAddress], ResolveFailure>.self, bufferingPolicy: .bufferingOldest(1))
         self.resolver.resolve(host) { continuation.yield($0) }
-        // The call cannot be taken back: one for each probe waits until then.
+        // The call cannot be cancelled, so each probe leaves one pending until then.
         self.call(min(limit, Self.longestLookup)) { continuation.yield(.failure(.timedOut)) }
         for await answer in answers { return answer }
         return .failure(.timedOut)

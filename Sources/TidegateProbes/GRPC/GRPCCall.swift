@@ -6,27 +6,27 @@ internal import NIOTLS
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// One call over HTTP/2, with a connection of its own.
+/// One call over HTTP/2, on its own connection.
 ///
-/// It ends at the probe's deadline, whatever the server does.
+/// Ends at the probe's deadline, whatever the server does.
 struct GRPCCall: Sendable {
     /// The first stream that a client opens.
     static let stream = HTTP2StreamID(1)
 
     let fields: HPACKHeaders
     let message: [UInt8]
-    /// The handshake that comes first; nil for none.
+    /// The preceding TLS handshake; nil for none.
     let tls: TLSClient?
 
-    /// A call that was begun.
+    /// A call in progress.
     struct Connection: Sendable {
         let channel: any Channel
-        /// The handshake that began with the connection; nil for none.
+        /// The connection's TLS handshake; nil for none.
         let handshake: EventLoopFuture<String?>?
         let health: EventLoopFuture<HealthMessage.ServingStatus>
     }
 
-    /// Begins the call on a connection that stands.
+    /// Starts the call on an established connection.
     func start(on socket: consuming ConnectedSocket, within limit: Duration) async throws -> Connection {
         try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .withConnectedSocket(socket.release()) { channel in
@@ -50,7 +50,7 @@ struct GRPCCall: Sendable {
             try self.speak(on: channel, promise)
             return Connection(channel: channel, handshake: nil, health: promise.futureResult)
         }
-        // What comes behind the handshake waits until HTTP/2 is there.
+        // Bytes after the handshake wait until HTTP/2 is set up.
         try pipeline.addHandler(
             ApplicationProtocolNegotiationHandler { result, channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -65,7 +65,7 @@ struct GRPCCall: Sendable {
             channel: channel, handshake: try tls.start(in: pipeline), health: promise.futureResult)
     }
 
-    // HTTP/2, with a stream for the call.
+    // Sets up HTTP/2, with a stream for the call.
     private func speak(
         on channel: any Channel, _ promise: EventLoopPromise<HealthMessage.ServingStatus>
     ) throws {
@@ -84,7 +84,7 @@ struct GRPCCall: Sendable {
     }
 }
 
-/// Makes the call on a stream of its own, and completes a promise with the health in the answer.
+/// Makes the call on its own stream, and completes a promise with the health in the response.
 final class GRPCCallHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
@@ -125,7 +125,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // That the connection ended, or what its server said before, counts more.
+        // The end of the connection, or an earlier message of its server, is more informative.
         let promise = self.promise
         context.eventLoop.execute {
             promise.fail(error is any NIOHTTP2Error ? GRPCError.malformed("breaks the rules of HTTP/2") : error)
@@ -133,7 +133,7 @@ final class GRPCCallHandler: ChannelInboundHandler {
     }
 }
 
-/// Completes the promise of a call when its connection ends before.
+/// Fails the promise of a call if its connection ends first.
 final class GRPCConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 
@@ -145,7 +145,7 @@ final class GRPCConnectionHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .goAway(let last, let code, _) = self.unwrapInboundIn(data).payload else { return }
         self.refusal = code
-        // Calls that it takes are still answered.
+        // The server still answers calls that it accepted before.
         if last < GRPCCall.stream { self.promise.fail(GRPCError.goAway(code)) }
     }
 
@@ -160,18 +160,18 @@ final class GRPCConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// The server's answer to a call of one message, as far as received (gRPC over HTTP/2, "Responses").
+/// The response to a call with one message, as far as received (gRPC over HTTP/2, "Responses").
 struct GRPCAnswer {
-    /// How many bytes a message may have; a health takes two.
+    /// The maximum size of a message; a health status takes two bytes.
     static let maxMessage = 65_536
-    /// How much of a server's message is kept.
+    /// How many bytes of a server's message are kept.
     private static let maxText = 200
     private static let prefix = 5
 
     private var status: Int?
     private var bytes: [UInt8] = []
 
-    /// Takes a header section; returns the health once the answer is complete.
+    /// Adds a header section; returns the health once the response is complete.
     mutating func receive(
         _ fields: HPACKHeaders, isEnd: Bool
     ) throws(GRPCError) -> HealthMessage.ServingStatus? {
@@ -184,7 +184,7 @@ struct GRPCAnswer {
         return isEnd ? try self.conclude(fields) : nil
     }
 
-    /// Takes a part of the body.
+    /// Adds a part of the body.
     mutating func receive(_ part: some Sequence<UInt8>) throws(GRPCError) {
         self.bytes += part
         guard let length = self.length else { return }
@@ -193,7 +193,7 @@ struct GRPCAnswer {
         guard self.bytes.count <= length + Self.prefix else { throw .malformed("has more than one message") }
     }
 
-    // The message's length, once it has come.
+    // The length of the message, once received.
     private var length: Int? {
         guard self.bytes.count >= Self.prefix else { return nil }
         return self.bytes[1..<Self.prefix].reduce(0) { $0 << 8 | Int($1) }
@@ -220,7 +220,7 @@ struct GRPCAnswer {
         return value.count == type.count || "+;".contains(value[value.index(value.startIndex, offsetBy: type.count)])
     }
 
-    // The field `grpc-message`: UTF-8 with some bytes as %XX.
+    // The field `grpc-message`: UTF-8 with percent-encoded bytes.
     private static func text(_ field: String) -> String {
         let text = String(decoding: PercentEncoding.decode(field), as: UTF8.self).map {
             $0.isNewline || $0.isWhitespace ? " " : $0

@@ -1,24 +1,24 @@
 internal import NIOHTTP2
 internal import TidegateCore
 
-/// Why a call gave no health: the server's word, or what is wrong with its answer.
+/// Why a call returned no health: the server's status, or the error in its response.
 enum GRPCError: Error {
-    /// The server's own status, with what it says to it.
+    /// The server's own status, with its message.
     case status(GRPCStatus, message: String)
-    /// The answer is one of HTTP with this status, and not of gRPC.
+    /// An HTTP response with this status that is not a gRPC response.
     case http(Int)
     /// The server reset the call.
     case reset(HTTP2ErrorCode)
-    /// The server will not answer calls on this connection.
+    /// The server does not answer further calls on this connection.
     case goAway(HTTP2ErrorCode)
-    /// The connection ended before the answer.
+    /// The connection ended before the response.
     case closed
-    /// The answer is not as the protocol says: what is wrong, after "the server's answer".
+    /// The response violates the protocol; a clause that follows "the server's answer".
     case malformed(String)
     case tooLarge
-    /// In the TLS handshake the server did not choose HTTP/2.
+    /// The server did not select HTTP/2 in the TLS handshake.
     case noAgreement
-    /// The connection does not speak HTTP/2 as it should.
+    /// The server's side of the connection is not valid HTTP/2.
     case notHTTP2
 
     /// The call's status.
@@ -37,7 +37,7 @@ enum GRPCError: Error {
     var reason: ProbeFailureReason {
         switch self {
         case .status, .reset, .goAway: .status
-        // An answer that is a success for HTTP was meant to be something else.
+        // A successful HTTP response was meant for another protocol.
         case .http(let status): status == 200 ? .protocolError : .status
         case .closed: .reset
         case .malformed, .noAgreement, .notHTTP2: .protocolError
@@ -45,8 +45,9 @@ enum GRPCError: Error {
         }
     }
 
-    /// Whose failure it is: a module's call stays what it was, so that the server's changed, unless it asks for
-    /// credentials.
+    /// The responsible party.
+    ///
+    /// A module's call does not change, so a failure means that the server has changed, unless it requires credentials.
     var party: FaultParty { self.status == .unauthenticated ? .mine : .theirs }
 
     /// What went wrong, in one clause.
@@ -67,7 +68,7 @@ enum GRPCError: Error {
 }
 
 extension HTTP2ErrorCode {
-    /// The name in RFC 9113 7, or the number.
+    /// The name from RFC 9113 7, or the number.
     fileprivate var label: String {
         let names = [
             "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
@@ -78,7 +79,7 @@ extension HTTP2ErrorCode {
     }
 }
 
-/// How a call ended: one of gRPC's codes, or a number that it does not know.
+/// The status of a call: one of gRPC's codes, or an unknown number.
 struct GRPCStatus: Sendable, Hashable, CustomStringConvertible {
     let code: Int
 
@@ -101,13 +102,13 @@ struct GRPCStatus: Sendable, Hashable, CustomStringConvertible {
 
     var description: String { Self.names.indices.contains(self.code) ? Self.names[self.code] : "\(self.code)" }
 
-    /// A status by its number.
+    /// The status with a code.
     init(code: Int) { self.code = code }
 
-    /// The status of the field `grpc-status`: what is no number stands for an unknown one.
+    /// The status in the field `grpc-status`; a value that is not a number means unknown.
     init(field: String) { self.code = UInt32(field).map(Int.init) ?? Self.unknown.code }
 
-    /// The status of an answer over HTTP that has none of its own (gRPC's http-grpc-status-mapping).
+    /// The status of an HTTP response without a gRPC status (gRPC's http-grpc-status-mapping).
     init(http status: Int) {
         self =
             switch status {

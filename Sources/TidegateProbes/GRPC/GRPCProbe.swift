@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOHPACK
 internal import TidegateCore
 
-/// A probe by one call of gRPC's health service.
+/// A probe that calls gRPC's health service once.
 struct GRPCProbe: TargetProbe {
     let options: GRPCProbeOptions
     let context: ProbeContext
@@ -35,14 +35,14 @@ struct GRPCProbe: TargetProbe {
         .address(address, port: (try? Self.target(of: text)).map(self.port))
     }
 
-    // MARK: What is asked
+    // MARK: The call
 
-    /// `HOST`, `HOST:PORT`, or a URL of http or https with them, which says nothing of TLS: that is the module's matter.
+    /// `HOST`, `HOST:PORT`, or an http or https URL with them; the module decides about TLS, not the URL's scheme.
     private static func target(of text: String) throws(TargetError) -> Target {
         let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) } ?? ""
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { !"/?#".contains($0) }
-        // Of another URL the whole text is wrong; behind the host anything may stand, as in blackbox_exporter.
+        // With another scheme the whole text is invalid; anything may follow the host, as in blackbox_exporter.
         guard !authority.hasSuffix(":") || !rest.dropFirst(authority.count).hasPrefix("//") else {
             return try Target(text)
         }
@@ -52,7 +52,7 @@ struct GRPCProbe: TargetProbe {
     private func port(of target: Target) -> UInt16 { target.port ?? (self.options.usesTLS ? 443 : 80) }
 
     private func fields(for target: Target) -> HPACKHeaders {
-        // A server that is named in the handshake has the same name in its calls, as in blackbox_exporter.
+        // The server name of the handshake is also the authority of the call, as in blackbox_exporter.
         let name = self.options.usesTLS ? self.options.tls.serverName ?? target.host : target.host
         let host = IPAddress(name)?.family == .ipv6 ? "[\(name)]" : name
         var fields: HPACKHeaders = [
@@ -71,9 +71,9 @@ struct GRPCProbe: TargetProbe {
         return fields
     }
 
-    // MARK: What comes of it
+    // MARK: The result
 
-    // The failure with the stage that it came in; nil if there was none.
+    // The failure with its stage; nil if there was none.
     private func make(
         _ call: GRPCCall, at address: ProbeAddress, port: UInt16, _ findings: inout ProbeFindings
     ) async -> (error: any Error, stage: Stage)? {

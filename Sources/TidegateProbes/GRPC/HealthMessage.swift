@@ -1,15 +1,15 @@
-/// The two messages of grpc.health.v1.Health/Check, in protobuf behind gRPC's length.
+/// The two messages of grpc.health.v1.Health/Check, as length-prefixed protobuf.
 enum HealthMessage {
     /// The call's path.
     static let path = "/grpc.health.v1.Health/Check"
 
-    /// What a service says of itself: the field `status` of a HealthCheckResponse.
+    /// The status that a service reports: the field `status` of a HealthCheckResponse.
     struct ServingStatus: Sendable, Hashable, CustomStringConvertible {
         let number: Int32
 
         static let serving = ServingStatus(number: 1)
 
-        /// Those that the protocol names, in the order of their numbers.
+        /// The statuses that the protocol names, in numeric order.
         static let known = (0..<Int32(names.count)).map(ServingStatus.init(number:))
 
         private static let names = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"]
@@ -19,10 +19,10 @@ enum HealthMessage {
         }
     }
 
-    /// A HealthCheckRequest with its length, as a call sends it.
+    /// A HealthCheckRequest with its length prefix, as sent by a call.
     static func request(service: String) -> [UInt8] {
         let name = Array(service.utf8)
-        // Field 1, with a length; the empty text is the default and is left out.
+        // Field 1, length-delimited; the empty default is omitted.
         let message = name.isEmpty ? [] : [0x0A] + Self.varint(UInt64(name.count)) + name
         let length = UInt32(message.count)
         return [0] + (0..<4).reversed().map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + message
@@ -37,7 +37,7 @@ enum HealthMessage {
         return bytes + [UInt8(rest)]
     }
 
-    /// The status in a HealthCheckResponse; nil if it is none.
+    /// The status in a HealthCheckResponse; nil if the message is invalid.
     static func status(in message: [UInt8]) -> ServingStatus? {
         var (rest, number) = (message[...], UInt64(0))
         while !rest.isEmpty {
@@ -45,7 +45,7 @@ enum HealthMessage {
             switch tag & 7 {
             case 0:
                 guard let value = Self.readVarint(&rest) else { return nil }
-                // Of several values the last one counts.
+                // Of several values, the last one counts.
                 if tag >> 3 == 1 { number = value }
             case 1:
                 guard Self.skip(8, &rest) else { return nil }

@@ -5,26 +5,27 @@ internal import TidegateHTTP
 internal import TidegateSession
 internal import TidegateTransfer
 
-/// Asks an authorization server for an access token: the client credentials grant (RFC 6749 4.4), once per probe.
+/// Requests an access token from an authorization server with the client credentials grant (RFC 6749 4.4), once per
+/// probe.
 struct AccessTokenRequest: Sendable {
-    /// More than any answer needs; with 512 probes that take it, 32 MiB.
+    /// More than any response needs; 512 concurrent probes use at most 32 MiB.
     private static let maxBytes = 1 << 16
 
     let options: OAuth2Options
     let url: HTTPURL
     let context: ProbeContext
-    /// Where it leaves this host.
+    /// How the request leaves this host.
     var source = ProbeSource()
 
     /// The field Authorization.
     ///
-    /// - Throws: The problem of the server's answer, or why none came.
+    /// - Throws: The error in the server's response, or why there is no response.
     func field() async throws(ProbeProblem) -> HTTPField {
         let secret = try ProbeProblem.catching(.fileError, .unknown) {
             try ProbeFile.read(self.options.clientSecret)
         }
         var answer = try await self.ask(with: .header, secret)
-        // Servers need not know the header (RFC 6749 2.3.1).
+        // Servers need not support the header (RFC 6749 2.3.1).
         if let status = answer.head?.status, (400..<500).contains(status) {
             answer = try await self.ask(with: .form, secret)
         }
@@ -109,7 +110,7 @@ struct AccessTokenRequest: Sendable {
         }
     }
 
-    // A name or a password is encoded like the value of a form (RFC 6749 2.3.1).
+    // A user name or password is encoded like a form value (RFC 6749 2.3.1).
     private static func encoded(_ text: String) throws(TextError) -> String {
         String(try self.form(["v": text]).dropFirst(2))
     }

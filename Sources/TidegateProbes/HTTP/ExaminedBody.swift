@@ -1,20 +1,20 @@
 internal import Synchronization
 internal import TidegateTransfer
 
-/// The body of an answer that a module examines, in memory from the budget of all probes.
+/// A response body that a module examines, kept in memory from the budget shared by all probes.
 final class ExaminedBody: ChunkSink {
     private struct State {
         var bytes: [UInt8] = []
-        /// How many bytes the budget has given.
+        /// The number of bytes taken from the budget.
         var room = 0
         var isWaiting = false
         var resume: @Sendable () -> Void = {}
     }
 
-    /// No chunk is longer: libcurl's have 16 KiB, those of a decoder four times that.
+    /// The maximum chunk size: libcurl's chunks have 16 KiB, and a decoder's four times that.
     private static let longestChunk = 64 * 1024
 
-    /// How many bytes the body may have.
+    /// The maximum size of the body in bytes.
     let limit: Int
     private let budget: ProbeBudget
     private let share: UInt64
@@ -28,16 +28,16 @@ final class ExaminedBody: ChunkSink {
 
     var bytes: [UInt8] { self.state.withLock { $0.bytes } }
 
-    /// True if it ended while it waited for memory.
+    /// True if the transfer ended while the body was waiting for memory.
     var isWaiting: Bool { self.state.withLock { $0.isWaiting } }
 
-    /// Takes what makes the transfer go on after it had to wait.
+    /// Receives the function that resumes the transfer after a wait.
     func start(_ resume: @escaping @Sendable () -> Void) { self.state.withLock { $0.resume = resume } }
 
-    /// The body is complete.
+    /// Call this when the body is complete.
     func finish() { self.budget.settle(self.share) }
 
-    /// Gives the memory back.
+    /// Returns the memory to the budget.
     func release() {
         self.state.withLock { $0 = State() }
         self.budget.close(self.share)
@@ -64,7 +64,7 @@ final class ExaminedBody: ChunkSink {
     func write(_ chunk: [UInt8]) {
         self.state.withLock { state in
             state.isWaiting = false
-            // Doubled by the array itself, it would be larger than what was taken.
+            // An array that grows by doubling would exceed the memory that was taken.
             if state.bytes.capacity < state.room { state.bytes.reserveCapacity(state.room) }
             state.bytes += chunk
         }

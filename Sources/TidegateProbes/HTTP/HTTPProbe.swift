@@ -4,7 +4,7 @@ internal import TidegateCore
 internal import TidegateSession
 internal import TidegateTransfer
 
-/// A probe over HTTP: one request on a new connection, and one more for each redirect.
+/// A probe over HTTP: one request on a new connection, and another for each redirect.
 struct HTTPProbe: TargetProbe {
     let options: HTTPProbeOptions
     let context: ProbeContext
@@ -25,16 +25,16 @@ struct HTTPProbe: TargetProbe {
         for exchange in exchanges.all { exchange.body?.release() }
     }
 
-    /// The URL, if it is not behind a proxy.
+    /// The URL, unless it is reached through a proxy.
     func subject(of text: String, at address: IPAddress, redirectedTo port: UInt16?) -> ProbeSubject? {
         guard let url = try? HTTPURL(self.completed(text)), self.options.proxy.proxy(for: url) == nil else {
             return nil
         }
-        // A diagnosis of another way out would say nothing of this one.
+        // A diagnosis does not cover another way out.
         return self.source.isBound ? nil : .address(address, port: port ?? url.target.port)
     }
 
-    // A scheme may be left out.
+    // A target may lack a scheme.
     private func completed(_ text: String) -> String {
         let start = text.prefix(8).lowercased()
         return start.hasPrefix("http://") || start.hasPrefix("https://") ? text : "http://\(text)"
@@ -49,12 +49,12 @@ struct HTTPProbe: TargetProbe {
     }
 }
 
-// Decides whether an answer is a success.
+// Decides whether a response is a success.
 extension HTTPProbe {
-    /// What a document may have, decoded, values and names of members counted.
+    /// The maximum size of a decoded document, counting values and member names.
     private static let mostNodes = 250_000
 
-    /// Checks in blackbox_exporter's order; of several that fail the first one is the reason.
+    /// Checks in blackbox_exporter's order; the first failed check is the reason.
     func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) async {
         let expected = self.options.validStatuses
         if !self.options.acceptsAnyStatus,
@@ -78,7 +78,8 @@ extension HTTPProbe {
         }
     }
 
-    // A module's request stays what it was: what changed is the target, unless it asks for credentials.
+    // A module's request does not change, so a failure means that the target has changed, unless it requires
+    // credentials.
     private static func party(of status: Int) -> FaultParty { [401, 407].contains(status) ? .mine : .theirs }
 
     private func checkHeaders(_ head: ResponseHead, _ findings: inout ProbeFindings) {
@@ -129,7 +130,7 @@ extension HTTPProbe {
                 findings.fail(.body, .theirs, "the body does not match the expression \"\(expression.text)\"")
             }
         } catch let error as CELError {
-            // What takes too long is too much work for any body of that size.
+            // Evaluation that takes too long would take too long for any body of that size.
             let party = error.isUnfinished ? FaultParty.mine : .theirs
             findings.fail(.body, party, "the expression about the body has no value: \(error)")
         } catch {

@@ -3,12 +3,12 @@ internal import TidegateCore
 internal import TidegateTransfer
 
 extension HTTPProbeExchanges {
-    /// Records what the requests measured, and why they failed.
+    /// Records the measurements of the requests, and why they failed.
     func record(_ findings: inout ProbeFindings) async {
         findings.set(.httpRedirects, Double(self.redirects))
         guard let last = self.all.last else { return }
         self.addPhases(&findings)
-        // That of a redirect that was not followed is decided by its status.
+        // The status decides about a redirect that was not followed.
         if let failure = last.outcome.failure, failure != .httpStatus { self.fail(failure, last, &findings) }
         guard let head = last.outcome.head else { return }
         if let local = last.outcome.connection?.local, let remote = last.outcome.peer, last.destination.proxy == nil {
@@ -39,14 +39,14 @@ extension HTTPProbeExchanges {
         }
     }
 
-    // The body of a redirect is of no interest, and neither is its time.
+    // The body of a redirect, and the time that it takes, do not count.
     private func addPhases(_ findings: inout ProbeFindings) {
         for (position, exchange) in self.all.enumerated() {
             let isLast = position == self.all.count - 1
             for phase in PhaseDurations.Phase.allCases {
                 let duration: Duration?
                 switch phase {
-                // That of the first is recorded once it is known.
+                // The duration of the first lookup is recorded after the lookup itself.
                 case .resolve: duration = position == 0 ? nil : exchange.destination.lookupTime
                 case .transfer where !isLast || self.endsWithRedirect: duration = nil
                 case .connect, .tls, .processing, .transfer: duration = exchange.outcome.phases[phase]
@@ -68,7 +68,7 @@ extension HTTPProbeExchanges {
             return
         }
         let attribution = DecisionTable.attribution(of: self.evidence(failure, exchange))
-        // Of connections and silence libcurl's own text says no more than the evidence.
+        // For connections and silence, libcurl's own text adds nothing to the evidence.
         let isAboutConnection = attribution?.isAboutConnection ?? false || failure == .timedOut
         let text = (isAboutConnection ? attribution?.evidence.first : nil) ?? outcome.text
         let isEncoding = failure == .protocolError && self.probe.options.coding != nil && outcome.head != nil
@@ -77,7 +77,7 @@ extension HTTPProbeExchanges {
             text.isEmpty ? "\(failure)" : text)
     }
 
-    // What the memory for bodies has to do with a failure; nil for nothing.
+    // How the memory for bodies caused a failure; nil if it did not.
     private func shortage(of body: ExaminedBody, _ failure: TaskFailure) -> String? {
         let budget = ByteText(Int64(self.probe.context.bodies.limit))
         if body.isWaiting {
@@ -90,7 +90,7 @@ extension HTTPProbeExchanges {
     private func evidence(_ failure: TaskFailure, _ exchange: HTTPProbeExchange) -> FailureEvidence {
         let (outcome, verdict) = (exchange.outcome, exchange.destination.verdict)
         let family = outcome.peer?.family ?? verdict.path?.source?.family ?? .ipv4
-        // Of another way out a diagnosis says nothing.
+        // A diagnosis does not cover another way out.
         let found = self.probe.source.isBound ? nil : self.probe.environment.network.diagnosis(family)
         var evidence = FailureEvidence(failure, outcome, before: verdict, after: verdict)
         evidence.proxy = exchange.destination.proxy.map { "\($0)" }
@@ -99,7 +99,7 @@ extension HTTPProbeExchanges {
 }
 
 extension ProbeFailureReason {
-    /// The reason of a request that failed.
+    /// The reason for a failed request.
     init(_ failure: TaskFailure) {
         switch failure {
         case .resolveFailed: self = .resolveFailed

@@ -4,26 +4,26 @@ internal import TidegateNetwork
 internal import TidegateSession
 internal import TidegateTransfer
 
-/// One request with what came of it.
+/// One request with its result.
 struct HTTPProbeExchange: Sendable {
-    /// Where a request goes.
+    /// The destination of a request.
     struct Destination {
         let addresses: [IPAddress]
-        /// How long the name took to resolve; nil if it was not.
+        /// The duration of the name lookup; nil without one.
         let lookupTime: Duration?
-        /// The verdict on the address when the request was made.
+        /// The verdict for the address when the request was made.
         let verdict: Verdict
-        /// The proxy that it goes through; nil for none.
+        /// The proxy; nil for none.
         var proxy: Proxy?
     }
 
     let destination: Destination
     let outcome: AttemptOutcome
-    /// What came of the body; nil if it is not examined.
+    /// The body; nil if it is not examined.
     let body: ExaminedBody?
 }
 
-/// The requests of one probe, from the first to where redirects lead.
+/// The requests of one probe: the first one, and those that follow redirects.
 struct HTTPProbeExchanges {
     private typealias Destination = HTTPProbeExchange.Destination
 
@@ -34,13 +34,13 @@ struct HTTPProbeExchanges {
     private let first: HTTPURL
     private let body: AttemptBody
     private let jar = CookieJar()
-    /// The field with the access token that was asked for.
+    /// The field with the access token, once obtained.
     private var token: HTTPField?
-    /// What was made, in order.
+    /// The exchanges so far, in order.
     private(set) var all: [HTTPProbeExchange] = []
-    /// How many answers were redirects.
+    /// The number of responses that were redirects.
     private(set) var redirects = 0
-    /// True if the last answer is a redirect that was not followed.
+    /// True if the last response is a redirect that was not followed.
     private(set) var endsWithRedirect = false
 
     init(probe: HTTPProbe, url: HTTPURL, body: AttemptBody) {
@@ -51,7 +51,7 @@ struct HTTPProbeExchanges {
 
     /// Makes the requests.
     ///
-    /// - Throws: What keeps one from being made, unless the findings say it already.
+    /// - Throws: Why a request could not be made, unless the findings already contain it.
     mutating func run(_ findings: inout ProbeFindings) async throws(ProbeProblem) {
         let options = self.probe.options
         if let name = options.source.interface, NetworkInterface.index(of: name) == nil {
@@ -88,7 +88,7 @@ struct HTTPProbeExchanges {
 
     // MARK: - Redirects
 
-    // The hop that a redirect asks for; nil if the answer is the last one.
+    // The hop that a redirect leads to; nil if the response is the last one.
     private mutating func next(
         after hop: Hop, _ exchange: HTTPProbeExchange, _ findings: inout ProbeFindings
     ) throws(ProbeProblem) -> Hop? {
@@ -130,7 +130,7 @@ struct HTTPProbeExchanges {
 
     // MARK: - One request
 
-    // Nil without a destination, for a reason that `findings` hold.
+    // Nil without a destination, for a reason recorded in `findings`.
     private func destination(
         of hop: Hop, _ known: ProbeAddress?, _ findings: inout ProbeFindings
     ) async throws(ProbeProblem) -> Destination {
@@ -166,7 +166,7 @@ struct HTTPProbeExchanges {
         return Destination(addresses: addresses, lookupTime: lookupTime, verdict: route.verdict, proxy: proxy)
     }
 
-    // What a name leads to behind a proxy is up to the proxy's own rules: then only the target itself is looked at.
+    // Behind a proxy its own rules apply to resolved addresses, so only the target itself is checked.
     private func refusal(of hop: Hop, at addresses: [IPAddress]?, _ verdict: Verdict) -> String? {
         let (target, policy) = (hop.url.target, self.probe.context.policy)
         var credentials = self.probe.context.credentials
@@ -253,7 +253,7 @@ struct HTTPProbeExchanges {
 }
 
 extension Hop {
-    /// The same for another origin: without what only the first one may see.
+    /// This hop without the secrets that only the first origin may see.
     fileprivate var withoutSecrets: Hop {
         Hop(
             method: self.method, url: self.url, keepsBody: self.keepsBody, keepsCredentials: false,
@@ -263,14 +263,14 @@ extension Hop {
 }
 
 extension HTTPProbeOptions {
-    /// What is kept of a body that expressions are searched for in, if the module sets no limit.
+    /// How much of a body is kept for expressions, if the module sets no limit.
     private static let mostExaminedBytes = 16 * 1024 * 1024
 
     var maxExaminedBytes: Int { self.maxBodyBytes ?? Self.mostExaminedBytes }
 }
 
 extension HTTPURL {
-    /// True if it leads to the server of another one, perhaps by the other scheme with the port of that.
+    /// True if it leads to the same server as another URL, possibly with the other scheme and its port.
     fileprivate func isOfServer(of other: HTTPURL) -> Bool {
         guard self.target.host == other.target.host else { return false }
         return self.target == other.target
@@ -279,19 +279,20 @@ extension HTTPURL {
 }
 
 extension AttemptRequest {
-    /// A request on a connection of its own, whose answer the probe examines.
+    /// A request on its own connection, with a response that the probe examines.
     init(probing url: HTTPURL, at addresses: [IPAddress], from source: ProbeSource, _ sink: BodySink) {
         self.init(id: AttemptID(rawValue: 0), url: url, sink: sink)
         self.addresses = addresses
         self.source = AttemptSource(address: source.address, interface: source.interface)
-        // The probe's own limit ends it.
+        // The probe's own time limit applies.
         self.connectTimeout = .seconds(3600)
         self.usesFreshConnection = true
         self.takesAnyStatus = true
     }
 
-    /// Has a server of https be named `server` in the handshake, and its certificate be for that name or address; where
-    /// the request goes, and what it asks for, stays.
+    /// Makes the handshake of an https request name `server`, and requires a certificate for that name or address.
+    ///
+    /// The destination and the requested resource do not change.
     mutating func expect(server: String) throws(TextError) {
         let (url, port) = (self.url, self.url.target.port)
         guard url.scheme == .https else { return }
@@ -306,7 +307,7 @@ extension AttemptRequest {
             throw TextError("the server's name \"\(server)\" is none: \(error)")
         }
         guard name != url.target else { return }
-        // libcurl takes the name for the handshake from the URL, and for the field, too.
+        // libcurl takes the handshake's name from the URL, and would also use it for the Host field.
         if !self.headers.contains(where: { $0.name.canonicalName == "host" }) {
             self.headers.append(try HTTPField(line: "Host: \(url.origin.authority)"))
         }

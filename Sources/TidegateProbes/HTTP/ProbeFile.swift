@@ -3,14 +3,14 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Files that are read for every probe, so that a changed one counts at once.
+/// Reads files for every probe, so that changes apply immediately.
 enum ProbeFile {
-    /// More than any of them needs.
+    /// More than any of these files needs.
     private static let limit = 16 * 1024 * 1024
 
     /// The content of a file.
     ///
-    /// - Throws: The path and what is wrong.
+    /// - Throws: An error with the path and the problem.
     static func read(_ path: String) throws(TextError) -> [UInt8] {
         do {
             // A pipe or a device may never end.
@@ -30,7 +30,7 @@ enum ProbeFile {
         }
     }
 
-    /// A secret; of a file its content without surrounding white space.
+    /// The value of a secret; for a file, its content without surrounding white space.
     static func read(_ secret: Secret) throws(TextError) -> String {
         switch secret {
         case .text(let text): return text
@@ -43,9 +43,9 @@ enum ProbeFile {
 }
 
 extension SecretHeader {
-    /// The field.
+    /// The header field.
     ///
-    /// - Throws: A file that cannot be read, or a value that no field can carry.
+    /// - Throws: For an unreadable file, or a value that a field cannot contain.
     func field() throws(TextError) -> HTTPField {
         guard let name = HTTPField.Name(self.name), case let value = try ProbeFile.read(self.value),
             HTTPField.isValidValue(value)
@@ -57,7 +57,7 @@ extension SecretHeader {
 extension ProbeAuthorization {
     /// The field Authorization.
     ///
-    /// - Throws: A file that cannot be read, or a secret that no field can carry.
+    /// - Throws: For an unreadable file, or a secret that a field cannot contain.
     func field() throws(TextError) -> HTTPField {
         let value: String
         switch self {
@@ -74,9 +74,9 @@ extension ProbeAuthorization {
 }
 
 extension ProbeTLSOptions {
-    /// The options of a request.
+    /// The TLS options of a request.
     ///
-    /// - Throws: Texts of the module that cannot be used, or a file that is to be used with one of them.
+    /// - Throws: For unusable texts in the module, or an unusable file that belongs to one of them.
     func transferOptions(showsCertificate: Bool) throws(TextError) -> TLSOptions {
         var options = TLSOptions(caFile: self.caFile, isInsecure: self.isInsecure)
         if self.ca != nil, let authorities = try self.authorities() {
@@ -84,16 +84,16 @@ extension ProbeTLSOptions {
         }
         options.versions = self.versions
         guard showsCertificate else { return options }
-        // What is wrong with files alone is found out when they are used.
+        // Problems of files alone are found when the files are used.
         if self.certificate != nil || self.key != nil { _ = try self.identity() }
         (options.clientCertificate, options.clientKey) = (self.certificateFile, self.keyFile)
         (options.inline.certificate, options.inline.key) = (self.certificate, self.key)
         return options
     }
 
-    /// The authorities that are trusted, in PEM; nil for the system's.
+    /// The trusted authorities in PEM; nil for the system's.
     ///
-    /// - Throws: A file that cannot be read, or a text without a certificate.
+    /// - Throws: For an unreadable file, or a text without a certificate.
     func authorities() throws(TextError) -> [UInt8]? {
         guard let text = try Self.bytes(self.ca, orOf: self.caFile) else { return nil }
         guard CertificateVerifier.hasCertificates(text) else {
@@ -102,9 +102,9 @@ extension ProbeTLSOptions {
         return text
     }
 
-    /// The certificate that is shown, with its key; nil for none.
+    /// The client certificate with its key; nil for none.
     ///
-    /// - Throws: A file that cannot be read, or a problem of certificate or key; the error does not quote the key.
+    /// - Throws: For an unreadable file, or an invalid certificate or key; the error does not quote the key.
     func identity() throws(TextError) -> ClientIdentity? {
         guard let certificate = try Self.bytes(self.certificate, orOf: self.certificateFile),
             let key = try Self.bytes(self.key, orOf: self.keyFile)
@@ -123,15 +123,15 @@ extension ProbeTLSOptions {
 }
 
 extension ProbeTLSOptions {
-    /// True if `text` has a certificate in PEM.
+    /// True if `text` contains a PEM certificate.
     package static func hasCertificate(_ text: String) -> Bool {
         CertificateVerifier.hasCertificates(Array(text.utf8))
     }
 
-    /// True if `text` has a key in PEM without a passphrase.
+    /// True if `text` contains a PEM key without a passphrase.
     package static func hasKey(_ text: String) -> Bool { ClientIdentity.hasKey(Array(text.utf8)) }
 
-    /// True unless certificate and key both stand in the module, and are not of each other.
+    /// False if the module contains both a certificate and a key that do not belong together.
     package var hasMatchingTexts: Bool {
         guard let certificate = self.certificate, let key = self.key else { return true }
         return ClientIdentity(certificate: Array(certificate.utf8), key: Array(key.utf8)).problem != .wrongKey

@@ -3,13 +3,13 @@ internal import TidegateCore
 internal import TidegateNetwork
 internal import TidegateTransfer
 
-/// A probe by one ICMP echo request.
+/// A probe that sends one ICMP echo request.
 struct ICMPProbe: TargetProbe {
     private enum Phase: String {
         case resolve, setup, rtt
     }
 
-    /// What blackbox_exporter sends without `payload_size`.
+    /// The payload size that blackbox_exporter uses without `payload_size`.
     private static let usualSize = 28
 
     let options: ICMPProbeOptions
@@ -18,7 +18,7 @@ struct ICMPProbe: TargetProbe {
     var source: ProbeSource { self.options.source }
 
     func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
-        // No phase rtt yet: the time of a reply that does not come is not 0.
+        // The phase rtt is not set yet: without a reply its time is not 0.
         for phase in [Phase.resolve, .setup] { self.set(phase, .zero, &findings) }
         findings.declare(.lookupTime, .addressFamily, .addressHash)
         // Echo requests have no port.
@@ -34,7 +34,7 @@ struct ICMPProbe: TargetProbe {
         self.record(outcome, address, &findings)
     }
 
-    /// The host, if it may be asked about; a diagnosis of another way out would say nothing of this one.
+    /// The host, if it can be diagnosed: a diagnosis does not cover another way out.
     func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         self.options.source.interface == nil ? .address(address, port: nil) : nil
     }
@@ -62,7 +62,7 @@ struct ICMPProbe: TargetProbe {
             self.set(.rtt, duration, &findings)
             if let hopLimit { findings.set(.icmpHopLimit, Double(hopLimit)) }
         case .refused(let error) where error.kind == .timeExceeded && self.options.hopLimit > 0:
-            // No loop: the module asks for it.
+            // Not a routing loop, because the module sets this hop limit.
             findings.fail(
                 .ttlExceeded, .mine,
                 "\(error.sentence(about: address.address)): the module's ttl is "

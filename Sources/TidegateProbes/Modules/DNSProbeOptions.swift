@@ -2,9 +2,9 @@ internal import TidegateCore
 internal import TidegateNetwork
 package import TidegateCEL
 
-/// What the prober `dns` asks, and what it takes for a success.
+/// The query of the prober `dns`, and its conditions for success.
 package struct DNSProbeOptions: Sendable, Hashable {
-    /// How questions travel.
+    /// The transport of queries.
     package enum Transport: String, Sendable, CaseIterable {
         case udp, tcp
     }
@@ -12,19 +12,19 @@ package struct DNSProbeOptions: Sendable, Hashable {
     package var family = FamilyPreference()
     package var source = ProbeSource()
     package var transport = Transport.udp
-    /// Whether the connection is encrypted (RFC 7858).
+    /// True if the connection is encrypted (RFC 7858).
     package var isEncrypted = false
     package var tls = ProbeTLSOptions()
 
-    /// The name that is asked about; empty for the root.
+    /// The name to query; empty for the root.
     package var name = ""
-    /// The type of the records, such as `MX`.
+    /// The record type, such as `MX`.
     package var type = "ANY"
-    /// Their class, such as `CH`.
+    /// The record class, such as `CH`.
     package var recordClass = "IN"
     package var isRecursive = true
 
-    /// The response codes that are a success; empty for NOERROR.
+    /// The successful response codes; empty for NOERROR only.
     package var validCodes: [Int] = []
     package var answers = DNSRecordConditions()
     package var authorities = DNSRecordConditions()
@@ -33,39 +33,39 @@ package struct DNSProbeOptions: Sendable, Hashable {
     /// blackbox_exporter's defaults.
     package init() {}
 
-    /// The port that servers are asked at.
+    /// The default port of servers.
     var defaultPort: UInt16 { self.isEncrypted ? 853 : 53 }
 }
 
 extension DNSProbeOptions {
-    /// True if there is a type of records of that name.
+    /// True for the name of a record type.
     package static func isRecordType(_ name: String) -> Bool { DNSQuery.isRecordType(name) }
 
-    /// True if there is a class of records of that name.
+    /// True for the name of a record class.
     package static func isRecordClass(_ name: String) -> Bool { DNSQuery.isRecordClass(name) }
 
-    /// True if a question can be about this name.
+    /// True if the text is a valid name for a query.
     package static func isName(_ text: String) -> Bool { DNSQuery(text, type: "ANY", id: 0) != nil }
 
-    /// The number of a response code such as `NXDOMAIN`; nil if no code has that name.
+    /// The number of a response code such as `NXDOMAIN`; nil for an unknown name.
     package static func code(of name: String) -> Int? { DNSReply.codeNames.first { $0.value == name }?.key }
 }
 
-/// Conditions on the records of a section, as text.
+/// Conditions on the records of a section in text form.
 package struct DNSRecordConditions: Sendable, Hashable {
     /// Fails if any record matches any of them.
     package var failsIfMatches: [RegularExpression] = []
-    /// As blackbox_exporter has it, in spite of the key's name: fails unless every record matches all of them.
+    /// As in blackbox_exporter, and in spite of the key's name: fails unless every record matches all of them.
     package var failsIfAllMatch: [RegularExpression] = []
-    /// Fails if any record does not match any of them, and without records.
+    /// Fails if any record does not match any of them, or if there are no records.
     package var failsIfNotMatches: [RegularExpression] = []
     /// Fails if no record matches any of them.
     package var failsIfNoneMatches: [RegularExpression] = []
 
-    /// No condition.
+    /// No conditions.
     package init() {}
 
-    /// What is wrong with the records, in one clause; nil if nothing is.
+    /// The problem with the records, as one clause; nil if they pass.
     func problem(of records: [DNSReply.Record]) -> String? {
         func matches(_ expression: RegularExpression, _ record: DNSReply.Record) -> Bool {
             expression.matches(Array(record.text.utf8))

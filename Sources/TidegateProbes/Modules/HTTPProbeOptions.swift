@@ -3,11 +3,11 @@ package import TidegateCEL
 package import TidegateCore
 package import TidegateSession
 
-/// What the prober `http` asks, and what it takes for a success.
+/// The request of the prober `http`, and its conditions for success.
 package struct HTTPProbeOptions: Sendable, Hashable {
     package var method = "GET"
     package var headers: [HTTPField] = []
-    /// Fields that may be secrets.
+    /// Header fields that may be secrets.
     package var secretHeaders: [SecretHeader] = []
     package var body: ProbeBody?
     package var followsRedirects = true
@@ -16,47 +16,47 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     package var source = ProbeSource()
     package var tls = ProbeTLSOptions()
     package var authorization: ProbeAuthorization?
-    /// How an access token is asked for; nil asks for none.
+    /// How to obtain an access token; nil for none.
     package var oauth2: OAuth2Options?
     package var proxy = ProxyPolicy.direct
-    /// Fields that only a proxy sees, with CONNECT.
+    /// Header fields for the proxy only, sent with CONNECT.
     package var proxyHeaders: [SecretHeader] = []
-    /// Whether names are left to the proxy, if there is one.
+    /// True if a proxy, when there is one, resolves names.
     package var skipsResolveWithProxy = false
 
-    /// Whether every status is a success.
+    /// True if every status is a success.
     package var acceptsAnyStatus = false
-    /// The statuses that are a success; empty for 200 to 299.
+    /// The successful statuses; empty for 200 to 299.
     package var validStatuses: [Int] = []
-    /// The protocols that are a success, as `HTTP/1.1` or `HTTP/2.0`; empty for every one.
+    /// The successful protocol versions, such as `HTTP/1.1` or `HTTP/2.0`; empty for all.
     package var validVersions: [String] = []
     package var failsIfTLS = false
     package var failsIfNotTLS = false
     package var failsIfBodyMatches: [RegularExpression] = []
     package var failsIfBodyDoesNotMatch: [RegularExpression] = []
-    /// An expression that must not be true of the body, a JSON document.
+    /// An expression that must not be true of the body, which must be a JSON document.
     package var failsIfJSONMatches: CELExpression?
-    /// One that must be.
+    /// An expression that must be true of it.
     package var failsIfJSONDoesNotMatch: CELExpression?
     package var failsIfHeaderMatches: [HeaderCondition] = []
     package var failsIfHeaderDoesNotMatch: [HeaderCondition] = []
-    /// How bodies are encoded; nil takes them as they come.
+    /// The encoding of bodies; nil uses them as received.
     package var coding: BodyCoding?
-    /// How many bytes a body may have, decoded; nil is no limit.
+    /// The maximum size of a decoded body in bytes; nil for no limit.
     package var maxBodyBytes: Int?
 
     /// blackbox_exporter's defaults.
     package init() {}
 
-    /// True for a method that changes nothing (RFC 9110 9.2.1).
+    /// True for a safe method (RFC 9110 9.2.1).
     static func isSafe(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) }
 
-    /// True if bodies are looked into.
+    /// True if bodies are examined.
     var examinesBody: Bool {
         !self.failsIfBodyMatches.isEmpty || !self.failsIfBodyDoesNotMatch.isEmpty || self.examinesJSON
     }
 
-    /// True if bodies have to be JSON.
+    /// True if bodies must be JSON.
     var examinesJSON: Bool { self.failsIfJSONMatches != nil || self.failsIfJSONDoesNotMatch != nil }
 
     /// The value of the header field Host; nil without one.
@@ -67,10 +67,10 @@ package struct HTTPProbeOptions: Sendable, Hashable {
 package struct HeaderCondition: Sendable, Hashable {
     package var name: HTTPField.Name
     package var pattern: RegularExpression
-    /// Whether a response without the field passes.
+    /// True if a response without the field passes.
     package var allowsMissing: Bool
 
-    /// A condition from its parts.
+    /// A condition with these values.
     package init(name: HTTPField.Name, pattern: RegularExpression, allowsMissing: Bool = false) {
         self.name = name
         self.pattern = pattern
@@ -78,47 +78,47 @@ package struct HeaderCondition: Sendable, Hashable {
     }
 }
 
-/// What a request of a probe carries.
+/// The body of a probe's request.
 package enum ProbeBody: Sendable, Hashable {
     case text(String)
     /// The content of a file, read for every probe.
     case file(String)
 }
 
-/// What certificates a probe trusts, and what it shows.
+/// The certificates that a probe trusts, and the one that it presents.
 package struct ProbeTLSOptions: Sendable, Hashable {
-    /// A PEM file of authorities; nil for the system's.
+    /// A PEM file with the trusted authorities; nil for the system's.
     package var caFile: String?
     package var certificateFile: String?
     package var keyFile: String?
-    /// Authorities in PEM, in place of a file.
+    /// The authorities in PEM, instead of a file.
     package var ca: String?
-    /// The certificate that is shown, in PEM, in place of a file.
+    /// The client certificate in PEM, instead of a file.
     package var certificate: String?
-    /// Its key, in PEM, in place of a file; a secret.
+    /// Its key in PEM, instead of a file; a secret.
     package var key: String?
-    /// The name that the certificate has to be for; nil for the target's.
+    /// The name that the certificate must be valid for; nil for the target's.
     package var serverName: String?
     package var isInsecure = false
-    /// The lowest version that is spoken; nil for TLS 1.2, or ``maxVersion`` if that is lower.
+    /// The lowest accepted version; nil for TLS 1.2, or ``maxVersion`` if that is lower.
     package var minVersion: TLSVersion?
-    /// The highest; nil for TLS 1.3.
+    /// The highest accepted version; nil for TLS 1.3.
     package var maxVersion: TLSVersion?
 
-    /// The versions that are spoken; empty ranges are refused when a module is read.
+    /// The accepted versions; empty ranges are rejected when a module is read.
     var versions: ClosedRange<TLSVersion> {
         let highest = self.maxVersion ?? .v1_3
         return min(self.minVersion ?? .v1_2, highest)...highest
     }
 
-    /// The system's authorities.
+    /// The system's authorities and no client certificate.
     package init() {}
 
-    /// True if a certificate is shown.
+    /// True if there is a client certificate.
     var hasIdentity: Bool { self.certificate != nil || self.certificateFile != nil }
 }
 
-/// What a probe's requests are authorized with.
+/// The authorization of a probe's requests.
 package enum ProbeAuthorization: Sendable, Hashable {
     /// HTTP's Basic scheme (RFC 7617).
     case basic(user: Secret, password: Secret)
@@ -126,7 +126,7 @@ package enum ProbeAuthorization: Sendable, Hashable {
     case token(scheme: String, Secret)
 }
 
-/// A secret: in the configuration, or in a file that is read for every probe.
+/// A secret, given in the configuration or in a file that is read for every probe.
 package enum Secret: Sendable, Hashable {
     case text(String)
     case file(String)

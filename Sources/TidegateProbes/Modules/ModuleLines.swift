@@ -1,6 +1,6 @@
-/// Changes a module's text, which has a line for each key, indented by two spaces for each section.
+/// Edits a module's text, which has one line per key, indented by two spaces per section.
 enum ModuleLines {
-    /// Adds a key to a section; sections that are missing or empty are made.
+    /// Adds a key to a section; missing or empty sections are created.
     static func text(_ text: String, adding key: (name: String, value: String), to section: [String]) -> String {
         var lines = text.split(separator: "\n").map(String.init)
         var position = lines.count

@@ -3,9 +3,9 @@ package import TidegateCEL
 package import TidegateCore
 package import TidegateSession
 
-/// How targets are probed: a module of blackbox_exporter's configuration.
+/// How to probe targets: a module of blackbox_exporter's configuration.
 package struct ProbeModule: Sendable, Hashable {
-    /// What asks.
+    /// The kind of probe.
     package enum Prober: String, Sendable, CaseIterable {
         case http
         case icmp
@@ -17,23 +17,23 @@ package struct ProbeModule: Sendable, Hashable {
     }
 
     package var prober: Prober
-    /// How long a probe may take; nil leaves it to the scrape.
+    /// The time limit of a probe; nil uses the scrape's.
     package var timeout: Duration?
-    /// What the prober `http` asks, and what it takes for a success.
+    /// The request of the prober `http`, and its conditions for success.
     package var http = HTTPProbeOptions()
-    /// What the prober `icmp` sends.
+    /// The packet of the prober `icmp`.
     package var icmp = ICMPProbeOptions()
-    /// What the prober `dns` asks, and what it takes for a success.
+    /// The query of the prober `dns`, and its conditions for success.
     package var dns = DNSProbeOptions()
-    /// What the prober `tcp` says, and what it takes for a success.
+    /// The dialogue of the prober `tcp`, and its conditions for success.
     package var tcp = StreamProbeOptions()
-    /// The same of the prober `unix`.
+    /// The dialogue of the prober `unix`, and its conditions for success.
     package var unix = StreamProbeOptions()
-    /// Which service the prober `grpc` asks about.
+    /// The service that the prober `grpc` checks.
     package var grpc = GRPCProbeOptions()
-    /// What the prober `websocket` says, and what it takes for a success.
+    /// The dialogue of the prober `websocket`, and its conditions for success.
     package var websocket = WebSocketProbeOptions()
-    /// The module as it was written, in YAML and without secrets.
+    /// The module's YAML text as written, without secrets.
     package var text = ""
 }
 
@@ -43,8 +43,9 @@ extension ProbeModule {
 }
 
 extension ProbeModule {
-    /// True if its requests carry what is meant for their target alone: passwords, tokens, certificates, and fields that
-    /// may be secrets.
+    /// True if its requests contain credentials meant only for their target.
+    ///
+    /// These are passwords, tokens, certificates, and header fields that may be secrets.
     package var hasCredentials: Bool {
         func mayBeSecret(_ names: [String]) -> Bool {
             names.contains { name in
@@ -68,11 +69,11 @@ extension ProbeModule {
     }
 }
 
-/// Which of a name's addresses is probed.
+/// Which of a name's addresses to probe.
 package struct FamilyPreference: Sendable, Hashable {
-    /// The family that is taken if the name has both and both are routed.
+    /// The family to use if the name has routed addresses of both.
     package var family: AddressFamily
-    /// Whether the other family is taken if there is no address of the preferred one.
+    /// True if the other family is used when there is no address of the preferred one.
     package var allowsFallback: Bool
 
     /// A preference; the defaults are blackbox_exporter's.
@@ -82,65 +83,65 @@ package struct FamilyPreference: Sendable, Hashable {
     }
 }
 
-/// What the prober `icmp` sends.
+/// The packet of the prober `icmp`.
 package struct ICMPProbeOptions: Sendable, Hashable {
     package var family = FamilyPreference()
     package var source = ProbeSource()
-    /// How many bytes a request carries; 0 for blackbox_exporter's 28.
+    /// The payload size of a request in bytes; 0 for blackbox_exporter's 28.
     package var payloadSize = 0
-    /// Whether IPv4 packets must not be fragmented, here or on the way.
+    /// True if IPv4 packets must not be fragmented, here or on the way.
     package var forbidsFragments = false
-    /// How many routers a packet may pass; 0 for this host's usual number.
+    /// The hop limit of packets; 0 for this host's default.
     package var hopLimit = 0
 
     /// blackbox_exporter's defaults.
     package init() {}
 }
 
-/// Where a probe leaves this host.
+/// How a probe's packets leave this host.
 package struct ProbeSource: Sendable, Hashable {
-    /// The address that packets are sent from; nil leaves that to the kernel.
+    /// The source address of packets; nil lets the kernel choose.
     package var address: IPAddress?
-    /// The only interface that they may leave by; nil leaves that to the routes.
+    /// The only interface that packets may use; nil lets the routes decide.
     package var interface: String?
 
     /// The kernel's choice.
     package init() {}
 
-    /// The preference, as far as the source's address allows it.
+    /// The preference, restricted to the family of the source address.
     func narrowing(_ preference: FamilyPreference) -> FamilyPreference {
         self.address.map { FamilyPreference($0.family, allowsFallback: false) } ?? preference
     }
 
-    /// Those of several addresses that packets can go to.
+    /// The addresses that packets can be sent to.
     func usable(_ addresses: [IPAddress]) -> [IPAddress] {
         self.address.map { own in addresses.filter { $0.family == own.family } } ?? addresses
     }
 
-    /// True if the routes say nothing of packets that may leave by one interface only.
+    /// True if packets are bound to one interface, so that the routes do not apply.
     var isBound: Bool { self.interface != nil }
 }
 
-/// Which service the prober `grpc` asks about, and how.
+/// The service that the prober `grpc` checks, and how it is called.
 package struct GRPCProbeOptions: Sendable, Hashable {
-    /// The service whose health is asked for; empty for that of the whole server.
+    /// The service to check; empty for the whole server.
     package var service = ""
     package var family = FamilyPreference()
-    /// Whether the connection is encrypted.
+    /// True if the connection is encrypted.
     package var usesTLS = false
     package var tls = ProbeTLSOptions()
-    /// What else the call carries; values may be secrets.
+    /// Further metadata of the call; values may be secrets.
     package var metadata: [HTTPField] = []
 
     /// blackbox_exporter's defaults.
     package init() {}
 }
 
-/// What the probers `tcp` and `unix` say to a server, and what they take for a success.
+/// The dialogue of the probers `tcp` and `unix`, and their conditions for success.
 package struct StreamProbeOptions: Sendable, Hashable {
-    /// What is sent and expected, in order; empty if a connection is enough.
+    /// The steps in order; empty if a connection is enough.
     package var dialogue: [Step] = []
-    /// Whether the connection is encrypted from its beginning.
+    /// True if the connection is encrypted from its start.
     package var usesTLS = false
     package var tls = ProbeTLSOptions()
     package var family = FamilyPreference()
@@ -149,20 +150,20 @@ package struct StreamProbeOptions: Sendable, Hashable {
     /// blackbox_exporter's defaults.
     package init() {}
 
-    /// True if the connection is encrypted at some time.
+    /// True if the connection is encrypted at any time.
     package var mayUseTLS: Bool { self.usesTLS || self.dialogue.contains { $0.startsTLS } }
 
-    /// One entry of `query_response`: what is expected comes before what is sent, and TLS after that.
+    /// One entry of `query_response`: first the expected input, then the output, then TLS.
     package struct Step: Sendable, Hashable {
-        /// Lines are read until one matches; nil reads none.
+        /// Lines are read until one matches; nil reads no lines.
         package var expect: RegularExpression?
-        /// The bytes that come next; empty reads none.
+        /// The bytes expected next; empty reads none.
         package var expectedBytes: [UInt8] = []
-        /// The line that is sent, with `${1}` for what ``expect`` matched; empty sends none.
+        /// The line to send, in which `${1}` stands for a group of ``expect``; empty sends nothing.
         package var send = ""
-        /// Whether a TLS handshake follows.
+        /// True if a TLS handshake follows.
         package var startsTLS = false
-        /// Labels of `probe_expect_info`, whose values are templates as ``send`` is.
+        /// Labels of `probe_expect_info`, with values that are templates like ``send``.
         package var labels: [Label] = []
 
         /// A step that does nothing.
@@ -174,7 +175,7 @@ package struct StreamProbeOptions: Sendable, Hashable {
         package var name: String
         package var value: String
 
-        /// A label from its parts.
+        /// A label with these values.
         package init(name: String = "", value: String = "") {
             self.name = name
             self.value = value
@@ -182,28 +183,28 @@ package struct StreamProbeOptions: Sendable, Hashable {
     }
 }
 
-/// What the prober `websocket` asks for, says and takes for a success.
+/// The handshake and dialogue of the prober `websocket`, and its conditions for success.
 package struct WebSocketProbeOptions: Sendable, Hashable {
     package var family = FamilyPreference()
     package var tls = ProbeTLSOptions()
     package var authorization: ProbeAuthorization?
-    /// How an access token is asked for; nil asks for none.
+    /// How to obtain an access token; nil for none.
     package var oauth2: OAuth2Options?
-    /// Fields of the request, of `headers` and of `http_config`.
+    /// Header fields of the request, from `headers` and `http_config`.
     package var secretHeaders: [SecretHeader] = []
-    /// What is sent and expected, in order; empty if a WebSocket connection is enough.
+    /// The steps in order; empty if a WebSocket connection is enough.
     package var dialogue: [StreamProbeOptions.Step] = []
 
     /// blackbox_exporter's defaults.
     package init() {}
 
-    /// The value of the header field Host; nil without one, or if a file has it.
+    /// The value of the header field Host; nil if it is not set, or set by a file.
     var hostHeader: String? {
         guard case .text(let host)? = self.secretHeaders.last(where: \.isHost)?.value else { return nil }
         return host
     }
 
-    /// Has the server asked for a host, and for its certificate unless the module names another one.
+    /// Sets the requested host, and the name for the certificate unless the module names another one.
     mutating func ask(for host: Target) {
         self.secretHeaders.removeAll(where: \.isHost)
         self.secretHeaders.append(SecretHeader(name: "Host", value: .text("\(host)")))
@@ -215,14 +216,14 @@ extension SecretHeader {
     fileprivate var isHost: Bool { self.name.lowercased() == "host" }
 }
 
-/// How a probe gets an access token: the client credentials grant (RFC 6749 4.4).
+/// How a probe obtains an access token: the client credentials grant (RFC 6749 4.4).
 package struct OAuth2Options: Sendable, Hashable {
     package var clientID = ""
     package var clientSecret = Secret.text("")
     package var scopes: [String] = []
-    /// Where tokens are asked for; nil until it is read.
+    /// The token server's URL; nil until it is read.
     package var tokenURL: HTTPURL?
-    /// What is sent besides, by name.
+    /// Additional parameters by name.
     package var parameters: [String: String] = [:]
     package var tls = ProbeTLSOptions()
     package var proxy = ProxyPolicy.direct
@@ -231,12 +232,12 @@ package struct OAuth2Options: Sendable, Hashable {
     package init() {}
 }
 
-/// A header field whose value may be a secret: it goes to the first origin only, and is shown nowhere.
+/// A header field that may be a secret: it is sent only to the first origin, and never shown.
 package struct SecretHeader: Sendable, Hashable {
     package var name: String
     package var value: Secret
 
-    /// A field from its parts.
+    /// A field with these values.
     package init(name: String, value: Secret) {
         self.name = name
         self.value = value

@@ -1,25 +1,25 @@
 package import TidegateCore
 
-/// Which targets may be probed: applied to names, to what they resolve to, and to where redirects lead.
+/// Which targets may be probed; applies to names, to their addresses, and to targets of redirects.
 package struct ProbeTargetPolicy: Sendable, Hashable {
-    /// Targets that an entry stands for.
+    /// The targets that an entry covers.
     package enum Entry: Sendable, Hashable {
-        /// Every address of a network.
+        /// Every address in a network.
         case network(IPPrefix)
-        /// Names, in lower case; `*` stands for any characters, dots included.
+        /// Names in lower case; `*` matches any characters, including dots.
         case host(String)
     }
 
-    /// What may be probed; empty for everything.
+    /// The targets that may be probed; empty for all.
     package var allow: [Entry]
-    /// What may not, whatever ``allow`` says.
+    /// The targets that may not be probed, even if ``allow`` lists them.
     package var deny: [Entry]
     /// Whether a server with a public address may redirect a probe to a loopback, link-local or private address.
     package var allowsPrivateRedirects = false
     /// The hosts that may receive a module's credentials, by the module's name; modules without an entry are not limited.
     package var credentials: [String: [Entry]] = [:]
 
-    /// A policy; by default addresses of links are denied: clouds give secrets away there.
+    /// A policy; by default it denies link-local addresses, where clouds serve secrets.
     package init(allow: [Entry] = [], deny: [Entry] = ProbeTargetPolicy.linkLocal) {
         self.allow = allow
         self.deny = deny
@@ -32,9 +32,9 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
             IPAddress(text).flatMap { IPPrefix($0, length: length) }.map(Entry.network)
         } + IPAddress.metadata.compactMap { IPPrefix($0, length: $0.family.bits).map(Entry.network) }
 
-    /// Why a host must not be probed, in one clause; nil if it may.
+    /// Why a host must not be probed, as one clause; nil if it may be.
     ///
-    /// `address` is the one that it has; nil if only a proxy knows it, so that no network fits it.
+    /// `address` is the host's address; nil if only a proxy knows it, so that no network matches.
     package func refusal(of host: String, at address: IPAddress?) -> String? {
         let addresses = address?.equivalents ?? []
         func matches(_ entry: Entry) -> Bool { entry.matches(host, at: addresses) }
@@ -51,7 +51,7 @@ package struct ProbeTargetPolicy: Sendable, Hashable {
 }
 
 extension ProbeTargetPolicy.Entry {
-    /// True for a host of that name, or with one of these addresses.
+    /// True for a host that matches by name or by one of these addresses.
     func matches(_ host: String, at addresses: [IPAddress]) -> Bool {
         switch self {
         case .network(let network): addresses.contains { network.contains($0) }
@@ -59,13 +59,13 @@ extension ProbeTargetPolicy.Entry {
         }
     }
 
-    // One pass over the parts between the stars, so that no pattern takes long.
+    // Takes one pass over the parts between the stars, so that no pattern is slow.
     private static func matches(_ pattern: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
         let parts = pattern.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
         guard let first = parts.first, let last = parts.dropFirst().last else { return pattern.elementsEqual(text) }
         guard text.starts(with: first) else { return false }
         var rest = text.dropFirst(first.count)
-        // The first place of a part leaves the most to the parts behind it.
+        // The first match of a part leaves the most text for the parts after it.
         for part in parts.dropFirst().dropLast() where !part.isEmpty {
             guard let place = rest.firstRange(of: part) else { return false }
             rest = rest[place.upperBound...]
@@ -83,20 +83,20 @@ extension ProbeTargetPolicy.Entry: CustomStringConvertible {
     }
 }
 
-/// Decides whether a request may carry a module's credentials, or change something, at a target.
+/// Decides whether a request to a target may contain a module's credentials, or may have side effects.
 struct CredentialPolicy: Sendable, Hashable {
     /// The module's name.
     var module: String
-    /// True if the request carries credentials.
+    /// True if the request contains credentials.
     var hasCredentials: Bool
-    /// True if the request changes nothing (RFC 9110 9.2.1).
+    /// True if the request uses a safe method (RFC 9110 9.2.1).
     var isSafe: Bool
-    /// The hosts that `probe_credentials` names for the module; nil if it does not name the module.
+    /// The hosts that `probe_credentials` lists for the module; nil if it does not list the module.
     var hosts: [ProbeTargetPolicy.Entry]?
     /// The ports on which this process listens.
     var ownPorts: Set<UInt16> = []
 
-    /// Why a request must not go to a target, in one clause; nil if it may.
+    /// Why a request must not go to a target, as one clause; nil if it may.
     func refusal(of target: Target, at address: IPAddress?, _ verdict: Verdict) -> String? {
         let addresses = address?.equivalents ?? []
         if self.hasCredentials, let hosts, !hosts.contains(where: { $0.matches(target.host, at: addresses) }) {
@@ -112,8 +112,9 @@ struct CredentialPolicy: Sendable, Hashable {
 }
 
 extension IPAddress {
-    /// The addresses that lead to the same host: an IPv4 address in another form does, and Linux takes the unspecified
-    /// address for loopback.
+    /// The addresses that lead to the same host.
+    ///
+    /// An IPv4 address may be written in an IPv6 form, and Linux treats the unspecified address as loopback.
     fileprivate var equivalents: [IPAddress] {
         let forms = [self.withoutZone, self.embeddedIPv4].compactMap(\.self)
         return forms + forms.compactMap(\.loopbackAlias)

@@ -2,25 +2,25 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What a probe finds while it runs.
+/// The results of a probe while it runs.
 struct ProbeFindings {
     private(set) var families: [GaugeFamily] = []
     private(set) var log: ProbeLog
-    /// Why it failed; nil so far.
+    /// Why the probe failed; nil if it has not.
     private(set) var failure: ProbeReport.Failure?
     /// True if this host has no path to the target.
     private(set) var isGated = false
-    /// True if what lies between this host and the internet was found to be down.
+    /// True if the network between this host and the internet was found to be down.
     private(set) var isOutage = false
-    /// The address that is connected to; nil before one is known.
+    /// The address being connected to; nil before it is known.
     var address: IPAddress?
-    /// The port that a redirect led to; nil if none did.
+    /// The port of a redirect; nil without one.
     var redirectedPort: UInt16?
-    /// True if a name gave no address, though the name may well exist.
+    /// True if a name could not be resolved although it may exist.
     private(set) var isUnresolved = false
-    /// The addresses of the last connection; nil if there was none.
+    /// The addresses of the last connection; nil without one.
     var connection: ProbeConnection?
-    /// What it is called that a host which is there stays silent; nil for a port.
+    /// How to describe the silence of a host that is up; nil for a silent port.
     var silence: String?
 
     private let time: any TimeSource
@@ -32,7 +32,7 @@ struct ProbeFindings {
 
     // MARK: Metrics
 
-    /// Adds metrics without labels, at 0 until they are set.
+    /// Adds metrics without labels, with the value 0.
     mutating func declare(_ metrics: ProbeMetric...) {
         for metric in metrics { self.set(metric, 0) }
     }
@@ -57,7 +57,7 @@ struct ProbeFindings {
 
     // MARK: Failures
 
-    /// Records why the probe fails; of several reasons the first one counts.
+    /// Records why the probe failed; the first reason counts.
     mutating func fail(_ reason: ProbeFailureReason, _ party: FaultParty, _ text: String) {
         self.log.add(.error, text, at: self.time.wall())
         guard self.failure == nil else { return }
@@ -70,7 +70,7 @@ struct ProbeFindings {
         self.fail(problem.reason, problem.party, problem.text)
     }
 
-    /// Records why the probe fails, and whose failure the evidence says that it is.
+    /// Records why the probe failed, with the party that follows from the evidence.
     mutating func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence) {
         let attribution = DecisionTable.attribution(of: evidence)
         self.fail(
@@ -78,19 +78,19 @@ struct ProbeFindings {
             self.silence(attribution?.cause) ?? attribution?.evidence.first ?? "no answer, and nothing says why")
     }
 
-    // What a host that is there leaves unanswered, if that is no port.
+    // The silence of a host that is up, for a target without a port.
     private func silence(_ cause: Cause?) -> String? { cause == .server(.portSilent) ? self.silence : nil }
 
     /// Records that this host has no path to the target.
     mutating func gate(_ reason: UnreachableReason, _ text: String) { self.fail(.gated(reason, text)) }
 
-    /// Records that the path was lost while the target was asked.
+    /// Records that the path was lost during the probe.
     mutating func losePath(_ reason: UnreachableReason, _ text: String) {
         self.failure = nil
         self.gate(reason, text)
     }
 
-    /// Records whose failure it was, once that is known; the reason stays.
+    /// Records the responsible party once it is known; the reason stays.
     mutating func explain(_ cause: Cause) {
         self.isOutage = cause.party.isWayOut || cause.party == .resolver
         self.failure?.party = cause.party
@@ -105,15 +105,15 @@ struct ProbeFindings {
 }
 
 extension ProbeFindings {
-    /// What blackbox_exporter shows of a chain that was not verified: the first moment of Go's time.Time.
+    /// The value that blackbox_exporter shows for an unverified chain: the zero value of Go's time.Time.
     private static var neverVerified: Double { -62_135_596_800 }
 
-    /// Records what a server showed in its handshake.
+    /// Records the certificate chain from the server's handshake.
     mutating func record(_ chain: CertificateChain) {
         if let expiry = chain.earliestExpiry { self.set(.earliestExpiry, expiry.seconds) }
         self.set(.chainExpiry, chain.verifiedExpiry?.seconds ?? ProbeFindings.neverVerified)
         self.set(.tlsVersion, 1, labels: [chain.version.replacing("TLSv", with: "TLS ")])
-        // swift-nio-ssl does not say.
+        // swift-nio-ssl does not report the cipher.
         if !chain.cipher.isEmpty { self.set(.tlsCipher, 1, labels: [chain.cipher]) }
         self.set(
             .chainInfo, 1,
@@ -123,40 +123,40 @@ extension ProbeFindings {
             ])
     }
 
-    /// The value of a metric without labels; 0 if it was not set.
+    /// The value of a metric without labels; 0 if it is not set.
     func value(of metric: ProbeMetric) -> Double {
         self.families.first { $0.name == metric.name }?.value() ?? 0
     }
 }
 
-/// Why a probe failed: the values of `probe_failure_info{reason}`.
+/// Why a probe failed: the values of the label `reason` of `probe_failure_info`.
 enum ProbeFailureReason: String, MetricLabel {
     /// This host had no path to the target.
     case noPath
-    /// The target is none.
+    /// The target is invalid.
     case invalidTarget
-    /// The target must not be probed from here.
+    /// The policy denies the target.
     case targetDenied
     /// A file of the module cannot be read.
     case fileError
-    /// The name gave no address.
+    /// The name has no address.
     case resolveFailed
-    /// The server that gives tokens gave none.
+    /// The token server returned no token.
     case authorizationFailed
     case connectFailed
     case tlsFailed
-    /// No answer in time.
+    /// There was no answer in time.
     case timedOut
     /// The connection was broken.
     case reset
-    /// What came is not what the module expects.
+    /// The response does not match the module's expectations.
     case response
-    /// What came is not what the protocol says.
+    /// The response violates the protocol.
     case protocolError
     /// The body ended early.
     case truncated
     case tooLarge
-    /// The body is not encoded as the module says.
+    /// The body does not have the encoding that the module requires.
     case encoding
     case status
     case version
@@ -166,35 +166,36 @@ enum ProbeFailureReason: String, MetricLabel {
     case noTls
     /// A router on the way, or this host, reports that the target cannot be reached.
     case unreachable
-    /// The packet passed more routers than it may.
+    /// The packet exceeded its hop limit.
     case ttlExceeded
-    /// The packet is too long for a link, and must stay whole.
+    /// The packet is too large for a link and must not be fragmented.
     case fragmentationNeeded
-    /// A name server answered with another response code.
+    /// A name server returned another response code.
     case rcode
-    /// The records of an answer are not as the module says.
+    /// The records of a response do not match the module's conditions.
     case records
-    /// A service says that it does not serve.
+    /// A service reports that it is not serving.
     case notServing
-    /// Other probes held the memory for bodies, or the body needs more than there is for all.
+    /// Other probes hold the memory for bodies, or the body needs more than the whole budget.
     case noMemory
     /// This process lacks a privilege.
     case notPermitted
     case `internal`
 
-    /// The labels of those with which the target did not answer, or not to the end.
+    /// The labels of reasons for which the target did not answer, or not completely.
     static let silences = Set(
         [Self.noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated, .unreachable].map(\.label))
 }
 
-/// Why a probe ends before its end; recorded by who runs it.
+/// Why a probe ended early; recorded by the runner.
 struct ProbeProblem: Error {
     let reason: ProbeFailureReason
     var party = FaultParty.mine
     let text: String
     /// True if this host has no path to the target.
     var isGated = false
-    /// True if a name gave no address, though it may well exist: whether that was the resolver's failure is asked later.
+    /// True if a name could not be resolved although it may exist; a diagnosis decides later whether the resolver
+    /// failed.
     var isUnresolved = false
 
     /// This host has no path to the target.
@@ -202,7 +203,7 @@ struct ProbeProblem: Error {
         Self(reason: .noPath, party: reason.party, text: text, isGated: true)
     }
 
-    /// Does something whose errors have this reason.
+    /// Runs `body`, and gives its errors this reason.
     static func catching<Value>(
         _ reason: ProbeFailureReason, _ party: FaultParty = .mine, _ body: () throws -> Value
     ) throws(Self) -> Value {

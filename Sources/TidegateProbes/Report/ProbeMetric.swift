@@ -1,4 +1,4 @@
-/// A metric that probes return: blackbox_exporter's, with its help texts, and a few of our own.
+/// A metric that probes return: those of blackbox_exporter with its help texts, and a few additional ones.
 struct ProbeMetric: Sendable {
     let name: String
     let help: String
@@ -66,7 +66,7 @@ struct ProbeMetric: Sendable {
         "probe_unix_duration_seconds", "Duration of the probe of a Unix socket by phase", labels: ["phase"])
     static let failedDueToBytes = Self("probe_failed_due_to_bytes", "Indicates if probe failed due to bytes")
 
-    /// Its labels are the module's.
+    /// Its labels come from the module.
     static func expectInfo(_ labels: [String]) -> ProbeMetric {
         Self("probe_expect_info", "Explicit content matched", labels: labels)
     }

@@ -2,23 +2,23 @@ internal import HTTPTypes
 internal import Synchronization
 package import TidegateCore
 
-/// Probes targets by modules, one probe for each question.
+/// Probes targets with modules; each request is one probe.
 package final class ProbeRunner: ProbeService {
-    /// What a configuration file says about probes.
+    /// The probe settings of a configuration file.
     package struct Configuration: Sendable, Hashable {
-        /// The modules by their names.
+        /// The modules by name.
         package var modules: [String: ProbeModule] = [:]
         package var targets = ProbeTargetPolicy()
-        /// How much earlier than the scrape a probe ends.
+        /// How much earlier than its scrape a probe ends.
         package var timeoutOffset = Duration.milliseconds(500)
-        /// How many probes are remembered, and how many failures before them.
+        /// How many probes are remembered, and how many earlier failures.
         package var historyLimit = 100
-        /// How many probes are answered at a time; each has a socket.
+        /// The maximum number of concurrent probes; each has a socket.
         package var maxConcurrent = 512
-        /// How much memory the bodies that modules examine take together.
+        /// The memory shared by the bodies that modules examine.
         package var bodyBudget = ByteText(64 << 20)
 
-        /// No modules, and the limits of the daemon.
+        /// No modules, and the daemon's default limits.
         package init() {}
     }
 
@@ -30,7 +30,7 @@ package final class ProbeRunner: ProbeService {
     let bodies: ProbeBudget
     let documents = ProbeBudget(limit: 1)
 
-    /// A runner that takes its modules from `configuration`.
+    /// A runner with the modules of `configuration`.
     package init(_ configuration: Configuration, environment: ProbeEnvironment) {
         self.configuration = Mutex(configuration)
         self.environment = environment
@@ -38,12 +38,12 @@ package final class ProbeRunner: ProbeService {
         self.bodies = ProbeBudget(limit: Int(configuration.bodyBudget.bytes))
     }
 
-    /// Takes new modules and targets for the next probes; the history and the limits stay.
+    /// Applies new modules and targets to future probes; the history and the limits stay.
     package func update(_ configuration: Configuration) {
         self.configuration.withLock { ($0.modules, $0.targets) = (configuration.modules, configuration.targets) }
     }
 
-    /// Takes the ports on which this process listens: no probe brings credentials there, or changes anything.
+    /// Sets the ports on which this process listens: probes neither send credentials there nor use unsafe methods.
     package func listens(on ports: Set<UInt16>) { self.ownPorts.withLock { $0 = ports } }
 
     package var hasModules: Bool { self.configuration.withLock { !$0.modules.isEmpty } }
@@ -75,11 +75,13 @@ package final class ProbeRunner: ProbeService {
         return self.reports.add(await self.run(question, module, configuration, within: limit))
     }
 
-    /// What a run may take if its module does not say: less than its interval, so that its next turn is not left out.
+    /// The time limit of a run without a module timeout; below the interval, so that the next run is not skipped.
     private static func standardLimit(of probe: ScheduledProbe) -> Duration { min(probe.every * 0.8, .seconds(120)) }
 
-    /// One run of a scheduled probe, which ends within its module's timeout or, without one, four fifths of its interval,
-    /// two minutes at most; nil if there is no such module any more.
+    /// Performs one run of a scheduled probe; nil if its module no longer exists.
+    ///
+    /// The run ends within the module's timeout. Without one, the limit is four fifths of the interval, and two minutes
+    /// at most.
     package func run(_ probe: ScheduledProbe) async -> ProbeReport? {
         let configuration = self.configuration.withLock { $0 }
         guard let module = configuration.modules[probe.module] else { return nil }
@@ -108,7 +110,7 @@ package final class ProbeRunner: ProbeService {
                 deadline: start + limit, bodies: self.bodies, documents: self.documents))
         do { try await probe.run(target, &findings) } catch { findings.fail(error) }
         let duration = time.monotonic() - start
-        // That takes no part in the measurement.
+        // Not part of the measured duration.
         await self.explain(&findings, of: target, by: probe, isScheduled: isScheduled)
         findings.set(.success, findings.failure == nil ? 1 : 0)
         findings.set(.duration, duration.inSeconds)
@@ -126,7 +128,7 @@ package final class ProbeRunner: ProbeService {
             families: findings.families.sorted { $0.name < $1.name }, log: findings.log, configuration: module.text)
     }
 
-    // The responsible party, if the observations do not say: by the path now, and by the rungs below.
+    // Finds the responsible party if no observation shows it: by the current path, and by the rungs below.
     private func explain(
         _ findings: inout ProbeFindings, of target: String, by probe: any TargetProbe, isScheduled: Bool
     ) async {
@@ -140,7 +142,7 @@ package final class ProbeRunner: ProbeService {
                     reason, "the path to \(address) was lost: \(reason.description(ofLink: route.link))")
             }
         }
-        // No client waits for a scheduled run, so it also checks again a path that was good a moment ago.
+        // No client waits for a scheduled run, so it also rechecks a path that was good recently.
         guard failure.party == .unknown || findings.isUnresolved || isScheduled && failure.party == .path,
             let subject = findings.isUnresolved
                 ? .internet
@@ -155,7 +157,7 @@ package final class ProbeRunner: ProbeService {
 }
 
 extension ProbeModule {
-    /// What asks a target as the module says.
+    /// The probe that the module describes.
     fileprivate func probe(in context: ProbeContext) -> any TargetProbe {
         switch self.prober {
         case .http: HTTPProbe(options: self.http, context: context)
@@ -168,7 +170,7 @@ extension ProbeModule {
         }
     }
 
-    /// Has targets asked for `hostname`.
+    /// Sets the host name that targets are asked for.
     fileprivate mutating func ask(for hostname: String) throws(ProbeRefusal) {
         let own = self.prober == .http ? self.http.hostHeader : self.websocket.hostHeader
         if let own, own != hostname, [.http, .websocket].contains(self.prober) {
@@ -181,13 +183,13 @@ extension ProbeModule {
             }
             self.http.headers.removeAll { $0.name.canonicalName == "host" }
             self.http.headers.append(field)
-        // As in blackbox_exporter: nothing in their packets could name a host.
+        // As in blackbox_exporter: no packet of these probers could contain a host name.
         case .tcp:
             guard self.tcp.tls.serverName == nil else { return }
             guard let target = try? Target(hostname), target.port == nil else { throw .invalidHostname(hostname) }
             self.tcp.tls.serverName = target.host
             self.text = ModuleLines.text(self.text, adding: ("server_name", target.host), to: ["tcp", "tls_config"])
-        // blackbox_exporter takes no notice of it, either.
+        // blackbox_exporter also ignores it.
         case .icmp, .dns, .unix, .grpc: break
         case .websocket:
             guard let target = try? Target(hostname) else { throw .invalidHostname(hostname) }
@@ -196,11 +198,11 @@ extension ProbeModule {
     }
 }
 
-/// The latest probes; failures stay longer, because they are what people look for.
+/// The latest probes; failures are kept longer, because users look for them.
 final class ProbeHistory: Sendable {
     private struct State {
         var latest: [ProbeReport] = []
-        /// Failures that were pushed out of ``latest``.
+        /// Failures that no longer fit into ``latest``.
         var failures: [ProbeReport] = []
         var lastNumber: UInt64 = 0
     }
@@ -208,10 +210,10 @@ final class ProbeHistory: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// An empty history of `limit` probes, and as many failures before them.
+    /// An empty history of `limit` probes, and as many earlier failures.
     init(limit: Int) { self.limit = max(0, limit) }
 
-    /// Adds a report; gives it its number.
+    /// Adds a report and assigns its number.
     func add(_ report: ProbeReport) -> ProbeReport {
         self.state.withLock { state in
             var report = report
@@ -227,20 +229,20 @@ final class ProbeHistory: Sendable {
         }
     }
 
-    /// The newest first.
+    /// Newest first.
     var reports: [ProbeReport] { self.state.withLock { ($0.failures + $0.latest).reversed() } }
 }
 
-/// How long a probe may take.
+/// The time limit of a probe.
 package enum ProbeTimeout {
-    /// Of a scrape that does not say how long it may take, as blackbox_exporter has it.
+    /// For a scrape without a timeout header, as in blackbox_exporter.
     private static let unknown = 120.0
     /// No scrape takes longer than a day.
     private static let longest = 86_400.0
 
-    /// The module's timeout or what is left of the scrape's after `offset`, whichever is shorter.
+    /// The module's timeout or the scrape's minus `offset`, whichever is shorter.
     ///
-    /// - Throws: ``ProbeRefusal/badTimeout(_:)`` if the scrape's is no number of seconds.
+    /// - Throws: ``ProbeRefusal/badTimeout(_:)`` if the scrape's timeout is not a number of seconds.
     package static func limit(
         module: Duration?, scrape: String?, offset: Duration
     ) throws(ProbeRefusal) -> Duration {

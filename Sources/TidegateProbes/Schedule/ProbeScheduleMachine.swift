@@ -1,26 +1,26 @@
 internal import TidegateAttribution
 package import TidegateCore
 
-/// The state machine of scheduled probes: when they run, and what their runs say of their targets.
+/// The state machine of scheduled probes: decides when they run, and evaluates their runs.
 ///
-/// A value without a clock or a network: every transition takes the moment.
+/// A value without a clock or a network: every transition receives the time.
 package struct ProbeScheduleMachine: Sendable {
     /// A probe in its current configuration; a changed probe gets a new ID.
     package typealias ID = UInt64
 
-    /// What follows from a transition.
+    /// The result of a transition.
     package enum Effect: Sendable, Hashable {
         case run(ID, ScheduledProbe)
-        /// What a run finds is of no interest any more.
+        /// The result of the run is no longer needed.
         case cancel(ID)
         case publish(ProbeEvent)
     }
 
     private struct Entry {
         var report: ScheduledProbeReport
-        // The last run found no path.
+        // True if the last run found no path.
         var wasGated = false
-        // The family of the address that it asked last; nil if there was none.
+        // The family of the last probed address; nil if there was none.
         var family: AddressFamily?
     }
 
@@ -30,13 +30,13 @@ package struct ProbeScheduleMachine: Sendable {
     private var order: [ID] = []
     private var lastID: ID = 0
 
-    /// A machine without probes; for `settle` after a path came back, failures that it may have caused do not count.
+    /// A machine without probes; failures within `settle` after a path came back do not count.
     package init(settle: Duration = .seconds(3)) { self.schedule = CheckSchedule(settle: settle, settlesByStart: true) }
 
-    /// When the next turn is; nil without probes.
+    /// When the next run is due; nil without probes.
     package var deadline: MonotonicTime? { self.schedule.deadline }
 
-    /// What is known of every probe, in the order of the configuration.
+    /// The reports of all probes, in the order of the configuration.
     package func reports(at now: MonotonicTime, _ wall: WallTime) -> [ScheduledProbeReport] {
         self.order.compactMap { id in
             guard var report = self.entries[id]?.report else { return nil }
@@ -45,8 +45,10 @@ package struct ProbeScheduleMachine: Sendable {
         }
     }
 
-    /// Takes the probes of a configuration: those that it had before go on, others start, with what an earlier process
-    /// found of them by ``ScheduledProbe/identity``.
+    /// Loads the probes of a configuration.
+    ///
+    /// Existing probes continue. New ones start with the results of an earlier process, found by
+    /// ``ScheduledProbe/identity``.
     package mutating func load(
         _ probes: [ScheduledProbe], past: [String: ScheduledProbeReport.Past] = [:], at now: MonotonicTime
     ) -> [Effect] {
@@ -71,14 +73,15 @@ package struct ProbeScheduleMachine: Sendable {
         return effects
     }
 
-    /// Records that a family's path came back, or leads elsewhere: its probes run soon, and failures may be due to that.
+    /// Records that a family's path came back or changed: its probes run soon, and the change may explain their
+    /// failures.
     package mutating func pathChanged(_ family: AddressFamily, at now: MonotonicTime) {
         for id in self.order where self.entries[id]?.family.map({ $0 == family }) ?? true {
             self.schedule.pathChanged(id, at: now)
         }
     }
 
-    /// Takes the turns that have come.
+    /// Starts the runs that are due.
     package mutating func tick(
         at now: MonotonicTime, using generator: inout some RandomNumberGenerator
     ) -> [Effect] {
@@ -92,12 +95,12 @@ package struct ProbeScheduleMachine: Sendable {
         }
     }
 
-    /// Records that a run has ended; without a report it found nothing, which is not counted.
+    /// Records that a run has ended; without a report it is not counted.
     package mutating func finished(
         _ id: ID, _ report: ProbeReport?, at now: MonotonicTime, _ wall: WallTime
     ) -> [Effect] {
         guard let entry = self.entries[id] else { return [] }
-        // The missing path came back at some unobserved moment.
+        // The missing path came back at an unobserved time.
         if entry.wasGated, report?.isGated == false { self.schedule.settle(id, at: now) }
         let counts = self.schedule.finished(id, isInDoubt: report?.failure?.isInDoubt ?? false, at: now)
         guard let report else { return [] }
@@ -111,7 +114,7 @@ package struct ProbeScheduleMachine: Sendable {
 }
 
 extension ProbeReport {
-    // There was no path or no memory, or what was asked lies beyond a gateway, a provider or a resolver that is down.
+    // There was no path or no memory, or the fault lies with a gateway, a provider or a resolver.
     fileprivate var isInconclusive: Bool {
         guard let failure = self.failure else { return false }
         return self.isGated || self.isOutage || failure.party.isWayOut
@@ -120,8 +123,9 @@ extension ProbeReport {
 }
 
 extension ProbeFailure {
-    /// True if the failure may be due to what lies between, or to this host: the target did not answer.
-    // A target that answered wrongly has been reached. One that did not take the connection may not have been: after an
-    // outage its neighbours do not know its address yet, and say that it does not exist.
+    /// True if the network or this host may have caused the failure, because the target did not answer.
+    ///
+    /// A target with a wrong answer has been reached. A target that did not accept the connection may not have been
+    /// reached: after an outage its neighbours do not know its address yet, and report that it does not exist.
     var isInDoubt: Bool { ProbeFailureReason.silences.contains(self.reason) }
 }

@@ -1,17 +1,17 @@
 package import TidegateCore
 
-/// Makes probes on their schedule: the shell around ``ProbeScheduleMachine``.
+/// Runs scheduled probes: the shell around ``ProbeScheduleMachine``.
 package actor ProbeScheduler {
-    /// Makes one run; nil if there is nothing to run any more.
+    /// Performs one run; nil if the probe can no longer run.
     package typealias Run = @Sendable (ScheduledProbe) async -> ProbeReport?
 
-    /// Calls once after a delay, on any thread.
+    /// Calls a function once after a delay, on any thread.
     package typealias Call = @Sendable (_ delay: Duration, @escaping @Sendable () -> Void) -> Void
 
-    /// Keeps what is to outlive the process, by the probe's identity.
+    /// Stores the results that outlive the process, by the probe's identity.
     package typealias Keep = @Sendable (_ identity: String, ScheduledProbeReport.Past) -> Void
 
-    // A process that is killed loses the runs of a minute at most.
+    // A killed process loses at most the runs of the last minute.
     private static let keepInterval = Duration.seconds(60)
 
     private let keepPast: Keep
@@ -23,11 +23,11 @@ package actor ProbeScheduler {
     private var machine = ProbeScheduleMachine()
     private var generator = SystemRandomNumberGenerator()
     private var runs: [ProbeScheduleMachine.ID: Task<Void, Never>] = [:]
-    // When a call comes; calls cannot be taken back, and one that is too early only looks again.
+    // When the next call is due; calls cannot be cancelled, and an early call only checks again.
     private var calledAt: MonotonicTime?
     private var isStopped = false
 
-    /// A scheduler without probes; what happens to them goes to `publish`.
+    /// A scheduler without probes; their events go to `publish`.
     package init(
         time: any TimeSource, call: @escaping Call, publish: @escaping @Sendable (ProbeEvent) -> Void,
         keep: @escaping Keep = { _, _ in }, run: @escaping Run
@@ -39,24 +39,24 @@ package actor ProbeScheduler {
         self.run = run
     }
 
-    /// What is known of every probe, in the order of the configuration.
+    /// The reports of all probes, in the order of the configuration.
     package var reports: [ScheduledProbeReport] { self.machine.reports(at: self.time.monotonic(), self.time.wall()) }
 
-    /// Replaces the probes; those that have not changed go on, and keep what was found.
+    /// Replaces the probes; unchanged ones continue and keep their results.
     ///
-    /// `past` is what an earlier process kept.
+    /// `past` contains the results that an earlier process stored.
     package func load(_ probes: [ScheduledProbe], past: [String: ScheduledProbeReport.Past] = [:]) {
         guard !self.isStopped else { return }
         self.perform(self.machine.load(probes, past: past, at: self.time.monotonic()))
     }
 
-    /// Records that a family's path came back, or leads elsewhere.
+    /// Records that a family's path came back or changed.
     package func pathChanged(_ family: AddressFamily) {
         self.machine.pathChanged(family, at: self.time.monotonic())
         self.perform([])
     }
 
-    /// Ends all runs, without waiting for them, and starts no more.
+    /// Cancels all runs without waiting for them, and starts no more.
     package func stop() {
         if !self.isStopped { self.keep() }
         self.isStopped = true
@@ -84,7 +84,7 @@ package actor ProbeScheduler {
     }
 
     private func finished(_ id: ProbeScheduleMachine.ID, _ report: ProbeReport?) {
-        // Not one that was given up.
+        // Ignores a run that was cancelled.
         guard self.runs.removeValue(forKey: id) != nil else { return }
         let now = self.time.monotonic()
         self.perform(self.machine.finished(id, report, at: now, self.time.wall()))

@@ -3,7 +3,7 @@ internal import TidegateCore
 internal import TidegateNetwork
 
 extension ProbeContext {
-    /// A socket from `source` to an address, within what is left of the probe's time.
+    /// The request for a socket from `source` to an address, within the probe's remaining time.
     func request(to address: ProbeAddress, port: UInt16 = 0, from source: ProbeSource) -> SocketRequest {
         var request = SocketRequest(to: address.address, port: port, within: self.remaining)
         request.source = source.address
@@ -11,7 +11,7 @@ extension ProbeContext {
         return request
     }
 
-    /// Connects over TCP, within what is left of the probe's time.
+    /// Connects over TCP within the probe's remaining time.
     func connect(
         to address: ProbeAddress, port: UInt16, from source: ProbeSource = ProbeSource()
     ) async throws(TCPConnector.Failure) -> ConnectedSocket {
@@ -19,7 +19,7 @@ extension ProbeContext {
         return try await self.environment.connector.connect(request, noting: self.environment.own)
     }
 
-    /// What an error of a connection is, unless the time is over.
+    /// The failure for an error of a connection; a timeout if the probe's time is over.
     func failure(_ error: any Error, during stage: Stage) -> StreamFailure {
         StreamFailure(self.remaining == .zero ? StreamError.timedOut : error, during: stage)
     }
@@ -31,7 +31,7 @@ extension ProbeContext {
     ) async {
         if failure.stage == .connect, source.explains(failure.socketError, at: address.address, &findings) { return }
         var evidence = self.evidence(failure.failure, at: address, from: source, stage: failure.stage)
-        // The kernel may have changed its mind meanwhile.
+        // The route may have changed in the meantime.
         if !source.isBound { evidence.after = await self.environment.network.route(address.address).verdict }
         (evidence.socketError, evidence.isImmediate) = (failure.socketError, failure.isImmediate)
         (evidence.refusal, evidence.local) = (failure.refusal?.error, failure.refusal?.local)
@@ -45,7 +45,7 @@ extension ProbeContext {
 }
 
 extension Attribution {
-    /// True if it is about how far packets come; then it says more than the socket or libcurl.
+    /// True if it is about how far packets get; then it says more than the socket's or libcurl's error.
     var isAboutConnection: Bool {
         switch self.rung {
         case .monitor, .interface, .carrier, .address, .route, .gateway, .internet, .tcp: true

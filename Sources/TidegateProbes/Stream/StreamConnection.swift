@@ -3,16 +3,16 @@ internal import NIOPosix
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// A connection of a probe: bytes in order, over TCP or a Unix socket, perhaps encrypted.
+/// A connection of a probe: a byte stream over TCP or a Unix socket, optionally encrypted.
 ///
-/// It ends at the probe's deadline, whatever the peer does.
+/// Ends at the probe's deadline, whatever the peer does.
 struct StreamConnection: Sendable {
     let channel: any Channel
     private let reader: NIOLoopBound<StreamReader>
-    /// The handshake that began with the connection; nil for none.
+    /// The connection's TLS handshake; nil for none.
     let handshake: EventLoopFuture<String?>?
 
-    /// Speaks on a connection that stands.
+    /// Uses an established connection.
     static func take(
         _ socket: consuming ConnectedSocket, within limit: Duration, tls: TLSClient?
     ) async throws -> StreamConnection {
@@ -58,7 +58,7 @@ struct StreamConnection: Sendable {
         do {
             try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes))
         } catch ChannelError.ioOnClosedChannel {
-            // Why it is closed says more.
+            // The reason for the close is more informative.
             let reader = self.reader
             let failure = try await self.channel.eventLoop.submit { reader.value.failure }.get()
             if case StreamError.closed? = failure { throw StreamError.closedWithoutAnswer }
@@ -66,23 +66,23 @@ struct StreamConnection: Sendable {
         }
     }
 
-    /// Encrypts what follows; returns the handshake.
+    /// Starts TLS; returns the handshake.
     ///
-    /// What came before is forgotten: it was not encrypted.
+    /// Discards earlier bytes, because they were not encrypted.
     func start(_ client: TLSClient) async throws -> EventLoopFuture<String?> {
         let (channel, reader) = (self.channel, self.reader)
         return try await channel.eventLoop.submit {
-            // The handshake would not learn of an end that was before it.
+            // The handshake would not notice that the stream has already ended.
             if let failure = reader.value.failure { throw failure }
             reader.value.discard()
             return try client.start(in: channel.pipeline.syncOperations)
         }.get()
     }
 
-    /// Ends it in the way of TLS, and waits a second at most for what the peer says to that.
+    /// Closes the TLS session, and waits at most a second for the peer's reply.
     ///
-    /// - Throws: The peer's refusal of this host's certificate, which in TLS 1.3 comes behind the handshake
-    ///   (RFC 8446 4.4.2.4); how else it ended is of no interest.
+    /// - Throws: The peer's rejection of this host's certificate, which in TLS 1.3 follows the handshake (RFC 8446
+    /// 4.4.2.4). Other errors are ignored.
     func end() async throws {
         try? await self.channel.close()
         let reader = self.reader
@@ -90,12 +90,12 @@ struct StreamConnection: Sendable {
         if let failure, HandshakeFailure(failure)?.isAboutClientCertificate ?? false { throw failure }
     }
 
-    /// Ends it, without waiting for the peer.
+    /// Closes the connection without waiting for the peer.
     func close() { self.channel.close(promise: nil) }
 }
 
 extension Duration {
-    /// The same as NIO has it; at least a nanosecond.
+    /// The same duration as NIO's type, at least one nanosecond.
     var timeAmount: TimeAmount {
         let (seconds, attoseconds) = self.components
         return .nanoseconds(max(1, seconds * 1_000_000_000 + attoseconds / 1_000_000_000))

@@ -2,10 +2,10 @@ internal import NIOCore
 internal import TidegateCore
 internal import TidegateCEL
 
-/// One connection of a probe with its dialogue, step by step.
+/// A probe's connection with its dialogue, step by step.
 protocol DialogueSession {
     var context: ProbeContext { get }
-    /// Where the phases are recorded.
+    /// The metric with the phases.
     var metric: ProbeMetric { get }
     /// Records why the connection failed.
     func fail(_ error: any Error, during stage: Stage, _ findings: inout ProbeFindings) async
@@ -14,7 +14,7 @@ protocol DialogueSession {
 extension DialogueSession {
     var time: any TimeSource { self.context.environment.time }
 
-    /// Adds to the time of a phase.
+    /// Adds to the duration of a phase.
     func record(_ phase: String, since start: MonotonicTime, _ findings: inout ProbeFindings) {
         findings.add(self.metric, (self.time.monotonic() - start).inSeconds, labels: [phase])
     }
@@ -31,7 +31,7 @@ extension DialogueSession {
         }
     }
 
-    /// Waits for a handshake, and records what the server showed.
+    /// Waits for a handshake, and records the server's certificate chain.
     func finish(
         _ client: TLSClient, _ findings: inout ProbeFindings,
         _ start: () async throws -> EventLoopFuture<String?>
@@ -46,23 +46,23 @@ extension DialogueSession {
 
 /// Why a dialogue ended before its last step.
 enum DialogueFailure: Error {
-    /// What came is not what the module expects, or a file of `tls_config` cannot be used.
+    /// The input does not match the module, or a file of `tls_config` cannot be used.
     case problem(ProbeProblem)
     case connection(any Error, Stage)
 
-    /// The server did not say what the module expects.
+    /// The server did not send what the module expects.
     static func theirs(_ reason: ProbeFailureReason, _ text: String) -> Self {
         .problem(ProbeProblem(reason: reason, party: .theirs, text: text))
     }
 
-    /// Does something whose errors are failures of the connection at this stage.
+    /// Runs `body`, and treats its errors as failures of the connection at this stage.
     static func perform<Value>(_ stage: Stage, _ body: () async throws -> Value) async throws(Self) -> Value {
         do { return try await body() } catch { throw .connection(error, stage) }
     }
 }
 
 extension StreamProbeOptions.Step {
-    /// What to send to a match, whose labels become a metric.
+    /// The reply to a match, whose labels become a metric.
     func reply(to match: RegularExpressionMatch, _ findings: inout ProbeFindings) -> [UInt8] {
         if !self.labels.isEmpty {
             findings.set(

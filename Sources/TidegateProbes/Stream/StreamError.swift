@@ -6,7 +6,7 @@ internal import TidegateCore
 internal import TidegateNetwork
 internal import TidegateTransfer
 
-/// Why a connection of a probe ended early.
+/// Why a probe's connection ended early.
 enum StreamError: Error {
     case timedOut
     case lineTooLong
@@ -14,27 +14,27 @@ enum StreamError: Error {
     case closed
     /// The peer closed the connection instead of answering.
     case closedWithoutAnswer
-    /// The server's certificate is not one that the module accepts; says why.
+    /// The module does not accept the server's certificate, for this reason.
     case certificate(String)
 
-    /// True for the end of a stream that some servers do not announce (RFC 8446 6.1).
+    /// True for a stream that ends without the closing alert, which some servers omit (RFC 8446 6.1).
     static func isEnd(_ error: any Error) -> Bool { error as? NIOSSLError == .uncleanShutdown }
 }
 
-/// A failure of a connection, as attribution takes it.
+/// A failure of a connection, in the form that attribution needs.
 struct StreamFailure {
     let failure: TaskFailure
     let stage: Stage
     var socketError: SocketError?
-    /// What went wrong, in one clause.
+    /// What went wrong, as one clause.
     let text: String
-    /// The error number of the socket (errno(3)); 0 if it has none.
+    /// The socket's error number (errno(3)); 0 for none.
     private(set) var errorNumber: Int32 = 0
-    /// The ICMP error that ended it, and the address of this host that it came to.
+    /// The ICMP error that ended the connection, and the local address that received it.
     var refusal: (error: ICMPError, local: IPAddress?)?
-    /// True if the kernel refused the connection in the call that asked for it.
+    /// True if the kernel rejected the connection during connect(2) itself.
     var isImmediate = false
-    /// True if the server refused this host's certificate, or was shown none.
+    /// True if the server rejected this host's certificate, or required one and got none.
     var lacksClientCertificate = false
 
     init(_ error: any Error, during stage: Stage) {
@@ -52,7 +52,7 @@ struct StreamFailure {
         case StreamError.closedWithoutAnswer:
             (self.failure, self.text) = (.reset, "the server closed the connection without an answer")
             self.socketError = .reset
-        // A server that has not read everything when it closes sends a reset instead of an end.
+        // A server that closes with unread data sends a reset instead of a normal end.
         case let error as IOError where stage == .tls && SocketError(errorNumber: error.errnoCode) == .reset:
             (self.failure, self.text) = (.tlsFailed, "\(HandshakeFailure.brokenOff)")
         case let error as IOError:
@@ -73,9 +73,10 @@ struct StreamFailure {
 }
 
 extension StreamFailure {
-    /// Whose failure it is at a Unix socket, where no network is between, and what is wrong (connect(2), unix(7)).
+    /// The responsible party of a failure at a Unix socket, and the problem (connect(2), unix(7)).
     ///
-    /// The server's is everything that its program decides: whether it runs, listens and accepts.
+    /// No network is involved. The server is responsible for whatever its program decides: whether it runs, listens and
+    /// accepts.
     var atSocket: (party: FaultParty, text: String) {
         guard self.stage == .connect else { return (self.lacksClientCertificate ? .mine : .theirs, self.text) }
         return switch self.errorNumber {
@@ -96,22 +97,22 @@ extension HandshakeFailure {
     // SSL_R_UNEXPECTED_MESSAGE, SSL_R_UNEXPECTED_RECORD and SSL_R_WRONG_VERSION_NUMBER (openssl/ssl.h of BoringSSL).
     private static let noRecords: Set<UInt32> = [112, 136, 146, 156, 223, 225, 247]
 
-    /// The failure behind an error of swift-nio-ssl; nil if that names none.
+    /// The failure behind an error of swift-nio-ssl; nil if the error does not show one.
     init?(_ error: any Error) {
         let stack: NIOBoringSSLErrorStack
         switch error {
-        // A stream that ends, and one whose end is announced.
+        // A stream that ends with or without a closing alert.
         case NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])), NIOSSLError.handshakeFailed(.zeroReturn):
             self = .brokenOff
             return
         case NIOSSLError.shutdownFailed(.sslError(let errors)): stack = errors
         case NIOSSLError.handshakeFailed(.sslError(let errors)): stack = errors
-        // In TLS 1.3 a server may refuse this host's certificate after its own handshake.
+        // In TLS 1.3 a server may reject this host's certificate after its own handshake.
         case BoringSSLError.sslError(let errors): stack = errors
         default: return nil
         }
-        // `Error: 268436502 error:10000416:SSL routines:OPENSSL_internal:SSLV3_ALERT_CERTIFICATE_UNKNOWN at …`: the code
-        // and the words can be had in no other way.
+        // `Error: 268436502 error:10000416:SSL routines:OPENSSL_internal:SSLV3_ALERT_CERTIFICATE_UNKNOWN at …`: the
+        // description is the only access to the code and the words.
         let parts = stack.first.map { "\($0)".split(separator: " ") } ?? []
         guard parts.count > 3, let code = UInt32(parts[1]) else { return nil }
         let reason = parts[3].split(separator: ":").last ?? parts[3]

@@ -1,26 +1,26 @@
 internal import NIOCore
 
-/// Unread bytes from a peer; never more than a line and one read of the socket.
+/// Buffers unread bytes from a peer; at most a line and one read of the socket.
 final class StreamReader: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 
-    /// What is waited for.
+    /// What the caller waits for.
     enum Wanted {
         /// Bytes up to a line feed, or up to the end.
         case line
-        /// So many bytes, or those up to the end.
+        /// This number of bytes, or all bytes up to the end.
         case bytes(Int)
     }
 
-    /// bufio.Scanner's limit, which blackbox_exporter has.
+    /// The limit of bufio.Scanner, which blackbox_exporter uses.
     static let maxLine = 65_536
 
     private var buffer = ByteBuffer()
-    /// How the stream ended; nil if it has not.
+    /// How the stream ended; nil while it is open.
     private var end: Result<Void, any Error>?
     private var waiting: (wanted: Wanted, promise: EventLoopPromise<[UInt8]?>)?
-    /// True if the socket is to be read once there is room.
+    /// True if the socket must be read once there is room.
     private var hasPendingRead = false
     private var context: ChannelHandlerContext?
 
@@ -28,7 +28,7 @@ final class StreamReader: ChannelDuplexHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// The next bytes, without the end of the line; nil if there are no more.
+    /// The next bytes, without the line end; nil at the end.
     func next(_ wanted: Wanted, on eventLoop: any EventLoop) -> EventLoopFuture<[UInt8]?> {
         let promise = eventLoop.makePromise(of: [UInt8]?.self)
         self.waiting = (wanted, promise)
@@ -36,7 +36,7 @@ final class StreamReader: ChannelDuplexHandler {
         return promise.futureResult
     }
 
-    /// How the stream ended; nil if it has not.
+    /// The error of an ended stream, ``StreamError/closed`` for a normal end; nil while it is open.
     var failure: (any Error)? {
         switch self.end {
         case nil: nil
@@ -45,7 +45,7 @@ final class StreamReader: ChannelDuplexHandler {
         }
     }
 
-    /// Forgets what was not read.
+    /// Discards unread bytes.
     func discard() {
         self.buffer.clear()
         self.readIfThereIsRoom()
@@ -85,7 +85,7 @@ final class StreamReader: ChannelDuplexHandler {
         context.close(promise: nil)
     }
 
-    // MARK: - To who waits
+    // MARK: - To the waiting caller
 
     private func finish(_ end: Result<Void, any Error>) {
         if self.end == nil { self.end = end }

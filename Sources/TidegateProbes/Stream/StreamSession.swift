@@ -3,11 +3,11 @@ internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// One connection of a probe, from its beginning to its end.
+/// A probe's connection from its start to its end.
 struct StreamSession: DialogueSession {
     private typealias Failure = DialogueFailure
 
-    /// Who is connected to.
+    /// The peer of the connection.
     enum Peer {
         case tcp(ProbeAddress, port: UInt16)
         case unix(SocketAddress)
@@ -15,13 +15,13 @@ struct StreamSession: DialogueSession {
 
     let options: StreamProbeOptions
     let context: ProbeContext
-    /// Where the phases are recorded.
+    /// The metric with the phases.
     let metric: ProbeMetric
-    /// The name that the server's certificate has to be for, unless the module names another; nil for any.
+    /// The name that the server's certificate must be valid for, unless the module sets another; nil for any.
     let host: String?
     let peer: Peer
 
-    /// Connects, and says what the module says.
+    /// Connects and performs the module's dialogue.
     func run(_ findings: inout ProbeFindings) async throws(ProbeProblem) {
         let client = self.options.usesTLS ? try self.client() : nil
         let connection: StreamConnection?
@@ -37,7 +37,7 @@ struct StreamSession: DialogueSession {
         connection.close()
     }
 
-    // The connection; nil if nothing is to be said on it.
+    // The connection; nil if the module has no dialogue.
     private func connect(_ client: TLSClient?, _ findings: inout ProbeFindings) async throws -> StreamConnection? {
         let start = self.time.monotonic()
         switch self.peer {
@@ -84,7 +84,7 @@ struct StreamSession: DialogueSession {
         }
     }
 
-    /// Waits for what the server says of this host's certificate, if nothing that was heard shows that it took it.
+    /// Waits for the server's verdict on this host's certificate, unless its answers already show that it accepted it.
     private func end(_ connection: StreamConnection) async throws(Failure) {
         let said = self.options.dialogue.reversed().prefix { !$0.startsTLS }
         guard self.options.mayUseTLS, self.options.tls.certificateFile != nil || self.options.tls.certificate != nil,
@@ -105,12 +105,12 @@ struct StreamSession: DialogueSession {
         }
         if !step.expectedBytes.isEmpty { try await self.expect(step.expectedBytes, on: connection, &findings) }
         guard !send.isEmpty else { return }
-        // It may be a password.
+        // The line may contain a password.
         findings.note("Sending line", [("bytes", "\(send.count + 1)")])
         try await Failure.perform(.request) { try await connection.send(send + [0x0A]) }
     }
 
-    // Lines up to one that matches.
+    // Reads lines until one matches.
     private func match(
         _ expression: RegularExpression, on connection: StreamConnection, _ findings: inout ProbeFindings
     ) async throws(Failure) -> RegularExpressionMatch {
@@ -160,7 +160,7 @@ struct StreamSession: DialogueSession {
     }
 }
 
-/// A probe over TCP: a connection, TLS if the module asks for it, and the dialogue on it.
+/// A probe over TCP: a connection, TLS if the module requires it, and the dialogue.
 struct TCPProbe: TargetProbe {
     let options: StreamProbeOptions
     let context: ProbeContext
@@ -183,15 +183,15 @@ struct TCPProbe: TargetProbe {
         try await session.run(&findings)
     }
 
-    /// The port, if it may be asked about; a diagnosis of another way out would say nothing of this one.
+    /// The port, if it can be diagnosed: a diagnosis does not cover another way out.
     func subject(of text: String, at address: IPAddress, redirectedTo _: UInt16?) -> ProbeSubject? {
         self.source.isBound ? nil : .address(address, port: (try? Target(text))?.port)
     }
 }
 
-/// A probe over a Unix socket, whose path the target is.
+/// A probe over a Unix socket; the target is its path.
 ///
-/// No address is involved, so that ``ProbeTargetPolicy`` has nothing to say; only a module with this prober opens paths.
+/// No address is involved, so ``ProbeTargetPolicy`` does not apply; only modules with this prober open paths.
 struct UnixProbe: TargetProbe {
     let options: StreamProbeOptions
     let context: ProbeContext

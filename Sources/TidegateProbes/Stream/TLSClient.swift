@@ -5,21 +5,21 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The client's side of one TLS handshake.
+/// The client side of one TLS handshake.
 ///
-/// libcrypto verifies the certificates, as it does for requests: names and addresses count alike, and what the server
-/// showed is known even if it is not trusted.
+/// libcrypto verifies the certificates, as for requests: names and addresses are treated alike, and the server's chain
+/// is known even if it is not trusted.
 final class TLSClient: Sendable {
     private let context: NIOSSLContext
-    /// The name that is sent; nil for an address (RFC 6066 3).
+    /// The server name to send; nil for an address (RFC 6066 3).
     private let name: String?
     private let verifier: CertificateVerifier
     private let verified = Mutex<CertificateVerifier.Result?>(nil)
 
-    /// A client that asks for `host`, nil if nothing says for whom the certificate has to be, and offers the protocols
-    /// that are to follow (RFC 7301), none if that needs no agreement.
+    /// A client for `host` that offers the given protocols (RFC 7301).
     ///
-    /// - Throws: A file that cannot be used.
+    /// If `host` is nil, the certificate may be for any name. Without protocols none are negotiated.
+    /// - Throws: For an unusable file.
     init(_ options: ProbeTLSOptions, host: String?, protocols: [String] = []) throws(TextError) {
         let host = options.serverName ?? host
         var configuration = TLSConfiguration.makeClientConfiguration()
@@ -27,7 +27,7 @@ final class TLSClient: Sendable {
         configuration.maximumTLSVersion = options.versions.upperBound.ofNIO
         configuration.applicationProtocols = protocols
         configuration.shutdownTimeout = .seconds(1)
-        // The verifier decides, by names and addresses, too; without verification it would not be asked.
+        // The verifier also checks names and addresses; with verification switched off it would not be called.
         configuration.certificateVerification = .noHostnameVerification
         configuration.trustRoots = .certificates([])
         let authorities = try options.authorities()
@@ -49,18 +49,18 @@ final class TLSClient: Sendable {
         self.verifier = CertificateVerifier(authorities: authorities, host: host, isInsecure: options.isInsecure)
     }
 
-    /// Begins the handshake before everything else of a pipeline; returns the protocol's version, when it has ended.
+    /// Starts the handshake at the front of a pipeline; returns the TLS version once it has ended.
     func start(in pipeline: ChannelPipeline.SynchronousOperations) throws -> EventLoopFuture<String?> {
         let handler = try NIOSSLClientHandler(context: self.context, serverHostname: self.name) {
             [self] sent, promise in
-            // One that is left out would have the next one verified in its place.
+            // Omitting one certificate would let the next one be verified in its place.
             let result = (try? sent.map { try $0.toDERBytes() }).flatMap(self.verifier.verify)
             self.verified.withLock { $0 = result }
             promise.succeed(result != nil && result?.problem == nil ? .certificateVerified : .failed)
         }
         let done = pipeline.eventLoop.makePromise(of: String?.self)
         let observer = HandshakeObserver(done, of: handler)
-        // Behind the handler, which may begin at once when it is added.
+        // Added after the handler, which may start immediately when it is added.
         do {
             try pipeline.addHandler(observer, position: .first)
             try pipeline.addHandler(handler, position: .first)
@@ -71,12 +71,12 @@ final class TLSClient: Sendable {
         return done.futureResult
     }
 
-    /// Why the server's certificate is not accepted; nil if it is, or if the server showed none.
+    /// Why the server's certificate is not accepted; nil if it is, or if the server sent no certificate.
     var problem: String? { self.verified.withLock { $0?.problem } }
 
-    /// What the server showed, when a handshake has ended.
+    /// The server's certificate chain, after a handshake.
     ///
-    /// - Throws: ``StreamError/certificate(_:)`` if that is not accepted.
+    /// - Throws: ``StreamError/certificate(_:)`` if the certificate is not accepted.
     func chain(after handshake: EventLoopFuture<String?>) async throws -> CertificateChain? {
         let version: String?
         do {
@@ -90,11 +90,11 @@ final class TLSClient: Sendable {
     }
 }
 
-/// Completes a promise, with the protocol's version, when a handshake ends.
+/// Completes a promise with the TLS version when a handshake ends.
 private final class HandshakeObserver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The names that OpenSSL and Go have for the versions, apart from the space.
+    /// The version names of OpenSSL and Go, which differ only in a space.
     private static let names: [NIOSSL.TLSVersion: String] = [
         .tlsv1: "TLSv1.0", .tlsv11: "TLSv1.1", .tlsv12: "TLSv1.2", .tlsv13: "TLSv1.3",
     ]
@@ -125,7 +125,7 @@ private final class HandshakeObserver: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { self.finish(.failure(StreamError.closed)) }
 
-    /// Ends the handshake before it began.
+    /// Fails the handshake before it starts.
     func fail(_ error: any Error) { self.finish(.failure(error)) }
 
     private func finish(_ result: Result<String?, any Error>) {

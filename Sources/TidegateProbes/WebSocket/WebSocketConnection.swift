@@ -6,16 +6,16 @@ internal import NIOWebSocket
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// A WebSocket connection of a probe, with its handshakes; it ends at the probe's deadline, whatever the server does.
+/// A probe's WebSocket connection with its handshakes; ends at the probe's deadline, whatever the server does.
 struct WebSocketConnection: Sendable {
     private let channel: any Channel
     private let reader: NIOLoopBound<WebSocketReader>
     private let handshake: WebSocketHandshake
     private let answer: EventLoopFuture<WebSocketHandshake.Answer>
-    /// The TLS handshake that comes first; nil for none.
+    /// The preceding TLS handshake; nil for none.
     let encryption: EventLoopFuture<String?>?
 
-    /// Begins the handshakes on a connection that stands.
+    /// Starts the handshakes on an established connection.
     static func take(
         _ socket: consuming ConnectedSocket, within limit: Duration, tls: TLSClient?, _ handshake: WebSocketHandshake
     ) async throws -> WebSocketConnection {
@@ -37,9 +37,9 @@ struct WebSocketConnection: Sendable {
         }
     }
 
-    /// Asks the server to switch protocols.
+    /// Requests the switch of protocols.
     func upgrade() async throws -> WebSocketHandshake.Answer {
-        // If that cannot be written, the answer says why.
+        // If the write fails, the answer shows the reason.
         self.channel.write(HTTPClientRequestPart.head(self.handshake.request), promise: nil)
         self.channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
         return try await self.answer.get()
@@ -51,7 +51,7 @@ struct WebSocketConnection: Sendable {
         return try await eventLoop.flatSubmit { reader.value.next(on: eventLoop) }.get()
     }
 
-    /// Sends a message of text; returns how the server had ended the connection, or nil if it had not.
+    /// Sends a text message; returns how the server had already ended the connection, or nil.
     func send(_ text: [UInt8]) async throws -> String? {
         let (channel, reader) = (self.channel, self.reader)
         let sending = channel.eventLoop.flatSubmit {
@@ -64,25 +64,25 @@ struct WebSocketConnection: Sendable {
         return try await sending.get()
     }
 
-    /// Ends it in the protocol's way, without waiting for the server.
+    /// Sends a close frame, without waiting for the server.
     func end() {
         let reader = self.reader
         self.channel.eventLoop.execute { reader.value.close() }
     }
 
-    /// Ends it, without a word to the server.
+    /// Closes the connection without a close frame.
     func close() { self.channel.close(promise: nil) }
 }
 
 /// The opening handshake of a WebSocket connection (RFC 6455 4), from the client's side.
 struct WebSocketHandshake: Sendable {
-    /// What a server said to it.
+    /// The server's answer to the handshake.
     struct Answer: Sendable {
         let status: Int
-        /// What is wrong with a switch of protocols, in one clause; nil if nothing is.
+        /// The problem with the switch of protocols, as one clause; nil if the answer is valid.
         let problem: String?
 
-        /// True if what follows are frames.
+        /// True if frames follow the answer.
         var isUpgrade: Bool { self.status == 101 && self.problem == nil }
     }
 
@@ -91,7 +91,7 @@ struct WebSocketHandshake: Sendable {
     /// The protocols that the module offers, in lower case.
     private let protocols: [String]
 
-    /// A handshake that asks for a resource, with a random key.
+    /// A handshake that requests a resource, with a random key.
     init(_ url: HTTPURL, fields: [HTTPField], userAgent: String) {
         let key = NIOWebSocketClientUpgrader.randomRequestKey()
         func first(_ name: String) -> String? { fields.first { $0.name.canonicalName == name }?.value }
@@ -107,7 +107,7 @@ struct WebSocketHandshake: Sendable {
         self.request = HTTPRequestHead(version: .http1_1, method: .GET, uri: url.requestTarget, headers: headers)
     }
 
-    /// What an answer means.
+    /// Interprets an answer.
     func answer(_ head: HTTPResponseHead) -> Answer {
         Answer(
             status: Int(head.status.code), problem: head.status == .switchingProtocols ? self.problem(of: head) : nil)
@@ -118,7 +118,7 @@ struct WebSocketHandshake: Sendable {
         guard head.headers.tokens("Upgrade").contains("websocket"),
             head.headers.tokens("Connection").contains("upgrade")
         else { return "the server switches to another protocol than WebSocket" }
-        // Nothing else of swift-nio has the digest.
+        // No other API of swift-nio computes the digest.
         let verifier = NIOWebSocketClientUpgrader(requestKey: self.key) { channel, _ in
             channel.eventLoop.makeSucceededVoidFuture()
         }
@@ -137,19 +137,19 @@ struct WebSocketHandshake: Sendable {
 }
 
 extension HTTPHeaders {
-    /// The elements of a list, in lower case.
+    /// The elements of a list field, in lower case.
     fileprivate func tokens(_ name: String) -> [String] {
         self[canonicalForm: name].map { $0.lowercased() }.filter { !$0.isEmpty }
     }
 }
 
-/// Reads a server's answer to the opening handshake, and has frames read after it if it is a switch of protocols.
+/// Reads a server's answer to the opening handshake, and starts reading frames if the protocol is switched.
 final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
 
     private let handshake: WebSocketHandshake
     private let promise: EventLoopPromise<WebSocketHandshake.Answer>
-    /// What reads and writes HTTP until then.
+    /// The handlers for HTTP until the switch.
     private let (gate, encoder) = (WebSocketAnswerGate(), HTTPRequestEncoder())
     private let decoder = ByteToMessageHandler(HTTPResponseDecoder())
     private var answer: WebSocketHandshake.Answer?
@@ -159,7 +159,7 @@ final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
         self.promise = promise
     }
 
-    /// Adds what makes the handshake to an empty pipeline; returns the server's answer.
+    /// Adds the handlers of the handshake to an empty pipeline; returns the server's answer.
     static func add(
         _ handshake: WebSocketHandshake, to pipeline: ChannelPipeline.SynchronousOperations
     ) throws -> EventLoopFuture<WebSocketHandshake.Answer> {
@@ -180,7 +180,7 @@ final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
             let answer = self.handshake.answer(head)
             self.answer = answer
             guard !answer.isUpgrade else { return }
-            // The body of a refusal is of no interest.
+            // The body of a rejection does not matter.
             self.gate.discard()
             self.promise.succeed(answer)
         case .body: break
@@ -188,7 +188,7 @@ final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    // The decoder is removed a moment later, and nothing may be written through it meanwhile.
+    // The decoder is removed slightly later; until then, nothing may be written through it.
     private func stopHTTP(_ context: ChannelHandlerContext) {
         let pipeline = context.pipeline.syncOperations
         _ = pipeline.removeHandler(self.encoder)
@@ -208,7 +208,7 @@ final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
         let pipeline = context.pipeline.syncOperations
         let frames = ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: WebSocketMessages.limit))
         try pipeline.addHandlers([WebSocketFrameEncoder(), frames], position: .after(self))
-        // What waits may end the connection, which has been upgraded all the same.
+        // Buffered bytes may end the connection, but the upgrade has still succeeded.
         self.promise.succeed(answer)
         _ = pipeline.removeHandler(self)
         self.gate.open()
@@ -231,25 +231,25 @@ final class WebSocketUpgrade: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    // Does nothing if there is an answer.
+    // Does nothing if there is already an answer.
     func handlerRemoved(context: ChannelHandlerContext) { self.promise.fail(StreamError.closedWithoutAnswer) }
 }
 
-/// Passes on the header of a server's answer, and keeps what comes behind it, the end included, until frames are read.
+/// Forwards the header of a server's answer, and holds back later bytes and the end until frames are read.
 ///
-/// A server may say everything that it has to say, and close the connection, in the packet of its answer.
+/// A server may send its whole conversation, and close the connection, in the same packet as its answer.
 final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     private enum State {
-        /// The answer's header has not ended.
+        /// The answer's header is incomplete.
         case header
-        /// It has; what follows is kept.
+        /// The header is complete; later bytes are held back.
         case shut
-        /// What comes is passed on.
+        /// Bytes are forwarded.
         case open
-        /// What comes is of no interest.
+        /// Bytes are discarded.
         case discarding
     }
 
@@ -258,9 +258,9 @@ final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler 
 
     private var state = State.header
     private var buffer = ByteBuffer()
-    /// How much was passed on so far: answers that only announce another one (1xx) may come without end.
+    /// The number of bytes forwarded so far: a server may send informational answers (1xx) without end.
     private var passed = 0
-    /// Where the header cannot end before.
+    /// The position before which the header cannot end.
     private var searched = 0
     private var isEnded = false
     private var failure: (any Error)?
@@ -270,13 +270,13 @@ final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler 
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// Drops what comes.
+    /// Discards further bytes.
     func discard() {
         self.state = .discarding
         self.buffer.clear()
     }
 
-    /// Passes on what was kept, and what comes.
+    /// Forwards the held bytes, and further ones.
     func open() {
         self.state = .open
         guard let context = self.context else { return }
@@ -301,7 +301,7 @@ final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler 
     private func passHeader(_ context: ChannelHandlerContext) {
         while case .header = self.state {
             guard self.mayBeHTTP else {
-                // What it is, the decoder says.
+                // The decoder reports what it is.
                 self.state = .discarding
                 return context.fireChannelRead(self.wrapInboundOut(self.buffer))
             }
@@ -321,7 +321,7 @@ final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler 
 
     private var mayBeHTTP: Bool { zip(self.buffer.readableBytesView, "HTTP/".utf8).allSatisfy { $0 == $1 } }
 
-    // Up to an empty line; nil without one.
+    // The length up to an empty line; nil without one.
     private var headerLength: Int? {
         let view = self.buffer.readableBytesView
         var feeds = 0
@@ -334,7 +334,7 @@ final class WebSocketAnswerGate: ChannelInboundHandler, RemovableChannelHandler 
             default: feeds = 0
             }
         }
-        // The line's end may be cut in two.
+        // A read may split the line end.
         self.searched = max(0, view.count - 3)
         return nil
     }

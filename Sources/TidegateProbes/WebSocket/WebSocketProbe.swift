@@ -3,7 +3,7 @@ internal import TidegateCEL
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// A probe over WebSocket (RFC 6455): a connection, its upgrade, and the exchange on it.
+/// A probe over WebSocket (RFC 6455): a connection, its upgrade, and the dialogue.
 struct WebSocketProbe: TargetProbe {
     let options: WebSocketProbeOptions
     let context: ProbeContext
@@ -26,7 +26,7 @@ struct WebSocketProbe: TargetProbe {
         .address(address, port: (try? Self.url(text))?.target.port)
     }
 
-    // RFC 6455 3, as the request that the handshake is.
+    // RFC 6455 3, converted to the URL of the handshake's request.
     private static func url(_ text: String) throws -> HTTPURL {
         let start = text.prefix(6).lowercased()
         guard start.hasPrefix("ws://") || start == "wss://", let colon = text.firstIndex(of: ":") else {
@@ -37,7 +37,7 @@ struct WebSocketProbe: TargetProbe {
         return url
     }
 
-    // The module's fields of the request.
+    // The module's header fields for the request.
     private func fields(_ findings: inout ProbeFindings) async throws(ProbeProblem) -> [HTTPField] {
         let fields = try ProbeProblem.catching(.fileError) { try self.options.secretHeaders.map { try $0.field() } }
         guard !fields.contains(where: { $0.name == .authorization }) else { return fields }
@@ -50,7 +50,7 @@ struct WebSocketProbe: TargetProbe {
     }
 }
 
-/// One WebSocket connection of a probe, from its beginning to its end.
+/// A probe's WebSocket connection from its start to its end.
 struct WebSocketSession: DialogueSession {
     private typealias Failure = DialogueFailure
 
@@ -61,7 +61,7 @@ struct WebSocketSession: DialogueSession {
 
     var metric: ProbeMetric { .webSocketDuration }
 
-    /// Connects, upgrades the connection, and says what the module says.
+    /// Connects, upgrades the connection, and performs the module's dialogue.
     func run(_ fields: [HTTPField], _ client: TLSClient?, _ findings: inout ProbeFindings) async {
         let handshake = WebSocketHandshake(
             self.url, fields: fields, userAgent: "Tidegate/\(self.context.environment.version)")
@@ -93,14 +93,14 @@ struct WebSocketSession: DialogueSession {
         findings.set(.webSocketStatus, Double(answer.status))
         findings.note("Received HTTP response", [("status_code", "\(answer.status)")])
         guard answer.status == 101 else {
-            // As with other requests: what changed is the target, unless it asks for credentials.
+            // As for other requests: a failure means that the target has changed, unless it requires credentials.
             let party: FaultParty = [401, 407].contains(answer.status) ? .mine : .theirs
             throw .problem(ProbeProblem(reason: .status, party: party, text: "\(answer.status), expected 101"))
         }
         if let problem = answer.problem { throw .theirs(.protocolError, problem) }
         findings.set(.webSocketUpgraded, 1)
         do throws(Failure) { try await self.converse(connection, &findings) } catch {
-            // As blackbox_exporter has it: whatever keeps a step from its end.
+            // As in blackbox_exporter: set whenever a step does not complete.
             findings.set(.webSocketFailedDueToRegex, 1)
             throw error
         }
@@ -121,7 +121,7 @@ struct WebSocketSession: DialogueSession {
                 send = step.reply(to: match, &findings)
             }
             guard !send.isEmpty else { continue }
-            // It may be a password.
+            // The message may contain a password.
             findings.note("Sending message", [("bytes", "\(send.count)")])
             let text = send
             guard let how = try await Failure.perform(.request, { try await connection.send(text) }) else { continue }
@@ -129,7 +129,7 @@ struct WebSocketSession: DialogueSession {
         }
     }
 
-    // The next message has to match.
+    // The next message must match.
     private func match(
         _ expression: RegularExpression, _ connection: WebSocketConnection, _ findings: inout ProbeFindings
     ) async throws(Failure) -> RegularExpressionMatch {

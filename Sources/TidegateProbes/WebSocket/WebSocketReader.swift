@@ -1,18 +1,18 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// Unread messages from a server over WebSocket; answers pings.
+/// Buffers unread messages of a WebSocket server, and answers pings.
 ///
-/// Nothing is read while a message waits, or while the server takes no pongs.
+/// Reading pauses while a message is unread, or while the server accepts no pongs.
 final class WebSocketReader: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// What comes next.
+    /// The next input.
     enum Received: Sendable {
         case message([UInt8])
-        /// Nothing more; says in one clause how the server ended it.
+        /// The end of the connection; one clause says how the server ended it.
         case end(String)
     }
 
@@ -21,12 +21,12 @@ final class WebSocketReader: ChannelDuplexHandler {
 
     private var assembler = WebSocketMessages()
     private var messages = CircularBuffer<[UInt8]>()
-    /// How the connection ended; nil if it has not.
+    /// How the connection ended; nil while it is open.
     private var end: Result<String, any Error>?
     private var waiting: EventLoopPromise<Received>?
-    /// True once this side has said that it ends.
+    /// True once this side has sent a close frame.
     private var isClosing = false
-    /// True if the socket is to be read once there is room.
+    /// True if the socket must be read once there is room.
     private var hasPendingRead = false
     private var context: ChannelHandlerContext?
 
@@ -45,7 +45,7 @@ final class WebSocketReader: ChannelDuplexHandler {
         return promise.futureResult
     }
 
-    /// How the connection ended; nil if it has not.
+    /// How the connection ended; nil while it is open.
     var ended: Result<String, any Error>? { self.end }
 
     /// Ends the connection, whatever the server does.
@@ -54,7 +54,7 @@ final class WebSocketReader: ChannelDuplexHandler {
         self.context?.close(promise: nil)
     }
 
-    /// Says that this side ends, and waits a moment for the server to say so, too (RFC 6455 7.1.1).
+    /// Sends a close frame, and waits briefly for the server's (RFC 6455 7.1.1).
     func close() {
         guard let context = self.context else { return }
         guard self.end == nil, !self.isClosing else { return context.close(promise: nil) }
@@ -119,7 +119,7 @@ final class WebSocketReader: ChannelDuplexHandler {
     private func receiveClose(_ code: UInt16?, _ reason: String, _ context: ChannelHandlerContext) {
         let code = code.map { " with code \($0)" } ?? ""
         self.finish(.success("the server ended it\(code)\(reason.isEmpty ? "" : ": \(reason)")"))
-        // The server's own frame, or an answer to this side's: either way both have said it.
+        // Either the server's own close frame or its reply; in both cases each side has now sent one.
         guard !self.isClosing else { return context.close(promise: nil) }
         self.sendClose(.normalClosure, context)
     }
@@ -141,7 +141,7 @@ final class WebSocketReader: ChannelDuplexHandler {
         context.writeAndFlush(self.wrapOutboundOut(.toServer(opcode, bytes)), promise: nil)
     }
 
-    // MARK: - To who waits
+    // MARK: - To the waiting caller
 
     private func finish(_ end: Result<String, any Error>) {
         if self.end == nil { self.end = end }
@@ -172,18 +172,18 @@ final class WebSocketReader: ChannelDuplexHandler {
 }
 
 extension WebSocketFrame {
-    /// A whole frame to a server, which has to be masked (RFC 6455 5.3).
+    /// A complete frame to a server, which must be masked (RFC 6455 5.3).
     static func toServer(_ opcode: WebSocketOpcode, _ bytes: [UInt8]) -> WebSocketFrame {
         WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: ByteBuffer(bytes: bytes))
     }
 }
 
-/// Why a WebSocket connection cannot go on: the server breaks the protocol, or sends more than is kept.
+/// Why a WebSocket connection cannot continue: the server violates the protocol, or sends too much.
 enum WebSocketError: Error {
     case violation(String)
     case tooLarge(String)
 
-    /// The code of the close frame that says so (RFC 6455 7.4.1).
+    /// The status code of the close frame for this error (RFC 6455 7.4.1).
     var code: WebSocketErrorCode {
         switch self {
         case .violation: .protocolError
@@ -192,29 +192,29 @@ enum WebSocketError: Error {
     }
 }
 
-/// Joins a server's frames to messages (RFC 6455 5).
+/// Assembles messages from a server's frames (RFC 6455 5).
 struct WebSocketMessages {
     /// What a frame completes.
     enum Event: Equatable {
-        /// A message of text or bytes.
+        /// A text or binary message.
         case message([UInt8])
-        /// A ping, with what has to come back.
+        /// A ping, with the payload to send back.
         case ping([UInt8])
-        /// The server ends the connection; a code and a reason need not be there.
+        /// The server closes the connection; the code and the reason are optional.
         case close(code: UInt16?, reason: String)
-        /// Nothing: part of a message, or a pong.
+        /// Part of a message, or a pong.
         case none
     }
 
-    /// The longest message, and the longest frame.
+    /// The maximum size of a message, and of a frame.
     static let limit = 1 << 20
 
-    /// The beginning of a message whose end has not come; nil between messages.
+    /// The start of an incomplete message; nil between messages.
     private var start: [UInt8]?
 
-    /// Takes the next frame.
+    /// Adds the next frame.
     ///
-    /// - Throws: What is wrong with it.
+    /// - Throws: The error in the frame.
     mutating func take(_ frame: WebSocketFrame) throws(WebSocketError) -> Event {
         guard frame.maskKey == nil else { throw .violation("the server masks its frames") }
         guard !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
@@ -237,7 +237,7 @@ struct WebSocketMessages {
 
     private mutating func join(_ start: [UInt8], _ bytes: [UInt8], isLast: Bool) throws(WebSocketError) -> Event {
         guard start.count + bytes.count <= Self.limit else { throw .tooLarge("a message has more than 1 MiB") }
-        // Without a copy of what is there already.
+        // Avoids copying the bytes that are already there.
         self.start = nil
         var message = start
         message += bytes
