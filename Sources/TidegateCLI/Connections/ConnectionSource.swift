@@ -6,7 +6,7 @@ internal import TidegateServer
 struct ConnectionSource: Sendable {
     /// True if the reports come from a daemon, which has already been observing for a while.
     let isDaemon: Bool
-    /// Why a running daemon is not used, as a sentence without a full stop; nil if it is used or there is none.
+    /// Why a running daemon is not used, as a sentence without a full stop; nil if it is used, or if no daemon runs.
     let note: String?
     /// Returns the current report.
     let report: @Sendable () async throws(CommandError) -> ConnectionsReport

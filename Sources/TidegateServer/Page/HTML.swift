@@ -84,7 +84,7 @@ extension HTML {
     /// Shown where a value is unknown.
     static let dash = HTML("span", class: "empty", "–")
 
-    /// Text, or a dash if there is none.
+    /// Text, or a dash if it is nil or empty.
     static func text(_ text: String?) -> HTML { text.flatMap { $0.isEmpty ? nil : "\($0)" } ?? .dash }
 
     static func good(_ text: String) -> HTML { HTML("span", class: "good", "\(text)") }

@@ -151,7 +151,7 @@ enum EventFrame {
     }
 }
 
-/// The open event streams: a limited number, all of which end when the endpoint stops.
+/// The open event streams: their number is limited, and all end when the endpoint stops.
 final class EventStreamSlots: Sendable {
     private let limit: Int
     private let state = Mutex(State())

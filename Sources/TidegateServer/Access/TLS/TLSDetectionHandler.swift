@@ -92,7 +92,7 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         buffers.first { $0.readableBytes > 0 }?.readableBytesView.first == self.handshake
     }
 
-    // As in Go's servers, a client that speaks HTTP to an HTTPS port is told the reason.
+    // As in Go's servers, a client that speaks HTTP to an HTTPS port gets the reason.
     private func refuse(_ context: ChannelHandlerContext) {
         let response = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
         context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: response)), promise: nil)

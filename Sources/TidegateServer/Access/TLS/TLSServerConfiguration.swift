@@ -39,7 +39,7 @@ package struct TLSServerConfiguration: Sendable, Hashable {
     package var clientAuthorities: String?
     /// Whether clients need a certificate.
     package var clientCertificate = ClientCertificate.none
-    /// The accepted subject alternative names, one of which a client's certificate must have; nil accepts any.
+    /// The accepted subject alternative names; a client's certificate needs one of them, and nil accepts any.
     package var allowedClientNames: Set<String>?
     /// The oldest version offered.
     package var minimumVersion = Version.tls12
