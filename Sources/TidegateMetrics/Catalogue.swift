@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Every metric, once.
+/// All metrics.
 enum Catalogue {
     // MARK: Tasks
 
@@ -238,7 +238,7 @@ enum Catalogue {
     static let buildInfo = gauge(
         "tidegate_build_info", by: ["version", "revision", "swiftversion", "arch"], "The running build; always 1.")
 
-    // MARK: Process (names and sentences as every Prometheus client has them)
+    // MARK: Process (with the names and help texts of every Prometheus client)
 
     static let processCPU = counter("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.")
     static let processOpenDescriptors = gauge("process_open_fds", "Number of open file descriptors.")
@@ -365,7 +365,7 @@ enum Catalogue {
         self.definition(name, .histogram(bounds), labels, help)
     }
 
-    // A name ends in its unit, before the `_total` of a counter.
+    // A name ends in its unit, or in the unit and `_total` for a counter.
     private static func definition(
         _ name: String, _ kind: MetricDefinition.Kind, _ labels: [String], _ help: String
     ) -> MetricDefinition {

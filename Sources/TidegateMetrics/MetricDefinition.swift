@@ -3,29 +3,29 @@ package struct MetricDefinition: Sendable {
     /// The kinds of metrics in use.
     package enum Kind: Sendable, Equatable {
         case counter, gauge
-        /// Upper bounds in ascending order; the bucket for everything beyond them is implied.
+        /// Ascending upper bounds; the unbounded last bucket is implied.
         case histogram([Double])
     }
 
-    /// Base units only; the unit is the last part of the family's name.
+    /// Base units only; the family's name ends in its unit.
     package enum Unit: String, Sendable {
         case none = ""
         case seconds, bytes
     }
 
-    /// The name as queries use it: counters end in `_total`.
+    /// The name in queries: counters end in `_total`.
     package let name: String
-    /// One sentence for people.
+    /// One sentence for readers.
     package let help: String
     /// The kind of metric.
     package let kind: Kind
     /// The unit of its values.
     package let unit: Unit
-    /// The label names, in the order in which they are written.
+    /// The label names in the order of the exposition.
     package private(set) var labels: [String]
-    /// Whether its series have exemplars, which name a task.
+    /// True if its series have exemplars, which name a task.
     var hasExemplars = false
-    /// Where a histogram's observations are counted; one for all its series.
+    /// How a histogram counts observations; all its series share it.
     let layout: HistogramLayout
 
     private static let noLayout = HistogramLayout(bounds: [])
@@ -39,12 +39,12 @@ package struct MetricDefinition: Sendable {
         self.layout = if case .histogram(let bounds) = kind { HistogramLayout(bounds: bounds) } else { Self.noLayout }
     }
 
-    /// The family's name, which OpenMetrics writes without `_total`.
+    /// The family's name, which has no `_total` in OpenMetrics.
     package var family: String {
         self.kind == .counter && self.name.hasSuffix("_total") ? String(self.name.dropLast(6)) : self.name
     }
 
-    /// The type's name, and its number in io.prometheus.client.MetricType.
+    /// The type's name and its number in io.prometheus.client.MetricType.
     var type: (name: String, number: UInt64) {
         switch self.kind {
         case .counter: ("counter", 0)
@@ -55,7 +55,7 @@ package struct MetricDefinition: Sendable {
 
     var bounds: [Double] { self.layout.bounds }
 
-    /// Every name that a sample of it, or of its OpenMetrics twin, may have.
+    /// Every sample name that the metric can have, in either text format.
     var sampleNames: Set<String> {
         let suffixes = ["", "_total", "_created", "_count", "_sum", "_bucket", "_info"]
         return Set(suffixes.map { self.family + $0 } + [self.name])
@@ -68,7 +68,7 @@ package struct MetricDefinition: Sendable {
         return copy
     }
 
-    /// The same, with exemplars.
+    /// The same metric with exemplars.
     func withExemplars() -> MetricDefinition {
         var copy = self
         copy.hasExemplars = true

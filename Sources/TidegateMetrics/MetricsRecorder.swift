@@ -2,8 +2,8 @@ package import TidegateCore
 
 /// Records events in the metrics, and writes the exposition.
 ///
-/// Recording takes no lock for a series that exists and allocates nothing; the monitor attaches a sink to its bus that
-/// passes every event on.
+/// Recording for an existing series takes no lock and allocates nothing. The monitor attaches a sink to its bus that
+/// forwards every event.
 package final class MetricsRecorder: EventSink {
     let registry: Registry
     private let tasks: TaskRecorder
@@ -18,11 +18,10 @@ package final class MetricsRecorder: EventSink {
     private let conflicts = SingleFamily<Counter>(Catalogue.metricConflicts)
     private let overflows = TableFamily<TextLabels, Counter>(Catalogue.labelOverflow)
 
-    /// A recorder of a monitor that started at `start`, on both clocks; its level is unknown from then to the first
-    /// verdict.
+    /// A recorder of a monitor that started at `start`, on both clocks; the level is unknown until the first verdict.
     ///
-    /// `hostLabel` decides whether attempts are labelled with their host; checks are recorded for the targets that have
-    /// a name; with `settlesParties` a silent failure is counted up to 30 s later, once its party is settled.
+    /// `hostLabel` decides whether attempts have a host label. Checks are recorded for targets with a name. With
+    /// `settlesParties`, a silent failure is counted up to 30 s later, once its party is settled.
     package init(
         build: BuildInfo, start: MonotonicTime, wall: WallTime, hostLabel: HostLabel = .off,
         targetNames: [Target: String] = [:], settlesParties: Bool = false
@@ -47,10 +46,10 @@ package final class MetricsRecorder: EventSink {
         ProcessCollector.register(in: registry)
     }
 
-    /// Every metric of the exposition, in its order.
+    /// Every metric in the order of the exposition.
     package var definitions: [MetricDefinition] { self.registry.families.map(\.definition) + [Catalogue.metricSeries] }
 
-    /// A factory for what the program measures through swift-metrics; `onConflict` is called once for each refused name.
+    /// A factory for the program's swift-metrics; calls `onConflict` once for each rejected name.
     package func adapter(onConflict: @escaping @Sendable (String) -> Void = { _ in }) -> MetricsAdapter {
         MetricsAdapter(
             self.registry, conflicts: self.conflicts.series, overflows: self.overflows, onConflict: onConflict)
@@ -58,10 +57,10 @@ package final class MetricsRecorder: EventSink {
 
     package func receive(_ event: Event) { self.record(event.payload, at: event.time, event.moment) }
 
-    /// Takes an event; never blocks.
+    /// Records an event; never blocks.
     package func record(_ event: Event) { self.record(event.payload, at: event.time, event.moment) }
 
-    // The payload as a parameter: a switch over a property of the event would copy it.
+    // The payload is a parameter, because a switch over the event's property would copy it.
     private func record(_ payload: Event.Payload, at time: WallTime, _ moment: MonotonicTime) {
         self.published[payload.topic].add()
         switch payload {
@@ -90,7 +89,7 @@ package final class MetricsRecorder: EventSink {
         return self.registry.exposition(of: inputs, in: format, choice: choice)
     }
 
-    /// The samples of the text exposition as values, in its order; exemplars are left to scrapes.
+    /// The samples of the text exposition as values, in the same order; exemplars are only for scrapes.
     package func samples(of inputs: ScrapeInputs) -> [MetricSample] {
         self.tasks.settle(at: inputs.now)
         return self.registry.samples(of: inputs)

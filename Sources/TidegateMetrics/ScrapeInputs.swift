@@ -1,24 +1,24 @@
 package import TidegateCore
 
-/// What the metrics collected at scrape are read from; plain values, taken at one moment.
+/// The inputs of metrics that are collected at a scrape: plain values from one moment.
 package struct ScrapeInputs: Sendable {
-    /// The moment of the scrape.
+    /// The time of the scrape.
     package var now: MonotonicTime
-    /// What the monitor knows.
+    /// The monitor's status.
     package var status: ReachabilityStatus
-    /// The configured targets' names; only these get series, so that their number is bounded by the configuration.
+    /// The configured targets' names; only these have series, so that the configuration bounds their number.
     package var targetNames: [Target: String] = [:]
     /// The session's counts.
     package var session = SessionStatistics()
-    /// The latest diagnosis of the host; nil if none was made.
+    /// The latest diagnosis of the host; nil before the first one.
     package var diagnosis: HostDiagnosis?
-    /// What the bus's subscribers hold and have dropped.
+    /// How many events the bus's subscribers hold and have dropped.
     package var subscribers: [SubscriberKind: SubscriberStatistics] = [:]
-    /// The process's own figures; nil if they cannot be read.
+    /// The statistics of the process; nil if they cannot be read.
     package var process: ProcessSample?
-    /// The threads that do not turn.
+    /// The threads that have stalled.
     package var stalledThreads: Set<MonitorThread> = []
-    /// What is counted of the connections of other programs; nil if nothing observes them.
+    /// The statistics of other programs' connections; nil without an observer.
     package var connections: ConnectionStatistics?
     /// Requests that the endpoint is answering.
     package var requestsInFlight = 0
@@ -28,7 +28,7 @@ package struct ScrapeInputs: Sendable {
         self.status = status
     }
 
-    /// Reads everything from a monitor; `streams` are those of an endpoint, which are not on the bus.
+    /// Reads everything from a monitor; `streams` are an endpoint's subscriptions, which are not on the bus.
     package init(
         of view: any MonitorView, bus: EventBus, time: any TimeSource, targetNames: [Target: String],
         streams: SubscriberStatistics? = nil, requestsInFlight: Int = 0
@@ -45,18 +45,18 @@ package struct ScrapeInputs: Sendable {
         self.connections = view.connectionObservation?.statistics
     }
 
-    /// What is observed; nil where nothing is.
+    /// The statistics of observed connections; nil if nothing is observed.
     var observed: ConnectionStatistics? {
         self.connections.flatMap { $0.mode == .off ? nil : $0 }
     }
 
-    /// What is counted of a direction; nil where nothing is observed.
+    /// The statistics for a direction; nil if nothing is observed.
     func traffic(in direction: ConnectionDirection) -> ConnectionStatistics.Traffic? {
         self.observed.map { $0.traffic[direction] ?? .init() }
     }
 }
 
-/// The process's own figures; what could not be read is nil and gets no series.
+/// The statistics of the process; values that cannot be read are nil and have no series.
 package struct ProcessSample: Sendable, Hashable {
     package var cpuSeconds: Double?
     package var openDescriptors: Int?
@@ -68,7 +68,7 @@ package struct ProcessSample: Sendable, Hashable {
     package var threads: Int?
 }
 
-/// The build, as `tidegate_build_info` and `--version` show it.
+/// The build, as shown by `tidegate_build_info` and `--version`.
 package struct BuildInfo: Sendable, Hashable {
     package var version: String
     package var revision: String
@@ -83,7 +83,7 @@ package struct BuildInfo: Sendable, Hashable {
     }
 }
 
-/// What an endpoint serves of a monitor; obtained from the monitor, and passed to an endpoint.
+/// What an endpoint serves: the monitor provides it, and the endpoint's initializer takes it.
 public struct EndpointDependencies: Sendable {
     package let view: any MonitorView
     package let bus: EventBus

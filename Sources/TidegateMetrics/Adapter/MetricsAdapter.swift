@@ -1,12 +1,12 @@
 package import CoreMetrics
 internal import Synchronization
 
-/// Puts what a program measures through swift-metrics into the same exposition.
+/// Adds a program's swift-metrics to the same exposition.
 ///
-/// It never traps: a metric whose name or kind clashes with another's gets a handler that does nothing, the clash is
+/// It never traps. A metric whose name or kind clashes with another's gets a handler that does nothing. The clash is
 /// counted in `tidegate_metric_conflicts_total`, and reported once for each name.
 package final class MetricsAdapter: MetricsFactory {
-    /// How many series one metric may have; what comes after them is counted together under `_other`.
+    /// The maximum number of series of a metric; further ones are counted together under `_other`.
     static let maxSeries = 10_000
 
     private let registry: Registry
@@ -30,12 +30,12 @@ package final class MetricsAdapter: MetricsFactory {
         self.onConflict = onConflict
     }
 
-    /// A counter under `label` with `_total`; negative steps count nothing.
+    /// A counter named `label` with `_total`; negative steps are ignored.
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         self.counter(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
-    /// A counter of fractions under `label` with `_total`.
+    /// A counter of fractions named `label` with `_total`.
     package func makeFloatingPointCounter(
         label: String, dimensions: [(String, String)]
     ) -> any FloatingPointCounterHandler {
@@ -47,7 +47,7 @@ package final class MetricsAdapter: MetricsFactory {
         self.gauge(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
-    /// A histogram, or the gauge of the last value if nothing is to be aggregated.
+    /// A histogram, or a gauge with the last value if nothing is aggregated.
     package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -56,13 +56,13 @@ package final class MetricsAdapter: MetricsFactory {
             ?? NOOPMetricsHandler.instance
     }
 
-    /// A histogram of seconds under `label` with `_seconds`.
+    /// A histogram of seconds named `label` with `_seconds`.
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         self.histogram(AdaptedName.seconds(label), Buckets.requests, .seconds, dimensions)
             ?? NOOPMetricsHandler.instance
     }
 
-    // Series stay indefinitely: one that is removed and comes back would look like a restart.
+    // Series are never removed: one that disappears and comes back would look like a restart.
 
     /// Keeps the series.
     package func destroyCounter(_ handler: any CounterHandler) {}
@@ -117,7 +117,7 @@ package final class MetricsAdapter: MetricsFactory {
     }
 }
 
-/// A metric of the embedding program: its series may differ in their labels.
+/// A metric of the embedding program, whose series may have different labels.
 final class OpenFamily<Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let state = Mutex(State())
@@ -131,7 +131,7 @@ final class OpenFamily<Child: MetricChild>: Family {
         self.definition = definition
     }
 
-    /// The series with `labels`; beyond `limit` series the one whose values are all `_other`.
+    /// The series with `labels`; beyond `limit` series, the one in which all values are `_other`.
     func child(_ labels: [MetricSample.Label], limit: Int) -> (child: Child, isOverflow: Bool) {
         self.state.withLock { state in
             if let known = state.byLabels[labels] { return (known, false) }
@@ -153,7 +153,7 @@ final class OpenFamily<Child: MetricChild>: Family {
     }
 }
 
-// A series is a handler itself: one between them would be one more object to go through at each step.
+// A series is also the handler: a separate handler would add an indirection to each step.
 extension Counter: CounterHandler, FloatingPointCounterHandler {
     func increment(by steps: Int64) { self.add(steps) }
 
@@ -180,13 +180,13 @@ extension Histogram: RecorderHandler, TimerHandler {
     func recordNanoseconds(_ duration: Int64) { self.observe(Double(max(0, duration)) / 1e9) }
 }
 
-/// Makes names that Prometheus takes out of names that swift-metrics allows.
+/// Converts names allowed by swift-metrics into names allowed by Prometheus.
 enum AdaptedName {
-    /// The longest label value that is kept, in bytes; a series is no place for a document.
+    /// The maximum length of a label value, in bytes; longer ones are cut.
     static let maxValueBytes = 1024
 
     static func plain(_ label: String) -> String {
-        // These endings would make one metric look like a part of another.
+        // These endings would make a metric look like part of another one.
         let name = self.cleaned(label, colons: true)
         for ending in ["_total", "_created", "_count", "_sum", "_bucket", "_info"] where name.hasSuffix(ending) {
             return String(name.dropLast(ending.count)) + "_value"
@@ -204,14 +204,14 @@ enum AdaptedName {
         return name.hasSuffix("_seconds") ? name : name + "_seconds"
     }
 
-    /// The labels in the order of their names; of two with one name the last one counts.
+    /// The labels sorted by name; of two labels with the same name the last one counts.
     static func labels(_ dimensions: [(String, String)]) -> [MetricSample.Label] {
         var values: [String: String] = [:]
         for (name, value) in dimensions { values[self.labelName(name)] = self.bounded(value) }
         return values.sorted { $0.key < $1.key }.map { MetricSample.Label($0.key, $0.value) }
     }
 
-    // `le` and `quantile` belong to the format, and names with two underscores to Prometheus.
+    // The format reserves `le` and `quantile`, and Prometheus reserves names with two leading underscores.
     private static func labelName(_ name: String) -> String {
         let name = self.cleaned(name, colons: false)
         return ["le", "quantile"].contains(name) || name.hasPrefix("__") ? "exported_" + name : name
@@ -237,7 +237,7 @@ enum AdaptedName {
 }
 
 extension MetricDefinition {
-    /// A metric of the embedding program; swift-metrics gives no help text for it.
+    /// A metric of the embedding program; swift-metrics provides no help text.
     static func adapted(_ name: String, _ kind: Kind, _ unit: Unit) -> MetricDefinition {
         MetricDefinition(name: name, help: "", kind: kind, unit: unit, labels: [])
     }

@@ -1,29 +1,29 @@
-/// Where observations of a histogram are counted: cells so fine that classic buckets and native ones are both sums of
-/// whole cells, so that an observation is counted once for both.
+/// The cells in which a histogram counts observations.
 ///
-/// Native buckets are those of schema 3: eight to a power of two (Prometheus, native histograms).
+/// Cells are so fine that every classic and every native bucket is a sum of whole cells. So one count per observation
+/// serves both. Native buckets use schema 3: eight per power of two (Prometheus, native histograms).
 final class HistogramLayout: Sendable {
-    /// How many powers of two have native buckets.
+    /// The number of powers of two with native buckets.
     static let octaves = 30
     static let schema: Int64 = 3
-    /// The cells that fit: the native buckets, one for everything below them, and one for each classic bound.
+    /// The maximum number of cells: the native buckets, one cell for everything below, and one for each classic bound.
     static let capacity = 8 * HistogramLayout.octaves + 1 + HistogramLayout.maxBounds
-    /// How many classic bounds there may be.
+    /// The maximum number of classic bounds.
     static let maxBounds = 31
 
-    /// The classic buckets' upper bounds, ascending, without the last one.
+    /// The upper bounds of the classic buckets, ascending, without the infinite one.
     let bounds: [Double]
-    /// The power of two below which everything is counted as zero by native buckets.
+    /// Native buckets count everything below this power of two as zero.
     let lowestExponent: Int
-    /// The cells' upper bounds, ascending; the last one is infinite.
+    /// The upper bounds of the cells, ascending; the last one is infinite.
     let ends: [Double]
     /// The classic bucket of each cell.
     let classic: [UInt8]
-    /// The native bucket of each cell, counted from the lowest; 0 for zero.
+    /// The native bucket of each cell, counted from the lowest; 0 is the zero bucket.
     let native: [UInt16]
-    // For each sixteenth of an octave the cell of its lower end, where the search begins.
+    // For each sixteenth of an octave, the cell of its lower end, at which the search starts.
     private let first: [UInt16]
-    // The sixteenth that `first` begins with, as the upper bits of a Double count them.
+    // The first sixteenth in `first`, as the upper bits of a Double.
     private let lowestPart: Int
 
     init(bounds: [Double]) {
@@ -52,22 +52,22 @@ final class HistogramLayout: Sendable {
         self.first = HistogramLayout.firstCells(ends, from: self.lowestPart)
     }
 
-    /// The cell of an observation, which is a number.
+    /// The cell of an observation, which must not be NaN.
     func cell(of value: Double) -> Int {
         let part = value > 0 ? HistogramLayout.part(of: value) - self.lowestPart : -1
         var cell = part < 0 ? 0 : Int(self.first[min(part, self.first.count - 1)])
-        // Usually no bound lies inside the part, and never many do.
+        // Usually no bound lies inside the part, and never more than a few.
         while value > self.ends[cell] { cell += 1 }
         return cell
     }
 
-    /// The native bucket's index in Prometheus's count, for buckets from 1 on.
+    /// The index of a native bucket in Prometheus's numbering, for buckets from 1 on.
     func key(of native: Int) -> Int64 { Int64(native + 8 * self.lowestExponent) }
 
-    /// Everything up to here is zero for native buckets.
+    /// Native buckets count values up to here as zero.
     var zeroThreshold: Double { HistogramLayout.upperBound(of: 8 * self.lowestExponent) }
 
-    // The exponent and the first four bits behind the point: no logarithm, and no search.
+    // The exponent and the first four fraction bits: needs neither a logarithm nor a search.
     private static func part(of value: Double) -> Int { Int(value.bitPattern >> 48) }
 
     private static func firstCells(_ ends: [Double], from lowestPart: Int) -> [UInt16] {
@@ -79,7 +79,7 @@ final class HistogramLayout: Sendable {
         }
     }
 
-    // The middle of the classic bounds in the middle of the native buckets.
+    // Places the middle of the classic bounds in the middle of the native buckets.
     private static func lowestExponent(for bounds: [Double]) -> Int {
         guard let low = bounds.first(where: { $0 > 0 })?.exponent, let high = bounds.last?.exponent else { return -15 }
         let slack = max(0, HistogramLayout.octaves - Int(high - low))
@@ -93,7 +93,7 @@ final class HistogramLayout: Sendable {
             * Double(bitPattern: 0x3FF0_0000_0000_0000 | fraction)
     }
 
-    // The fractions of 2^(1/8) to 2^(7/8), as they stand in a Double.
+    // The fraction bits of 2^(1/8) to 2^(7/8) as a Double.
     private static let fractions: InlineArray<7, UInt64> = [
         0x172B_83C7_D517B, 0x306F_E0A3_1B715, 0x4BFD_AD53_62A27, 0x6A09_E667_F3BCD, 0x8ACE_5422_AA0DB,
         0xAE89_F995_AD3AD, 0xD581_8DCF_BA487,
@@ -104,18 +104,18 @@ final class HistogramLayout: Sendable {
 enum Buckets {
     /// One attempt.
     static let requests: [Double] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
-    /// A task with its waits.
+    /// A task, including its waits.
     static let tasks: [Double] = Buckets.requests + [30, 60, 120, 300, 600]
-    /// A part of an attempt, or a dump.
+    /// A phase of an attempt, or a dump.
     static let phases: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
     /// A wait for a path or for the next attempt.
     static let waits: [Double] = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]
     /// From the kernel's message to the verdict.
     static let detection: [Double] = [0.000_01, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1]
-    /// Anything that is counted, by powers of ten and their halves.
+    /// A count, in powers of ten and their halves.
     static let counts: [Double] = [
         0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000,
     ]
-    /// A body: 1 KiB and nine times four times more.
+    /// A body: 1 KiB, then nine steps by a factor of four.
     static let sizes: [Double] = (0..<10).map { Double(1024 << (2 * $0)) }
 }

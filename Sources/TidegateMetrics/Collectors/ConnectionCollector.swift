@@ -1,10 +1,10 @@
 internal import TidegateCore
 
-/// What is observed of the connections of other programs; where nothing is, only the mode has series.
+/// The metrics of other programs' connections; if nothing is observed, only the mode has series.
 enum ConnectionCollector {
     private typealias Statistics = ConnectionStatistics
 
-    /// Registers all of them; targets beyond the bound are counted in `overflows`.
+    /// Registers all of them; `overflows` counts targets beyond the limit.
     static func register(in registry: Registry, overflows: TableFamily<TextLabels, Counter>) {
         self.registerConnections(in: registry)
         self.registerFailures(in: registry)
@@ -28,7 +28,7 @@ enum ConnectionCollector {
             guard let observed = inputs.observed else { return }
             for outcome in ConnectionOutcome.allCases where outcome.isFailure {
                 for party in FaultParty.allCases {
-                    // The usual ones are there from the start: a series that starts at 1 has not increased.
+                    // The usual series exist from the start: Prometheus sees no increase in a series that starts at 1.
                     let count = observed.failures[Statistics.Failure(outcome, party)]
                     guard count != nil || party.isUsual else { continue }
                     samples.add(outcome.label, party.label, value: count ?? 0)
@@ -56,7 +56,7 @@ enum ConnectionCollector {
         self.collect(Catalogue.observedReceivedBytes, in: registry) { $0.receivedBytes }
     }
 
-    // A series for each direction.
+    // One series for each direction.
     private static func collect(
         _ definition: MetricDefinition, in registry: Registry,
         _ value: @escaping @Sendable (ConnectionStatistics.Traffic) -> UInt64
@@ -64,7 +64,7 @@ enum ConnectionCollector {
         registry.collect(definition, by: ConnectionDirection.allCases) { $0.traffic(in: $1).map(value) }
     }
 
-    // A series for each direction and key.
+    // One series for each direction and key.
     private static func collect<Key: MetricLabel, Number: BinaryInteger & SendableMetatype>(
         _ definition: MetricDefinition, in registry: Registry, by keys: [Key],
         _ counts: any KeyPath<ConnectionStatistics.Traffic, [Key: Number]> & Sendable
@@ -79,7 +79,7 @@ enum ConnectionCollector {
         }
     }
 
-    // A series for each target and key.
+    // One series for each target and key.
     private static func collect<Key: MetricLabel, Number: BinaryInteger & SendableMetatype>(
         _ definition: MetricDefinition, in registry: Registry, of names: ObservedTargetNames, by keys: [Key],
         _ counts: any KeyPath<ConnectionStatistics.OfTarget, [Key: Number]> & Sendable

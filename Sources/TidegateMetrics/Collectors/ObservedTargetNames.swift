@@ -1,20 +1,21 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// Gives configured targets their label values in the metrics of observed connections: one that gets its own keeps it,
-/// and their number is bounded.
+/// Assigns label values to configured targets in the metrics of observed connections.
+///
+/// A target keeps its value, and the number of values is limited.
 final class ObservedTargetNames: Sendable {
-    /// How many targets have series of their own.
+    /// The number of targets with series of their own.
     static let limit = 50
 
     private let overflows: TableFamily<TextLabels, Counter>
     private let names = HostTable(.top(limit: limit))
     private let counted = Mutex<[String: Set<String>]>([:])
 
-    /// Targets beyond the bound are counted in `overflows`, once for each metric.
+    /// `overflows` counts targets beyond the limit, once for each metric.
     init(overflows: TableFamily<TextLabels, Counter>) { self.overflows = overflows }
 
-    /// The targets under their label values, in the order of the values; those beyond the bound are one.
+    /// The targets by label value, in the order of the values; those beyond the limit are combined.
     func labelled(
         _ statistics: ConnectionStatistics?, in definition: MetricDefinition
     ) -> [(name: String, target: ConnectionStatistics.OfTarget)] {
@@ -49,9 +50,9 @@ extension ConnectionStatistics.OfTarget {
     }
 }
 
-/// Gives hosts, or targets, their label values: one that gets a value keeps it, and their number is bounded.
+/// Assigns label values to hosts or targets; a value is kept, and the number of values is limited.
 final class HostTable: Sendable {
-    /// Stands for every host without a value of its own.
+    /// The value for every host without one of its own.
     static let other = "_other"
 
     private let mode: HostLabel
@@ -64,12 +65,12 @@ final class HostTable: Sendable {
 
     var isOn: Bool { self.mode != .off }
 
-    /// The labels of a metric with the host's behind them, if hosts are labelled.
+    /// The metric with the host's label last, if hosts are labelled.
     func labelled(_ definition: MetricDefinition) -> MetricDefinition {
         self.isOn ? definition.labelled(by: definition.labels + ["host"]) : definition
     }
 
-    /// The value of an attempt's host; nil if hosts are not labelled, and then nothing is looked up.
+    /// The label value of an attempt's host; nil without any lookup if hosts are not labelled.
     func value(of host: String?) -> (text: String, isOverflow: Bool)? {
         switch self.mode {
         case .off: return nil
@@ -78,7 +79,7 @@ final class HostTable: Sendable {
         }
     }
 
-    /// The value of a host, which gets none by being looked at.
+    /// The label value of a host; a lookup does not assign one.
     func known(_ host: String) -> String { self.known.withLock { $0.contains(host) } ? host : HostTable.other }
 
     private func admitted(_ host: String, atMost limit: Int) -> (text: String, isOverflow: Bool) {

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What the monitor knows at the moment of a scrape.
+/// The monitor's state at the time of a scrape.
 enum ReachabilityCollector {
     static func registerLevels(in registry: Registry) {
         registry.collect(Catalogue.level, by: ReachabilityLevel.allCases) { $0.status.global.level == $1 ? 1 : 0 }
@@ -64,7 +64,7 @@ enum ReachabilityCollector {
         }
     }
 
-    // A series for each element whose value is not nil, under one label.
+    // One series for each element with a value, under one label.
     private static func collect<Element: SendableMetatype>(
         _ definition: MetricDefinition, in registry: Registry,
         of elements: any KeyPath<ScrapeInputs, [Element]> & Sendable,

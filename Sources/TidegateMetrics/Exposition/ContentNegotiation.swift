@@ -1,6 +1,6 @@
-/// Chooses the exposition's format as Prometheus's own libraries do: the best acceptable one, and never a refusal.
+/// Chooses the exposition's format as Prometheus's libraries do: the best acceptable format, and never an error.
 package enum ContentNegotiation {
-    /// The format for an `Accept` header (RFC 9110 12.5.1); nil and unknown types give the text format.
+    /// The format for an `Accept` header (RFC 9110 12.5.1); nil and unknown types select the text format.
     package static func format(accept header: String?) -> ExpositionFormat {
         let clauses = (header ?? "").split(separator: ",").compactMap(AcceptClause.init)
         var best: (quality: Double, format: ExpositionFormat)?
@@ -37,7 +37,7 @@ package enum ContentNegotiation {
             }
         }
 
-        // A missing version means the oldest one.
+        // Without a version, the oldest one is meant.
         var format: ExpositionFormat? {
             switch (self.type, self.version) {
             case ("application/openmetrics-text", "1.0.0"), ("application/*", nil): .openMetrics
@@ -55,19 +55,20 @@ package enum ContentNegotiation {
     }
 }
 
-/// The formats of an exposition.
+/// The formats of the exposition.
 public enum ExpositionFormat: Sendable, CaseIterable {
     /// OpenMetrics 1.0.0.
     case openMetrics
-    /// OpenMetrics 0.0.1; the body is the same for everything in use here.
+    /// OpenMetrics 0.0.1; the body is identical for all metrics used here.
     case openMetricsDraft
     /// The Prometheus text format 0.0.4.
     case text
-    /// Prometheus's protobuf messages, each with its length before it: the only format for native histograms and start
-    /// times.
+    /// Prometheus's protobuf messages, each with a length prefix.
+    ///
+    /// This is the only format with native histograms and start times.
     case protobuf
 
-    /// The `Content-Type` that goes with the body.
+    /// The `Content-Type` of the body.
     package var contentType: String {
         switch self {
         case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -80,6 +81,6 @@ public enum ExpositionFormat: Sendable, CaseIterable {
 
     var isOpenMetrics: Bool { self == .openMetrics || self == .openMetricsDraft }
 
-    /// Whether exemplars have a place in it.
+    /// True if the format supports exemplars.
     var hasExemplars: Bool { self != .text }
 }

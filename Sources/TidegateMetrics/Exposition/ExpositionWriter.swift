@@ -3,15 +3,15 @@ package import TidegateCore
 /// The exposition while it is being written, in any format.
 struct ExpositionWriter {
     private var writer: ProtobufWriter
-    /// The text so far, or the messages.
+    /// The text or the messages so far.
     private(set) var bytes: [UInt8]
     private(set) var series = 0
     let format: ExpositionFormat
-    /// Since when counters count, for the formats that show it.
+    /// The start time of counters, for formats that show it.
     let start: WallTime
     private var family: Int?
     private var familyStart = 0
-    // Samples instead of lines; nil if something is written.
+    // Samples instead of lines; nil if text or messages are written.
     private var samples: [MetricSample]?
 
     /// Writes into `buffer`'s storage.
@@ -23,17 +23,17 @@ struct ExpositionWriter {
         self.start = start
     }
 
-    /// Takes samples as values and writes nothing; they are those of the text.
+    /// A writer that collects the samples of the text format as values and writes nothing.
     static func collecting() -> ExpositionWriter {
         var output = ExpositionWriter(reusing: [], format: .text)
         output.samples = []
         return output
     }
 
-    /// The samples taken; none if something was written.
+    /// The collected samples; empty if text or messages were written.
     consuming func taken() -> [MetricSample] { self.samples ?? [] }
 
-    /// Everything written, ending the exposition.
+    /// Ends the exposition and returns everything written.
     consuming func finish() -> [UInt8] {
         guard self.format != .protobuf else { return self.writer.bytes }
         if self.format.isOpenMetrics { self.bytes += "# EOF\n".utf8 }
@@ -53,7 +53,7 @@ struct ExpositionWriter {
         }
     }
 
-    /// Ends the family; a protobuf family without a sample is left out.
+    /// Ends the family; a protobuf family without samples is omitted.
     mutating func close() {
         guard let family = self.family else { return }
         if self.series == self.familyStart { self.writer.discard(family) } else { self.writer.close(family) }
@@ -135,7 +135,7 @@ struct ExpositionWriter {
     }
 
     private mutating func number(_ value: Double) {
-        // Counts are exact and quick to write; a whole negative number and minus zero are rare enough for the slow path.
+        // Counts are exact and quick to write; whole negative numbers and minus zero are rare enough for the slow path.
         if value > 0 || value.bitPattern == 0, value < 9e15, value == value.rounded() {
             self.digits(of: UInt64(value))
         } else {
@@ -149,7 +149,7 @@ struct ExpositionWriter {
         self.series += 1
     }
 
-    // From the last digit to the first into a place on the stack: reversing a part of the buffer would copy it.
+    // From the last digit to the first, into a buffer on the stack: reversing part of the output would copy it.
     private mutating func digits(of value: UInt64) {
         var digits = InlineArray<20, UInt8>(repeating: 0)
         var (rest, first) = (value, 20)
@@ -162,12 +162,12 @@ struct ExpositionWriter {
     }
 }
 
-/// Gauges of a probe in Prometheus' text format, version 0.0.4.
+/// The gauges of a probe in the Prometheus text format, version 0.0.4.
 package enum ProbeExposition {
     /// The value of Content-Type.
     package static var contentType: String { ExpositionFormat.text.contentType }
 
-    /// The families in their order, each with its metadata.
+    /// The families in order, each with its metadata.
     package static func text(_ families: [GaugeFamily]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(4096)
@@ -182,7 +182,7 @@ package enum ProbeExposition {
         return bytes
     }
 
-    // As Go writes floats, without a point in small whole numbers.
+    // Formats floats as Go does: small whole numbers have no decimal point.
     private static func number(_ value: Double) -> String {
         value == value.rounded() && value.magnitude < 1e6 ? String(Int64(value)) : NumberText.float(value)
     }

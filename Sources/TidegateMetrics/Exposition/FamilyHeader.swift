@@ -1,8 +1,8 @@
-/// A family's metadata, once for each kind of format.
+/// A family's metadata, made once for each format.
 struct FamilyHeader: Sendable {
     let openMetrics: [UInt8]
     let text: [UInt8]
-    /// The fields of a protobuf `MetricFamily` before its metrics.
+    /// The fields of a protobuf `MetricFamily` that precede its metrics.
     let protobuf: [UInt8]
 
     init(_ definition: MetricDefinition) {
@@ -25,14 +25,14 @@ struct FamilyHeader: Sendable {
     }
 }
 
-/// The families that a scrape requests, by `name[]` (as client_golang has it); without a name, all.
+/// The families that a scrape requests with `name[]`, as in client_golang; without a name, all.
 package struct FamilyChoice: Sendable {
     private let names: Set<String>
 
-    /// Everything.
+    /// All families.
     package static let all = FamilyChoice(names: [])
 
-    /// The families with these names, with or without a counter's `_total`; unknown names choose nothing.
+    /// The families with these names, with or without a counter's `_total`; unknown names select nothing.
     package init(names: some Sequence<String>) {
         self.names = Set(names)
     }

@@ -2,19 +2,20 @@ internal import TidegateCore
 
 /// A histogram's counts at one moment.
 struct HistogramReading {
-    /// The most native buckets written; more are merged in pairs until they fit.
+    /// The maximum number of native buckets written; more are merged in pairs until they fit.
     static let maxNativeBuckets = 160
 
     let layout: HistogramLayout
-    /// Observations of each classic bucket alone, the unbounded one last.
+    /// The observations in each classic bucket, not cumulative; the unbounded bucket is last.
     var counts: [UInt64]
-    /// Observations of each native bucket that has any, ascending, 0 being zero; nil if only classic ones were counted.
+    /// The observations in each non-empty native bucket, ascending; bucket 0 is zero. Nil if only classic buckets are
+    /// counted.
     var native: [(bucket: Int, count: UInt64)]?
     var sum: Double
-    /// For each classic bucket; empty if there are none.
+    /// One for each classic bucket; empty if there are none.
     var exemplars: [Exemplar?]
 
-    /// Writes a protobuf `Metric` with both kinds of buckets.
+    /// Writes a protobuf `Metric` with classic and native buckets.
     func write(to writer: inout ProtobufWriter, pairs: [UInt8], start: WallTime) {
         writer.message(4) { writer in
             writer.raw(pairs)
@@ -55,7 +56,7 @@ struct HistogramReading {
         HistogramReading.writeSpans(of: buckets, to: &writer)
     }
 
-    // A bucket and the one below it, if they are halves of one bucket of the next schema.
+    // Merges pairs of buckets that form one bucket of the next lower schema.
     private static func halved(_ buckets: [(key: Int64, count: UInt64)]) -> [(key: Int64, count: UInt64)] {
         var merged: [(key: Int64, count: UInt64)] = []
         for bucket in buckets {
@@ -84,7 +85,7 @@ struct HistogramReading {
             deltas.append(Int64(clamping: bucket.count) - last)
             last = Int64(clamping: bucket.count)
         }
-        // Without any span a histogram would not count as a native one.
+        // Without any span, Prometheus would not treat the histogram as native.
         if spans.isEmpty { spans.append((0, 0)) }
         for span in spans {
             writer.message(12) {
@@ -96,29 +97,29 @@ struct HistogramReading {
     }
 }
 
-/// The task that an observation was about: it leads from a figure to the one request behind it.
+/// The task of an observation: it leads from a figure to the request behind it.
 struct Exemplar: Sendable {
-    /// Where an observation comes from.
+    /// The origin of an observation.
     struct Source: Sendable {
         let task: TaskID
-        /// The attempt, counted from 1; nil for the whole task.
+        /// The number of the attempt, from 1; nil for the whole task.
         var attempt: Int?
-        /// The trace that the task is part of; nil for none.
+        /// The trace of the task; nil without one.
         var trace: TraceID?
         let time: WallTime
     }
 
     let source: Source
-    /// What was observed; 1 for a count.
+    /// The observed value; 1 for a count.
     let value: Double
 
-    /// The labels: 95 code points at most with their names and an attempt of five digits, of 128 allowed.
+    /// The labels: at most 95 code points with names and a five-digit attempt, out of the 128 allowed.
     var labels: [(name: String, value: String)] {
         [("task_id", self.source.task.description)] + (self.source.attempt.map { [("attempt", String($0))] } ?? [])
             + (self.source.trace.map { [("trace_id", $0.description)] } ?? [])
     }
 
-    /// ` # {task_id="…",attempt="1"} 0.25 1790000000.123`, as OpenMetrics has it behind a sample's number.
+    /// ` # {task_id="…",attempt="1"} 0.25 1790000000.123`, which OpenMetrics puts after a sample's value.
     var text: [UInt8] {
         let labels = self.labels.map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ",")
         let milliseconds = String(abs(self.source.time.microseconds) / 1000 % 1000)

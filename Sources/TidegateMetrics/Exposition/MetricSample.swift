@@ -11,23 +11,23 @@ package struct MetricSample: Sendable, Hashable {
         }
     }
 
-    /// The sample's name: a histogram's samples have their endings.
+    /// The sample's name, including a histogram's suffix.
     package var name: String
-    /// The labels in the order of their names' bytes.
+    /// The labels, sorted by the bytes of their names.
     package var labels: [Label]
-    /// The value; a count beyond 2^53 is rounded, as every reader of the text rounds it.
+    /// The value; counts beyond 2^53 are rounded, as by every reader of the text.
     package var value: Double
 
-    /// A sample; its labels may come in any order.
+    /// A sample; the labels may be in any order.
     package init(name: String, labels: [Label], value: Double) {
         self.name = name
         self.labels = labels.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         self.value = value
     }
 
-    /// A sample whose line begins with `prefix`, as ``Escaping/samplePrefix(_:_:_:)`` has written it.
+    /// A sample whose line starts with `prefix`, as written by ``Escaping/samplePrefix(_:_:_:)``.
     ///
-    /// Reading it back keeps one place where names and labels are made, and costs children no memory.
+    /// Parsing the prefix keeps a single place that makes names and labels, and costs the children no memory.
     init(line prefix: some Collection<UInt8>, value: Double) {
         var rest = Array(prefix)[...]
         let name = rest.text(upTo: UInt8(ascii: "{"), or: UInt8(ascii: " "))
@@ -36,7 +36,7 @@ package struct MetricSample: Sendable, Hashable {
             let label = rest.text(upTo: UInt8(ascii: "="), or: UInt8(ascii: " "))
             rest = rest.dropFirst()
             labels.append(Label(label, rest.quoted()))
-            // The comma before the next label, or the brace behind the last one.
+            // Drops the comma before the next label, or the brace after the last one.
             rest = rest.dropFirst()
         }
         self.init(name: name, labels: labels, value: value)
@@ -44,7 +44,7 @@ package struct MetricSample: Sendable, Hashable {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes the text before one of two bytes, and that byte unless it is the last one.
+    /// Removes and returns the text before one of two bytes; also removes that byte unless it is the last one.
     fileprivate mutating func text(upTo end: UInt8, or other: UInt8) -> String {
         let text = self.prefix { $0 != end && $0 != other }
         self = self.dropFirst(text.count)
@@ -52,7 +52,7 @@ extension ArraySlice<UInt8> {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Takes an escaped text and the quote that ends it.
+    /// Removes and returns an escaped text; also removes the closing quote.
     fileprivate mutating func quoted() -> String {
         var text: [UInt8] = []
         while let byte = self.popFirst(), byte != UInt8(ascii: "\"") {

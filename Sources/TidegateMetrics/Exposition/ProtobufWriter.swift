@@ -1,8 +1,8 @@
-/// Writes protobuf's wire format: tags, varints, and messages whose length is known only at their end.
+/// Writes protobuf's wire format: tags, varints, and messages whose length is only known at their end.
 package struct ProtobufWriter: Sendable {
     package private(set) var bytes: [UInt8]
 
-    /// Writes behind what is in `buffer`.
+    /// Appends to `buffer`.
     package init(_ buffer: consuming [UInt8] = []) {
         self.bytes = buffer
     }
@@ -16,18 +16,18 @@ package struct ProtobufWriter: Sendable {
         self.bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// An unsigned number or an enumeration's case.
+    /// An unsigned number or an enumeration value.
     package mutating func number(_ field: Int, _ value: UInt64) {
         self.tag(field, 0)
         self.varint(value)
     }
 
-    /// A signed number (sint32, sint64).
+    /// A zigzag-encoded signed number (sint32, sint64).
     mutating func signed(_ field: Int, _ value: Int64) {
         self.number(field, ProtobufWriter.zigzag(value))
     }
 
-    /// A signed number as int64 and Timestamp have it: negative ones are long.
+    /// A signed number as int64, which Timestamp uses; negative numbers are long.
     package mutating func plain(_ field: Int, _ value: Int64) {
         self.number(field, UInt64(bitPattern: value))
     }
@@ -45,15 +45,15 @@ package struct ProtobufWriter: Sendable {
         self.bytes += text.utf8
     }
 
-    /// Signed numbers behind each other in one field.
+    /// Packed signed numbers in one field.
     mutating func packedSigned(_ field: Int, _ values: some Collection<Int64>) {
         self.message(field) { for value in values { $0.varint(ProtobufWriter.zigzag(value)) } }
     }
 
-    /// Bytes that were written in this format before.
+    /// Bytes that are already in this format.
     package mutating func raw(_ bytes: [UInt8]) { self.bytes += bytes }
 
-    /// Writes a message of its own as a field.
+    /// Writes a nested message as a field.
     package mutating func message(_ field: Int, _ body: (inout ProtobufWriter) -> Void) {
         self.tag(field, 2)
         let start = self.openDelimited()
@@ -61,14 +61,14 @@ package struct ProtobufWriter: Sendable {
         self.close(start)
     }
 
-    /// Begins a message of a stream: its length and no tag; returns where its content begins.
+    /// Begins a length-prefixed message without a tag; returns the position of its content.
     mutating func openDelimited() -> Int {
-        // Most messages are shorter than 128 bytes, and then nothing has to move.
+        // Most messages are shorter than 128 bytes, so that nothing has to be moved.
         self.bytes.append(0)
         return self.bytes.count
     }
 
-    /// Ends the message whose content begins at `start`.
+    /// Ends the message whose content starts at `start`.
     mutating func close(_ start: Int) {
         let count = UInt64(self.bytes.count - start)
         guard count >= 0x80 else { return self.bytes[start - 1] = UInt8(truncatingIfNeeded: count) }
@@ -77,7 +77,7 @@ package struct ProtobufWriter: Sendable {
         self.bytes.replaceSubrange(start - 1..<start, with: length.bytes)
     }
 
-    /// Takes the message whose content begins at `start` back, its length included; only for messages of a stream.
+    /// Removes the message whose content starts at `start`, including its length; for length-prefixed messages only.
     mutating func discard(_ start: Int) {
         self.bytes.removeLast(self.bytes.count - start + 1)
     }

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What stands before a sample's number, written once: name and labels as text, the label pairs as protobuf.
+/// The prefix of a sample, encoded once: name and labels as text, and the label pairs as protobuf.
 struct SeriesName: Sendable {
     /// `name{first="…"} `.
     let text: [UInt8]
@@ -24,7 +24,7 @@ struct SeriesName: Sendable {
     }
 }
 
-/// The text of a histogram's lines before the numbers, made once; the prefixes of the buckets stand in one array.
+/// The prefixes of a histogram's lines, made once; those of the buckets share one array.
 struct HistogramName: Sendable {
     private let buckets: [UInt8]
     private let ends: [Int]
@@ -51,16 +51,16 @@ struct HistogramName: Sendable {
     }
 }
 
-/// What has to be written differently inside quotes and behind `# HELP`.
+/// Escapes text inside quotes and after `# HELP`.
 enum Escaping {
-    /// A help text; only OpenMetrics escapes its quotes.
+    /// A help text; only OpenMetrics escapes quotes.
     static func help(_ text: String, for format: ExpositionFormat) -> [UInt8] {
         self.escaped(text, quotes: format.isOpenMetrics)
     }
 
     /// `name{first="…",second="…"} `, or `name ` without labels.
     ///
-    /// Invalid UTF-8 became U+FFFD when the strings were made.
+    /// Invalid UTF-8 was already replaced by U+FFFD when the strings were made.
     static func samplePrefix(_ name: String, _ labels: [String], _ values: [String]) -> [UInt8] {
         var bytes = Array(name.utf8)
         for (position, (label, value)) in zip(labels, values).enumerated() {
@@ -76,7 +76,7 @@ enum Escaping {
     }
 
     private static func escaped(_ text: String, quotes: Bool) -> [UInt8] {
-        // As nearly every text is.
+        // Nearly every text takes this path.
         guard text.utf8.contains(where: self.isSpecial) else { return Array(text.utf8) }
         var bytes: [UInt8] = []
         for byte in text.utf8 {

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Two labels out of closed sets.
+/// Two labels with fixed sets of values.
 struct Label2<First: MetricLabel, Second: MetricLabel>: LabelKey, CaseIterable {
     let first: First
     let second: Second
@@ -15,7 +15,7 @@ struct Label2<First: MetricLabel, Second: MetricLabel>: LabelKey, CaseIterable {
     var values: [String] { [self.first.label, self.second.label] }
 }
 
-/// Labels whose number of values other types bound.
+/// Labels whose number of values is limited by other types.
 struct TextLabels: LabelKey {
     let values: [String]
 }
@@ -24,21 +24,21 @@ extension TextLabels {
     init(_ values: String...) { self.init(values: values) }
 }
 
-/// The `method` label: what is not a method of RFC 9110 or PATCH is `_OTHER`.
+/// The `method` label: `_OTHER` for anything except PATCH and the methods of RFC 9110.
 ///
-/// Without a raw value, so that looking a child up hashes a number and not a string.
+/// There is no raw value, so that finding a child hashes a number rather than a string.
 enum RequestMethod: MetricLabel {
     case get, head, post, put, patch, delete, options, trace, connect, other
 
     private static let byName = Dictionary(uniqueKeysWithValues: Self.allCases.map { ($0.label, $0) })
 
-    // Nearly every request is a GET, which needs no hash.
+    // Nearly every request is a GET, which needs no hashing.
     init(_ method: String) { self = method == "GET" ? .get : Self.byName[method] ?? .other }
 
     var label: String { self == .other ? "_OTHER" : "\(self)".uppercased() }
 }
 
-/// The `code_class` label: the status's first digit.
+/// The `code_class` label: the first digit of the status.
 enum CodeClass: Int, MetricLabel {
     case none, informational, success, redirection, clientError, serverError
 
@@ -47,7 +47,7 @@ enum CodeClass: Int, MetricLabel {
     var label: String { self == .none ? "none" : "\(self.rawValue)xx" }
 }
 
-/// The labels of attempts: a method, three digits, `none` or `unsent`, and the host if hosts are labelled.
+/// The labels of attempts: the method; three digits, `none` or `unsent`; and the host if hosts are labelled.
 struct AttemptKey: LabelKey {
     let method: RequestMethod
     let status: Int?

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import TidegateCore
 
-/// Reads the process's own figures (proc(5)); what the system hides stays nil.
+/// Reads the statistics of the process (proc(5)); values that the system hides stay nil.
 struct ProcessReader: Sendable {
     let time: any TimeSource
 
@@ -16,9 +16,10 @@ struct ProcessReader: Sendable {
         return sample
     }
 
-    /// Reads the line of `/proc/self/stat` into `sample`.
+    /// Parses the line of `/proc/self/stat` into `sample`.
     func parse(stat: String, into sample: inout ProcessSample) {
-        // The second field is a name in parentheses that may contain anything, so counting starts behind the last one.
+        // The second field is a name in parentheses that may contain any character, so parsing starts after the last
+        // one.
         guard let parenthesis = stat.lastIndex(of: ")") else { return }
         let fields = stat[stat.index(after: parenthesis)...].split(whereSeparator: \.isWhitespace)
         guard fields.count > 21 else { return }
@@ -30,14 +31,14 @@ struct ProcessReader: Sendable {
         sample.virtualBytes = UInt64(fields[20])
         let pageSize = UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
         sample.residentBytes = UInt64(fields[21]).map { $0 * pageSize }
-        // Counted from boot; /proc/stat, which knows when that was, may be hidden (ProcSubset=pid).
+        // Counted from boot; /proc/stat, which has the boot time, may be hidden (ProcSubset=pid).
         if let start = Double(fields[19]) {
             let boot = self.time.wall().seconds - Double(self.time.monotonic().nanoseconds) / 1e9
             sample.startSeconds = ((boot + start / ticks) * 100).rounded() / 100
         }
     }
 
-    /// The soft limit of a line of `/proc/self/limits`; no limit is the largest number, as Go's client has it.
+    /// The soft limit in a line of `/proc/self/limits`; "unlimited" is the largest number, as in Go's client.
     static func limit(_ name: String, in text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix(name) {
             guard let soft = line.dropFirst(name.count).split(separator: " ").first else { return nil }
@@ -48,7 +49,7 @@ struct ProcessReader: Sendable {
 
     private static func openDescriptors() -> Int? {
         let descriptors = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-        // Without the descriptor of this listing.
+        // Excludes the descriptor of this listing.
         return descriptors.map { max(0, $0.count - 1) }
     }
 
@@ -57,7 +58,7 @@ struct ProcessReader: Sendable {
     }
 }
 
-/// The process's own figures, as every Prometheus client gives them.
+/// The statistics of the process, as in every Prometheus client.
 enum ProcessCollector {
     static func register(in registry: Registry) {
         self.register(Catalogue.processCPU, in: registry) { $0.cpuSeconds }

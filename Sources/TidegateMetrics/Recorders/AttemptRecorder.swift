@@ -3,13 +3,13 @@ internal import TidegateCore
 
 /// The metrics of attempts: their results, durations, bytes and retries.
 struct AttemptRecorder: ~Copyable, Sendable {
-    /// The series that an attempt moves.
+    /// The series that an attempt updates.
     private typealias Series = (attempts: Counter, durations: Histogram)
 
     private let hosts: HostMetrics
     private let attempts: TableFamily<AttemptKey, Counter>
     private let durations: TableFamily<TextLabels, Histogram>
-    // All of one attempt in one look-up.
+    // One lookup finds all series of an attempt.
     private let series = Mutex(LastHitCache<AttemptKey, Series>())
     private let phases = FixedLabelFamily<PhaseDurations.Phase, Histogram>(Catalogue.requestPhaseDuration)
     private let retries = TableFamily<TextLabels, Counter>(Catalogue.taskRetries, from: AttemptRecorder.retryReasons)
@@ -111,7 +111,7 @@ final class HostMetrics: Sendable {
     init(_ mode: HostLabel, overflows: TableFamily<TextLabels, Counter>) {
         self.table = HostTable(mode)
         self.overflows = overflows
-        // From the start: for Prometheus a series that starts at 1 has not increased.
+        // Exist from the start: Prometheus sees no increase in a series that starts at 1.
         if case .top = mode { for metric in HostMetrics.bounded { _ = overflows[metric] } }
     }
 
@@ -125,14 +125,14 @@ final class HostMetrics: Sendable {
             }
         }
         registry.collect(Catalogue.retryBudgetTokens) { inputs, samples in
-            // The least of those that share a value.
+            // The minimum of hosts that share a value.
             let tokens = inputs.session.retryTokens.map { (table.known($0.key), $0.value) }
             let least = Dictionary(tokens, uniquingKeysWith: min)
             for (host, tokens) in least.sorted(by: { $0.key < $1.key }) { samples.add(host, value: tokens) }
         }
     }
 
-    /// A new connection showed a certificate; its number of hosts is that of the label's values.
+    /// Records the certificate shown on a new connection; the label bounds the number of hosts.
     func showed(_ tls: TLSDetails?, by host: String) {
         guard let expiry = tls?.chain.first?.expiry else { return }
         self.certificates.withLock { certificates in
@@ -141,7 +141,7 @@ final class HostMetrics: Sendable {
         }
     }
 
-    /// The label's value; nil if there is no label.
+    /// The label's value; nil without a label.
     func value(of host: String?) -> String? {
         guard let value = self.table.value(of: host) else { return nil }
         if value.isOverflow { for metric in HostMetrics.bounded { self.overflows[metric].add() } }
@@ -154,6 +154,6 @@ final class HostMetrics: Sendable {
 }
 
 extension AttemptSummary {
-    // A refused connection is neither opened nor reused.
+    // A refused connection counts neither as opened nor as reused.
     fileprivate var usedTheWire: Bool { self.status != nil || self.receivedWire > 0 || self.sent > 0 }
 }

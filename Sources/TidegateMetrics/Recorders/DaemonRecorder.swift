@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Records what the daemon does: its answers, its journal of accepted tasks, and the samples it sends to a receiver.
+/// Records the daemon's work: its responses, its journal of accepted tasks, and its remote write.
 struct DaemonRecorder: Sendable {
     private let requests = TableFamily<TextLabels, Counter>(Catalogue.httpRequests)
     private let journalEntries = SingleFamily<Counter>(Catalogue.journalEntries)

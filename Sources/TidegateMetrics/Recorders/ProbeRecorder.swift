@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Records what scheduled probes find, under their names in the configuration, which bounds the series.
+/// Records the results of scheduled probes by their configured names, which bound the series.
 ///
 /// The families are empty until probes are added.
 struct ProbeRecorder: Sendable {
@@ -28,7 +28,7 @@ struct ProbeRecorder: Sendable {
         }
     }
 
-    // All from the start: for Prometheus a series that starts at 1 has not increased.
+    // All series exist from the start: Prometheus sees no increase in a series that starts at 1.
     private func add(_ probe: String) {
         for result in ProbeEvent.Result.allCases { self.runs[TextLabels(probe, result.label)].add(0) }
         for party in FaultParty.allCases { self.failures[TextLabels(probe, party.label)].add(0) }
@@ -41,7 +41,7 @@ struct ProbeRecorder: Sendable {
         self.runs[TextLabels(probe, outcome.result.label)].add()
         if let expiry = outcome.certificateExpiry { self.certificateExpiry[name].set(expiry.seconds) }
         if let uptime = outcome.uptime { self.uptime[name].set(uptime) }
-        // What was known of the target stays until something else is.
+        // An inconclusive run keeps the last known state of the target.
         guard outcome.result != .inconclusive else { return }
         self.durations[name].observe(outcome.duration)
         self.success[name].set(outcome.result == .success ? 1.0 : 0)
@@ -63,7 +63,7 @@ struct ProbeRecorder: Sendable {
     }
 }
 
-/// Records checks of configured targets, under their names.
+/// Records checks of configured targets by name.
 struct TargetRecorder: Sendable {
     private let names: [Target: String]
     private let durations = TableFamily<TextLabels, Histogram>(Catalogue.targetCheckDuration)
@@ -75,7 +75,7 @@ struct TargetRecorder: Sendable {
     }
 
     func record(_ check: TargetCheckEvent) {
-        // Only named targets have series, so that their number is bounded by the configuration.
+        // Only named targets have series, so that the configuration bounds their number.
         guard let name = self.names[check.target] else { return }
         let stages = [
             ("connect", check.phases.connect), ("tls", check.phases.tls), ("response", check.phases.processing),
@@ -83,7 +83,7 @@ struct TargetRecorder: Sendable {
         for (stage, duration) in stages {
             if let duration { self.durations[TextLabels(name, stage)].observe(duration) }
         }
-        // All from the first check: for Prometheus a series that starts at 1 has not increased.
+        // All series exist from the first check: Prometheus sees no increase in a series that starts at 1.
         for party in FaultParty.allCases {
             self.failures[TextLabels(name, party.label)].add(check.failure?.party == party ? 1 : 0)
         }

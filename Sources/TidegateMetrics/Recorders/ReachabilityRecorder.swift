@@ -4,7 +4,7 @@ internal import TidegateCore
 /// Records changes of verdicts.
 final class ReachabilityRecorder: Sendable {
     private let levels: Mutex<LevelDurations>
-    // All from the start: for Prometheus a series that starts at 1 has not increased.
+    // All series exist from the start: Prometheus sees no increase in a series that starts at 1.
     private let transitions = TableFamily<Label2<ReachabilityLevel, ReachabilityLevel>, Counter>(
         Catalogue.transitions, from: Label2.allCases.filter { $0.first != $0.second })
     private let lastTransition = SingleFamily<Gauge>(Catalogue.lastTransition)
@@ -13,7 +13,7 @@ final class ReachabilityRecorder: Sendable {
     init(_ registry: Registry, start: MonotonicTime) {
         self.levels = Mutex(LevelDurations(level: .unknown, since: start))
         ReachabilityCollector.registerLevels(in: registry)
-        // Events end a level; a scrape adds what the present one has lasted.
+        // Events end a level; a scrape adds the time of the current one.
         registry.collect(Catalogue.levelSeconds) { [weak self] inputs, samples in
             guard let levels = self?.levels.withLock({ $0 }) else { return }
             for level in ReachabilityLevel.allCases {
@@ -38,27 +38,27 @@ final class ReachabilityRecorder: Sendable {
     }
 }
 
-/// Adds up how long each level lasted, the present one included.
+/// Adds up how long each level lasted, including the current one.
 struct LevelDurations {
     private(set) var level: ReachabilityLevel
     private(set) var since: MonotonicTime
     private(set) var totals: [ReachabilityLevel: Duration] = [:]
 
-    /// Another level begins; a moment before the last change counts as the last change.
+    /// Starts another level; a time before the last change counts as the last change.
     mutating func change(to level: ReachabilityLevel, at moment: MonotonicTime) {
         self.totals[self.level, default: .zero] += max(.zero, moment - self.since)
         self.since = max(self.since, moment)
         self.level = level
     }
 
-    /// How long `level` lasted until `now`, in all.
+    /// The total duration of `level` until `now`.
     func total(_ level: ReachabilityLevel, until now: MonotonicTime) -> Duration {
         let past = self.totals[level] ?? .zero
         return level == self.level ? past + max(.zero, now - self.since) : past
     }
 }
 
-/// Records what is read from the kernel, and what is missed.
+/// Records messages read from the kernel, and messages lost.
 struct NetlinkRecorder: Sendable {
     private let messages = FixedLabelFamily<NetlinkEvent.MessageType, Counter>(Catalogue.netlinkMessages)
     private let overruns = SingleFamily<Counter>(Catalogue.netlinkOverruns)

@@ -16,7 +16,7 @@ struct TaskRecorder: Sendable {
     // Nil if parties are never revised.
     private let unsettled: UnsettledFailures?
 
-    /// A recorder; with `settlesParties` a failure in silence is counted once its party is settled.
+    /// A recorder; with `settlesParties`, a silent failure is counted once its party is settled.
     init(_ registry: Registry, settlesParties: Bool) {
         self.unsettled = settlesParties ? UnsettledFailures() : nil
         registry.collect(Catalogue.tasks, by: [TaskState.Name.suspended, .waiting, .running]) {
@@ -34,7 +34,7 @@ struct TaskRecorder: Sendable {
         }
     }
 
-    // For Prometheus a series that starts at 1 has not increased: the first failure would be invisible.
+    // Prometheus sees no increase in a series that starts at 1, so the first failure would be invisible.
     private static var likelyFailures: [Label2<TaskFailure, FaultParty>] {
         let wire: [TaskFailure] = [.connectFailed, .timedOut, .stalled, .reset, .retriesExhausted, .deadlineExceeded]
         let ours: [TaskFailure] = [.gateTimeout, .invalidRequest, .fileError, .diskFull]
@@ -61,13 +61,13 @@ struct TaskRecorder: Sendable {
         self.failures[Label2(failure, party)].add(from: source)
     }
 
-    /// Counts a task's failure for the party that it turned out to be, unless it was counted before.
+    /// Counts a task's failure for the party that proved responsible, unless it is already counted.
     func revised(_ task: TaskID, to party: FaultParty) {
         guard let entry = self.unsettled?.take(task) else { return }
         self.failures[Label2(entry.failure, party)].add(from: entry.source)
     }
 
-    /// Counts the failures whose party is settled by now; at nil all.
+    /// Counts the failures whose party is settled by now, or all of them if the time is nil.
     func settle(at now: MonotonicTime?) {
         for entry in self.unsettled?.take(settledAt: now) ?? [] {
             self.failures[Label2(entry.failure, entry.party)].add(from: entry.source)
@@ -75,7 +75,7 @@ struct TaskRecorder: Sendable {
     }
 }
 
-/// Failed tasks whose party may still be revised: they are counted once that is settled.
+/// Failed tasks whose party may still be revised; they are counted once it is settled.
 final class UnsettledFailures: Sendable {
     struct Entry: Sendable {
         var task: TaskID
@@ -85,15 +85,15 @@ final class UnsettledFailures: Sendable {
         var moment: MonotonicTime
     }
 
-    /// How long a party may be revised.
+    /// How long a party may still be revised.
     static let lifetime = Duration.seconds(30)
-    // More than this at once are counted as they are.
+    // Further failures are counted immediately.
     private static let capacity = 4_096
 
-    // In the order of their failures.
+    // In the order of the failures.
     private let entries = Mutex<[Entry]>([])
 
-    /// Keeps an entry back; false if there are too many.
+    /// Holds an entry back; false if there are too many.
     func add(_ entry: Entry) -> Bool {
         self.entries.withLock { entries in
             guard entries.count < UnsettledFailures.capacity else { return false }
@@ -102,14 +102,14 @@ final class UnsettledFailures: Sendable {
         }
     }
 
-    /// Takes out the entry of a task; nil without one.
+    /// Removes and returns the entry of a task; nil without one.
     func take(_ task: TaskID) -> Entry? {
         self.entries.withLock { entries in
             entries.firstIndex { $0.task == task }.map { entries.remove(at: $0) }
         }
     }
 
-    /// Takes out what is settled at a moment; everything if it is nil.
+    /// Removes and returns the settled entries, or all of them if the time is nil.
     func take(settledAt now: MonotonicTime?) -> [Entry] {
         self.entries.withLock { entries in
             guard let now else {
@@ -125,7 +125,7 @@ final class UnsettledFailures: Sendable {
 
 /// Records waits and admissions at the gate.
 struct GateRecorder: Sendable {
-    // All from the start: the first wait is an increase, and not the beginning of a series.
+    // All series exist from the start, so that the first wait counts as an increase.
     private let waits = TableFamily<TextLabels, Histogram>(
         Catalogue.gateWait, from: ["admitted", "timeout", "cancelled"].map { TextLabels($0) })
     private let admissions = TableFamily<TaskEvent.GateResult, Counter>(

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// One series of a counter: whole steps take the fast path, parts of a second the other.
+/// One series of a counter; whole steps take the fast path, fractions the slow one.
 final class Counter: MetricChild {
     private let name: SeriesName
     private let whole = Atomic<UInt64>(0)
@@ -12,31 +12,31 @@ final class Counter: MetricChild {
         self.exemplars = definition.hasExemplars ? ExemplarSlots(count: 1) : nil
     }
 
-    /// Counts `steps` more.
+    /// Adds `steps`.
     func add(_ steps: UInt64 = 1) {
         self.whole.wrappingAdd(steps, ordering: .relaxed)
     }
 
-    /// Counts one more, with its exemplar.
+    /// Adds one, with an exemplar.
     func add(from source: @autoclosure () -> Exemplar.Source) {
         self.add()
         self.exemplars?.offer(source(), 1, at: 0)
     }
 
-    /// Counts `steps` more; a negative number counts nothing.
+    /// Adds `steps`; ignores a negative number.
     func add(_ steps: some BinaryInteger) {
         self.add(UInt64(clamping: steps))
     }
 
-    /// Counts a duration in seconds; a negative one counts nothing.
+    /// Adds a duration in seconds; ignores a negative one.
     func add(_ duration: Duration) { self.add(fraction: duration.metricSeconds) }
 
-    /// Counts a part or a multiple of one; what is not a positive number counts nothing.
+    /// Adds a fraction or a multiple of one; ignores values that are not positive numbers.
     func add(fraction: Double) {
         if fraction > 0, fraction.isFinite { self.fractional.add(fraction) }
     }
 
-    /// Begins at 0 again, which every reader takes for a restart.
+    /// Restarts at 0, which every reader treats as a restart.
     func reset() {
         self.whole.store(0, ordering: .relaxed)
         self.fractional.set(0)
@@ -54,7 +54,7 @@ final class Counter: MetricChild {
     }
 }
 
-/// A number of seconds or the like that several threads add to.
+/// A floating-point number that several threads add to.
 struct AtomicDouble: ~Copyable, Sendable {
     private let bits: Atomic<UInt64>
 
@@ -86,14 +86,14 @@ struct AtomicDouble: ~Copyable, Sendable {
 }
 
 extension Duration {
-    // Attoseconds of up to nine seconds fit 64 bits; conversions and divisions of 128 bits cost ten times as much.
+    // Up to nine seconds of attoseconds fit in 64 bits; 128-bit conversions and divisions cost ten times as much.
     var metricSeconds: Double {
         if let few = Int64(exactly: self.attoseconds) { return Double(few) / 1e18 }
         return self / .seconds(1)
     }
 }
 
-/// One series of a gauge that events set; not written before the first value.
+/// One series of a gauge that events set; omitted before the first value.
 final class Gauge: MetricChild {
     private let name: SeriesName
     private let current = AtomicDouble(.nan)
@@ -106,7 +106,7 @@ final class Gauge: MetricChild {
         self.current.set(value)
     }
 
-    /// Moves the value; a gauge that was never set begins at 0.
+    /// Changes the value; an unset gauge starts at 0.
     func add(_ step: Double) {
         if self.current.value.isNaN { self.current.replace(Double.nan, by: 0) }
         self.current.add(step)

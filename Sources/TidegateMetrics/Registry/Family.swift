@@ -7,14 +7,15 @@ protocol MetricChild: AnyObject, Sendable {
     func write(to output: inout ExpositionWriter)
 }
 
-/// One metric with all its series.
+/// A metric with all its series.
 protocol Family: Sendable {
     var definition: MetricDefinition { get }
     func write(to output: inout ExpositionWriter, from inputs: ScrapeInputs)
 }
 
-/// A metric whose labels have few values, whose children all exist from the start: finding one costs no hash, and no
-/// lock.
+/// A metric whose labels have few values, so that all children exist from the start.
+///
+/// Finding a child needs neither a hash nor a lock.
 final class FixedLabelFamily<Key: LabelKey & CaseIterable, Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let keys = Array(Key.allCases)
@@ -27,7 +28,7 @@ final class FixedLabelFamily<Key: LabelKey & CaseIterable, Child: MetricChild>: 
 
     subscript(key: Key) -> Child { self.children[self.keys.firstIndex(of: key) ?? 0] }
 
-    /// Every child in turn, which costs no search.
+    /// Visits all children without any search.
     func forEach(_ body: (Key, Child) -> Void) {
         for index in self.keys.indices { body(self.keys[index], self.children[index]) }
     }
@@ -37,14 +38,14 @@ final class FixedLabelFamily<Key: LabelKey & CaseIterable, Child: MetricChild>: 
     }
 }
 
-/// A metric whose children are made at their first use, or in advance.
+/// A metric whose children are made on first use, or in advance.
 final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
     let definition: MetricDefinition
     private let state = Mutex(State())
 
     private struct State {
         var children = LastHitCache<Key, Child>()
-        // The order of first use: lines keep their places from scrape to scrape.
+        // In the order of first use: lines keep their positions between scrapes.
         var inOrder: [(key: Key, child: Child)] = []
     }
 
@@ -63,7 +64,7 @@ final class TableFamily<Key: LabelKey, Child: MetricChild>: Family {
         }
     }
 
-    /// Removes the children of what is not measured any more.
+    /// Removes the children of things that are no longer measured.
     func removeAll(where isStale: (Key) -> Bool) {
         self.state.withLock { state in
             let remaining = state.inOrder.filter { !isStale($0.key) }
@@ -121,7 +122,7 @@ struct Samples {
     fileprivate private(set) var histograms: [(name: HistogramName, reading: HistogramReading)] = []
     fileprivate private(set) var seen: Set<[String]> = []
 
-    /// Adds a sample, unless there is no value; of two with the same labels the first one counts.
+    /// Adds a sample unless the value is nil; of two samples with the same labels, the first one counts.
     mutating func add(_ values: String..., value: Double?) {
         guard let value, self.isNew(values) else { return }
         self.lines.append((SeriesName(self.definition, values), value))
@@ -132,7 +133,7 @@ struct Samples {
         self.lines.append((SeriesName(self.definition, values), Double(value)))
     }
 
-    /// Adds the samples of a histogram that was counted elsewhere, in the definition's buckets.
+    /// Adds the samples of a histogram counted elsewhere with the definition's buckets.
     mutating func add(_ values: String..., distribution: ConnectionStatistics.Distribution?) {
         guard let distribution, self.isNew(values) else { return }
         let name = HistogramName(self.definition, values: values, bounds: self.definition.bounds)
@@ -147,10 +148,10 @@ struct Samples {
     }
 }
 
-/// Values by key, for look-ups that usually repeat the last key: those are answered without hashing.
+/// Values by key, for lookups that usually repeat the last key: these need no hashing.
 struct LastHitCache<Key: Hashable, Value> {
     private var byKey: [Key: Value] = [:]
-    // Apart, because a pair would be copied to look at its key.
+    // Stored separately, because looking at the key of a pair would copy the pair.
     private var latestKey: Key?
     private var latest: Value?
 

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// One series set of a histogram, classic and native at once.
+/// One series set of a histogram, with both classic and native buckets.
 ///
-/// Cells count only their own observations and are summed up while being written; `_count` is that sum, so that it
+/// Cells count only their own observations and are added up while they are written. `_count` is their sum, so that it
 /// always equals the `+Inf` bucket.
 final class Histogram: MetricChild {
     private let layout: HistogramLayout
-    // A fixed number of cells keeps them in the object itself.
+    // A fixed number of cells is stored in the object itself.
     private let cells: InlineArray<272, Atomic<UInt64>>
     private let sum = AtomicDouble(0)
     private let name: HistogramName
@@ -20,7 +20,7 @@ final class Histogram: MetricChild {
         self.exemplars = definition.hasExemplars ? ExemplarSlots(count: layout.bounds.count + 1) : nil
     }
 
-    /// Counts an observation in seconds or bytes; what is not a number is no observation.
+    /// Counts an observation in seconds or bytes; ignores NaN.
     func observe(_ value: Double, from source: @autoclosure () -> Exemplar.Source? = nil) {
         guard !value.isNaN else { return }
         let cell = self.layout.cell(of: value)
@@ -58,9 +58,10 @@ final class Histogram: MetricChild {
     }
 }
 
-/// The exemplars of one series, one for each bucket; a scrape removes none, it only lets newer ones in.
+/// The exemplars of one series, one for each bucket.
 ///
-/// Between two scrapes a slot is filled once: recording costs one atomic load in all other cases.
+/// A scrape removes none; it only allows newer ones. Between two scrapes a slot is filled once, so that recording
+/// otherwise costs one atomic load.
 final class ExemplarSlots: Sendable {
     private let wanted: Atomic<UInt32>
     private let all: UInt32
@@ -74,7 +75,7 @@ final class ExemplarSlots: Sendable {
         self.slots = Mutex(Array(repeating: nil, count: places))
     }
 
-    /// Keeps `value`'s source, if its place still waits for one.
+    /// Keeps the source of `value` if its slot still accepts one.
     func offer(_ source: Exemplar.Source, _ value: Double, at place: Int) {
         let bit: UInt32 = 1 << UInt32(truncatingIfNeeded: place)
         guard self.wanted.load(ordering: .relaxed) & bit != 0 else { return }
@@ -86,7 +87,7 @@ final class ExemplarSlots: Sendable {
         }
     }
 
-    /// The exemplars now, by place; newer ones are wanted from here on.
+    /// The current exemplars by slot; afterwards the slots accept newer ones.
     func take() -> [Exemplar?] {
         self.wanted.store(self.all, ordering: .relaxed)
         return self.slots.withLock { $0 }

@@ -1,17 +1,17 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// The families in the order of the exposition; a recorder keeps the families it made, and their children.
+/// The families in the order of the exposition; each recorder keeps its families and their children.
 final class Registry: Sendable {
-    // Every counter was 0 then, also one whose series came later.
+    // Every counter was 0 at this time, even if its series was added later.
     private let start: WallTime
     private let state = Mutex(State())
 
     private struct State {
         var families: [(header: FamilyHeader, family: any Family)] = []
-        // Kept between scrapes, so that a scrape allocates its answer only.
+        // Kept between scrapes, so that a scrape only allocates its response.
         var buffer: [UInt8] = []
-        // What samples may be called already.
+        // The sample names already in use.
         var names = Catalogue.metricSeries.sampleNames
 
         mutating func add(_ family: any Family) {
@@ -47,7 +47,7 @@ final class Registry: Sendable {
         }
     }
 
-    /// Adds a family, unless one of its samples could be taken for another family's.
+    /// Adds a family, unless one of its sample names is already used by another family.
     func addingIfFree<Added: Family>(_ family: Added) -> Added? {
         self.state.withLock { state in
             guard state.names.isDisjoint(with: family.definition.sampleNames) else { return nil }
@@ -70,7 +70,7 @@ final class Registry: Sendable {
         self.collect(definition) { inputs, samples in samples.add(value: value(inputs)) }
     }
 
-    /// Adds a family with a series for each key whose value is not nil.
+    /// Adds a family with a series for each key that has a value.
     func collect<Key: MetricLabel, Number: BinaryInteger & SendableMetatype>(
         _ definition: MetricDefinition, by keys: [Key],
         _ value: @escaping @Sendable (ScrapeInputs, Key) -> Number?
@@ -80,7 +80,7 @@ final class Registry: Sendable {
         }
     }
 
-    /// The exposition of the families in `choice`; the last family is the number of samples before it.
+    /// The exposition of the families in `choice`; the last family is the number of preceding samples.
     func exposition(of inputs: ScrapeInputs, in format: ExpositionFormat, choice: FamilyChoice) -> [UInt8] {
         self.state.withLock { state in
             var output = ExpositionWriter(reusing: exchange(&state.buffer, with: []), format: format, start: self.start)
@@ -101,7 +101,7 @@ final class Registry: Sendable {
 }
 
 extension [UInt8] {
-    // A plain assignment would share the storage, and the next scrape could not write into it.
+    // A plain assignment would share the storage, and the next scrape could not reuse it.
     fileprivate func copied() -> [UInt8] {
         var copy: [UInt8] = []
         copy.reserveCapacity(self.count)
