@@ -3,14 +3,14 @@ internal import Glibc
 
 /// Opens SQLite files in which every commit survives `kill -9` and a power cut.
 enum DurableDatabase {
-    /// Opens a file, or creates it for its owner only, and brings its tables up to date.
+    /// Opens a file and brings its tables up to date; a new file is readable by its owner only.
     ///
-    /// `pragmas` run before anything is written. With `checksEveryPage` a structural damage anywhere is found now;
-    /// without, when the damaged page is read. A file that is refused is not changed.
+    /// `pragmas` run before anything is written. With `checksEveryPage`, damage to any page is found now; without it,
+    /// when the damaged page is read. A rejected file is not changed.
     static func open(
         _ path: String, migrator: DatabaseMigrator, pragmas: [String] = [], checksEveryPage: Bool
     ) throws(JournalOpenError) -> DatabaseQueue {
-        // SQLite gives the files that it creates beside this one the same mode.
+        // SQLite gives the files beside this one the same mode.
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw .unusable(path, SystemError.message(errno)) }
         close(descriptor)
@@ -40,20 +40,20 @@ enum DurableDatabase {
             }
         }
         try migrator.migrate(queue)
-        // If GRDB or SQLite lowered either of them, a commit would no longer be durable.
+        // If GRDB or SQLite lowered one of these settings, a commit would no longer be durable.
         let used = try queue.writeWithoutTransaction { try SQLitePragmas($0) }
         guard used == .durable else { throw JournalOpenError.unusable(queue.path, "SQLite runs with \(used)") }
     }
 
-    /// Throws unless the file is empty or a database of ours; changes nothing.
+    /// Throws unless the file is empty or a database of this program; changes nothing.
     private static func check(_ path: String, _ migrator: DatabaseMigrator, checksEveryPage: Bool) throws {
         let log = "\(path)-wal"
-        // SQLite would take the log for that of an earlier file and delete it, with everything in it.
+        // SQLite would treat the log as belonging to an earlier file, and delete it with its contents.
         guard self.size(path) != 0 || self.size(log) == 0 else {
             throw JournalOpenError.damaged(path, "it is empty, but \(log) is not")
         }
         if checksEveryPage, let damage = WriteAheadLog.damage(at: log) { throw JournalOpenError.damaged(path, damage) }
-        // A connection that may write moves the log into the file when it closes, even if the file is damaged.
+        // A writable connection moves the log into the file when it closes, even if the file is damaged.
         let queue = try self.queue(path, isReadOnly: true)
         defer { try? queue.close() }
         try queue.read { database in
@@ -81,20 +81,20 @@ enum DurableDatabase {
 
 /// Why a journal, or another SQLite file of this program, cannot be opened.
 public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Another process has the directory; its process id, nil if unknown.
+    /// Another process uses the directory; its process id, nil if unknown.
     case inUse(String, process: Int?)
-    /// The file is damaged; SQLite's message.
+    /// The file is damaged; contains SQLite's message.
     case damaged(String, String)
-    /// The file was written by a newer version.
+    /// A newer version wrote the file.
     case newer(String)
-    /// The file is a database of another program.
+    /// The file is another program's database.
     case foreign(String)
-    /// A user other than this process's own may change the directory or a file in it; what is wrong.
+    /// A user other than this process's own may change the directory or a file in it; contains the problem.
     case unsafe(String, String)
-    /// The directory or the file cannot be used; the system's message.
+    /// The directory or the file cannot be used; contains the system's message.
     case unusable(String, String)
 
-    /// One sentence without a final full stop.
+    /// One sentence without a full stop.
     public var description: String {
         switch self {
         case .inUse(let directory, let process):
@@ -109,7 +109,7 @@ public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible
         }
     }
 
-    /// An error of SQLite's or of ours while a file was opened or first read.
+    /// An error of SQLite or of this program, from opening or first reading a file.
     init(_ error: any Error, _ path: String) {
         switch error {
         case let error as JournalOpenError: self = error
@@ -125,7 +125,7 @@ extension DatabaseError {
     /// SQLite's message.
     var text: String { self.message ?? "\(self.resultCode)" }
 
-    /// True if the file is damaged, or its tables are not those that our statements expect.
+    /// True if the file is damaged, or its tables do not match this program's statements.
     var isDamage: Bool {
         switch self.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR: true
@@ -133,7 +133,7 @@ extension DatabaseError {
         }
     }
 
-    /// True if a write failed because the disk is full; SQLite has a code of its own for some of these failures only.
+    /// True if a write failed because the disk is full; SQLite has a specific code for only some of these failures.
     func isFullDisk(at path: String) -> Bool {
         switch self.resultCode {
         case .SQLITE_FULL: return true
@@ -145,19 +145,19 @@ extension DatabaseError {
     }
 }
 
-/// The system's messages for its error numbers.
+/// The system's messages for error numbers.
 enum SystemError {
-    /// What strerror(3) says.
+    /// The text of strerror(3).
     static func message(_ code: Int32) -> String {
         guard let text = strerror(code) else { return "error \(code)" }
         return String(cString: text)
     }
 }
 
-/// Directories for files of ours.
+/// Creates directories for this program's files.
 enum Directory {
-    /// Creates a directory and those above it that are missing, for their owner only; returns the system's message
-    /// if that fails.
+    /// Creates a directory and its missing parents, accessible to their owner only; returns the system's message on
+    /// failure.
     static func create(_ path: String) -> String? {
         var partial = path.hasPrefix("/") ? "" : "."
         for component in path.split(separator: "/") {
@@ -186,9 +186,10 @@ extension SQLitePragmas {
     }
 }
 
-/// SQLite's write-ahead log of a file, read before SQLite does: what it cannot verify it ignores, with all that follows.
+/// SQLite's write-ahead log, checked before SQLite reads it, because SQLite ignores an invalid frame and everything
+/// after it.
 ///
-/// The format is that of https://www.sqlite.org/fileformat2.html, section 4.
+/// The format is described in https://www.sqlite.org/fileformat2.html, section 4.
 struct WriteAheadLog {
     private static let headerSize = 32
     private static let frameHeaderSize = 24
@@ -197,17 +198,18 @@ struct WriteAheadLog {
     private let pageSize: Int
     private let isBigEndian: Bool
 
-    /// What is wrong with the log at a path; nil if it is whole, ends within a transaction, or does not exist.
+    /// The problem with the log at a path; nil if it is intact, ends within a transaction, or does not exist.
     ///
-    /// The last transaction may be incomplete: the machine lost power before anybody was told that it is durable. But
-    /// each is written only after the one before it was durable, so that two after a bad frame mean damage.
+    /// The last transaction may be incomplete, if the machine lost power before it was reported as durable. But each
+    /// transaction is only written after the previous one was durable, so two transactions after an invalid frame mean
+    /// damage.
     static func damage(at path: String) -> String? {
         guard let bytes = self.read(path), bytes.count > self.headerSize + self.frameHeaderSize else { return nil }
         guard let log = WriteAheadLog(bytes) else { return "the header of \(path) is damaged" }
         return log.firstBadFrame.map { "frame \($0) of \(path) is damaged" }
     }
 
-    // Nil if the header is not one, or its checksum is another.
+    // Nil if the header or its checksum is invalid.
     private init?(_ bytes: [UInt8]) {
         self.bytes = bytes
         let magic = WriteAheadLog.number(bytes, 0)
@@ -220,14 +222,14 @@ struct WriteAheadLog {
         guard sum == (WriteAheadLog.number(bytes, 24), WriteAheadLog.number(bytes, 28)) else { return nil }
     }
 
-    /// The number, from 1, of a frame that was whole once and is not any more.
+    /// The number, from 1, of a frame that was once valid and no longer is.
     private var firstBadFrame: Int? {
         let frameSize = WriteAheadLog.frameHeaderSize + self.pageSize
         var sum = (WriteAheadLog.number(self.bytes, 24), WriteAheadLog.number(self.bytes, 28))
         var (bad, commits): (Int?, Int) = (nil, 0)
         var start = WriteAheadLog.headerSize
         while start + frameSize <= self.bytes.count {
-            // Frames of an earlier use of the file have other salts.
+            // Frames from an earlier use of the file have other salts.
             let isCurrent = self.bytes[start + 8..<start + 16] == self.bytes[16..<24]
             if bad == nil {
                 sum = self.checksum(of: start..<start + 8, after: sum)

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Reserves a directory for one process (flock(2)), until it is released or the process ends.
+/// Locks a directory for one process (flock(2)), until it is released or the process ends.
 final class DirectoryLock: Sendable {
     private let descriptor: Int32
-    /// True if a journal was opened in this directory before.
+    /// True if a journal has been opened in this directory before.
     let hadJournal: Bool
 
-    // The line behind the process id, once there is a journal.
+    // The line after the process id, once there is a journal.
     private static let mark = "journal\n"
 
     /// What the journal's last commit in this directory made durable; nil if that is unknown.
@@ -88,20 +88,20 @@ extension JournalProgress {
 
 /// Checks that a state directory and the files in it belong to their user, and that no other user may change them.
 ///
-/// A user who could put a file there, or change one, could make the daemon write any file and send any request.
+/// A user who could add or change a file there could make the daemon write any file and send any request.
 struct StateDirectoryValidator {
     /// The files that exist while a journal is open, or after a crash.
     static let files = ["lock", "journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm", "journal.sqlite-journal"]
 
     let directory: String
-    /// The owner that the files must have; root's are accepted, too.
+    /// The owner that the files must have; root is also accepted.
     var user = geteuid()
 
-    /// Changes nothing.
+    /// Validates the directory without changing anything.
     ///
-    /// - Throws: ``JournalOpenError/unsafe(_:_:)`` naming the first file that fails.
+    /// - Throws: ``JournalOpenError/unsafe(_:_:)`` with the first file that fails.
     func validate() throws(JournalOpenError) {
-        // The directory's own name may be a link: systemd makes one (DynamicUser=).
+        // The directory's own name may be a link, such as one made by systemd (DynamicUser=).
         if let link = try self.status(of: self.directory, lstat) { try self.checkOwner(link, self.directory) }
         guard let status = try self.status(of: self.directory, stat) else { return }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .unusable(self.directory, SystemError.message(ENOTDIR)) }
@@ -111,7 +111,7 @@ struct StateDirectoryValidator {
         for name in StateDirectoryValidator.files { try self.checkFile("\(self.directory)/\(name)") }
     }
 
-    // Who may rename a directory above may put another in its place.
+    // A user who may rename a parent directory may replace it with another.
     private func checkParents() throws(JournalOpenError) {
         guard let resolved = realpath(self.directory, nil) else {
             throw .unusable(self.directory, SystemError.message(errno))
@@ -122,12 +122,12 @@ struct StateDirectoryValidator {
             path = slash == path.startIndex ? "/" : String(path[..<slash])
             guard let status = try self.status(of: path, stat) else { continue }
             if status.st_uid != StateDirectoryValidator.unmappedUser { try self.checkOwner(status, path) }
-            // In a directory with this bit, such as /tmp, only owners rename what is theirs.
+            // In a directory with this bit, such as /tmp, only owners may rename their files.
             if status.st_mode & S_ISVTX == 0 { try self.checkMode(status, S_IWOTH, path) }
         }
     }
 
-    // Directories of users outside of this process's user namespace belong to this one (user_namespaces(7)).
+    // Directories of users outside this process's user namespace appear with this owner (user_namespaces(7)).
     private static let unmappedUser: UInt32 = 65_534
 
     private func checkFile(_ path: String) throws(JournalOpenError) {

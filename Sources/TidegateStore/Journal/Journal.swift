@@ -7,7 +7,8 @@ public import TidegateSession
 
 /// Keeps accepted tasks in a SQLite file, so that they survive `kill -9`, a crash and a power cut.
 ///
-/// Give one to a session, or to a monitor, and hand tasks in with ``Session/submit(_:key:onDuplicate:isSuspended:options:)``:
+/// Pass one to a session or a monitor, and submit tasks with
+/// ``Session/submit(_:key:onDuplicate:isSuspended:options:)``:
 /// ```swift
 /// let journal = try Journal(directory: "/var/lib/example")
 /// let monitor = try Monitor(journal: journal.tasks)
@@ -17,17 +18,17 @@ public import TidegateSession
 /// await monitor.stop()
 /// journal.close()
 /// ```
-/// A directory belongs to one process at a time. A thread of the journal's own writes the file; entries that arrive
-/// while a transaction is being written share the next one.
+/// A directory belongs to one process at a time. The journal's own thread writes the file; entries that arrive during a
+/// transaction share the next one.
 public final class Journal: JournalStorage {
-    /// How long the journal keeps what is over.
+    /// How long the journal keeps finished tasks and history.
     public struct Retention: Sendable, Hashable {
         /// Finished tasks; a day by default.
         public var completed: Duration
-        /// The status page's history: changes of paths and links, and what became of requests; a week by default.
+        /// The status page's history: path and link changes, and the results of requests; a week by default.
         package var pathEvents = Duration.seconds(7 * 86_400)
 
-        /// A retention; without arguments the default one.
+        /// A retention; the default is a day for finished tasks.
         public init(completed: Duration = .seconds(86_400)) { self.completed = completed }
     }
 
@@ -35,15 +36,17 @@ public final class Journal: JournalStorage {
     package struct Dependencies: Sendable {
         let boot: String
         let time: any TimeSource
-        /// How long entries that nothing waits for are collected before they are written.
+        /// How long entries without a waiting caller are collected before they are written.
         package var flushDelay = Duration.milliseconds(500)
         /// How often the bytes of a download are made durable.
         package var checkpointInterval = Duration.seconds(1)
         let onEvent: @Sendable (JournalEvent) -> Void
         let onCommit: @Sendable (CommitPhase) -> Void
 
-        /// `boot` names this boot of the machine; `onEvent` is called after every transaction and `onCommit` before and
-        /// after it, both on the journal's thread.
+        /// `boot` identifies this boot of the machine.
+        ///
+        /// `onEvent` is called after every transaction, and `onCommit` before and after it, both on the journal's
+        /// thread.
         package init(
             boot: String? = nil, time: any TimeSource,
             onEvent: @escaping @Sendable (JournalEvent) -> Void = { _ in },
@@ -55,19 +58,19 @@ public final class Journal: JournalStorage {
             self.onCommit = onCommit
         }
 
-        // The kernel's random id: moments on the monotonic clock compare only within one boot. If it cannot be read it
-        // is empty, and then moments compare by the wall clock.
+        // The kernel's random id: monotonic times are comparable only within one boot. If it cannot be read it is
+        // empty, and times are compared by the wall clock.
         private static var currentBoot: String {
             let bytes = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
             return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
         }
     }
 
-    /// A side of a transaction, with the kinds of the entries in it, in their order.
+    /// A phase of a commit, with the kinds of its entries in order.
     package enum CommitPhase: Sendable, Hashable {
         /// None of the entries is durable yet.
         case before([String])
-        /// All entries are durable, and no completion has been called.
+        /// All entries are durable, but no completion has been called.
         case after([String])
     }
 
@@ -75,12 +78,13 @@ public final class Journal: JournalStorage {
     package let boot: String
     /// How often the bytes of a download are made durable.
     package let checkpointInterval: Duration
-    /// Keeps the tasks of the session or the monitor that is made with it.
+    /// The storage for the tasks of the session or monitor made with it.
     public var tasks: TaskJournal { TaskJournal(self) }
-    /// How many unfinished tasks there were when the journal was opened.
+    /// The number of unfinished tasks when the journal was opened.
     public let unfinished: Int
-    /// Why tasks could not be read when the journal was opened, each with its id; their rows are kept in the table
-    /// `unreadable_task`.
+    /// Why tasks could not be read when the journal was opened, each with its id.
+    ///
+    /// Their rows are kept in the table `unreadable_task`.
     package let setAside: [String]
     /// The copy of the file that was made before damaged rows and indexes were repaired; nil if nothing was.
     package let copyBeforeRepair: String?
@@ -96,13 +100,13 @@ public final class Journal: JournalStorage {
     private let lock: DirectoryLock
     private let thread: LoopThread<JournalWorker>
 
-    /// True if a directory has a journal, in which tasks may wait.
+    /// True if a directory has a journal, which may contain waiting tasks.
     package static func exists(in directory: String) -> Bool { access(JournalFile.path(in: directory), F_OK) == 0 }
 
-    /// Opens the journal of a directory, which is created if it is missing, and reserves it for this process.
+    /// Opens the journal of a directory and locks the directory for this process; a missing directory is created.
     ///
-    /// Blocks for the disk. Events of the journal are published on `bus`: pass the bus of the monitor, so that its
-    /// metrics count them.
+    /// Blocks for the disk. Events of the journal are published on `bus`; pass the monitor's bus, so that its metrics
+    /// count them.
     /// - Throws: ``JournalOpenError``; a damaged file is not changed.
     public convenience init(
         directory: String, retention: Retention = Retention(), bus: EventBus? = nil
@@ -140,15 +144,16 @@ public final class Journal: JournalStorage {
         }
     }
 
-    /// Writes what was handed in so far, ends the thread and lets other processes open the directory; later entries
-    /// fail as `closed`.
+    /// Writes all entries received so far, ends the thread, and unlocks the directory.
+    ///
+    /// Later entries fail as `closed`.
     public func close() {
         self.thread.stop()
         self.file.withLock { $0 = nil }
         self.lock.release()
     }
 
-    /// Adds a task; sessions call it, and `completion` comes once the task is durable.
+    /// Adds a task of a session; calls `completion` once the task is durable.
     package func accept(
         _ task: JournaledTask, onDuplicate: DuplicatePolicy,
         completion: @escaping @Sendable (Result<Acceptance, JournalError>) -> Void
@@ -157,12 +162,12 @@ public final class Journal: JournalStorage {
         if !isSent { completion(.failure(.closed)) }
     }
 
-    /// Writes an entry; sessions call it, and `completion` comes once the entry is durable.
+    /// Writes an entry of a session; calls `completion` once the entry is durable.
     package func record(_ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void) {
         if !self.thread.send(.write(.entry(entry, completion))) { completion(.failure(.closed)) }
     }
 
-    /// Finds tasks; ``Session/find(_:)`` is its `async` form.
+    /// Finds tasks; the `async` form is ``Session/find(_:)``.
     package func find(
         _ question: JournalQuestion,
         completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void
@@ -170,7 +175,7 @@ public final class Journal: JournalStorage {
         if !self.thread.send(.find(question, completion)) { completion(.failure(.closed)) }
     }
 
-    /// Finds tasks for a list; ``Session/list(_:)`` is its `async` form.
+    /// Lists tasks; the `async` form is ``Session/list(_:)``.
     package func list(
         _ question: JournalQuestion,
         completion: @escaping @Sendable (Result<[JournaledTaskSummary], JournalError>) -> Void
@@ -178,22 +183,22 @@ public final class Journal: JournalStorage {
         if !self.thread.send(.list(question, completion)) { completion(.failure(.closed)) }
     }
 
-    /// Calls back when entries can be written again after a failure, and when the journal is closed.
+    /// Calls back when entries can be written again after a failure, or when the journal is closed.
     package func whenWritable(_ completion: @escaping @Sendable () -> Void) {
-        // A closed journal will never be writable: the caller must not wait forever.
+        // A closed journal never becomes writable, so the caller must not wait.
         if !self.thread.send(.whenWritable(completion)) { completion() }
     }
 
-    /// Keeps an entry of the status page's history; if it cannot be written it is lost.
+    /// Stores an entry of the status page's history; if it cannot be written, it is lost.
     package func recordHistory(at time: WallTime, _ text: String) { self.thread.send(.write(.pathEvent(time, text))) }
 
-    /// Keeps what is known of a scheduled probe, in place of what was kept before; if it cannot be written it is lost.
+    /// Replaces the stored results of a scheduled probe; if they cannot be written, they are lost.
     package func recordProbe(_ identity: String, _ past: ScheduledProbeReport.Past) {
         guard let text = try? JSONEncoder().encode(past) else { return }
         self.thread.send(.write(.probe(identity, String(decoding: text, as: UTF8.self))))
     }
 
-    /// What is kept of each scheduled probe, by its identity; none if it cannot be read.
+    /// The stored results of each scheduled probe, by identity; empty if they cannot be read.
     ///
     /// Blocks for the disk.
     package var probes: [String: ScheduledProbeReport.Past] {
@@ -202,7 +207,7 @@ public final class Journal: JournalStorage {
         }
     }
 
-    /// The newest entries of the status page's history, the oldest first; none if they cannot be read.
+    /// The newest entries of the status page's history, oldest first; empty if they cannot be read.
     ///
     /// Blocks for the disk.
     package func history(newest limit: Int) -> [String] { self.file.withLock { $0 }?.history(newest: limit) ?? [] }

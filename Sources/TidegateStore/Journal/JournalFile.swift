@@ -10,7 +10,7 @@ struct JournalFile: Sendable {
     /// How many tasks are not over.
     let openTasks = OpenTaskCount()
 
-    /// Opens `journal.sqlite` in a directory, or creates it; `migrator` knows the versions of its tables.
+    /// Opens or creates `journal.sqlite` in a directory; `migrator` has the versions of its tables.
     init(directory: String, migrator: DatabaseMigrator = JournalSchema.migrator) throws(JournalOpenError) {
         self.path = JournalFile.path(in: directory)
         self.queue = try DurableDatabase.open(
@@ -20,7 +20,7 @@ struct JournalFile: Sendable {
     /// The path of a directory's journal.
     static func path(in directory: String) -> String { "\(directory)/journal.sqlite" }
 
-    /// Throws if the file exists and has nothing in it; one that was moved away begins anew.
+    /// Throws if the file exists but is empty; a file that was moved away is created anew.
     static func checkNotEmptied(in directory: String) throws(JournalOpenError) {
         let path = self.path(in: directory)
         var status = stat()
@@ -77,13 +77,13 @@ struct JournalFile: Sendable {
         try Result { try body(self.queue) }.mapError { JournalOpenError($0, self.path) }.get()
     }
 
-    /// What is kept of each scheduled probe, by its identity; none if it cannot be read.
+    /// The stored results of each scheduled probe, by identity; empty if they cannot be read.
     var probes: [String: String] {
         let rows = try? self.queue.read { try Row.fetchAll($0, sql: "SELECT identity, text FROM probe") }
         return Dictionary((rows ?? []).map { ($0["identity"], $0["text"]) }) { first, _ in first }
     }
 
-    /// The newest entries of the history, the oldest first; none if they cannot be read.
+    /// The newest entries of the history, oldest first; empty if they cannot be read.
     func history(newest limit: Int) -> [String] {
         let texts = try? self.queue.read { database in
             try String.fetchAll(
@@ -115,7 +115,7 @@ final class OpenTaskCount: Sendable {
 
 /// The tables of the journal, version by version; their queries are in `TaskRow` and `JournalWorker`.
 ///
-/// A version that was released is never changed: a change is a migration of its own below it.
+/// A released version is never changed. Each change is a new migration at the end.
 enum JournalSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -143,7 +143,7 @@ enum JournalSchema {
         return migrator
     }
 
-    // What is searched for or listed has a column; the rest is JSON, so that another field needs no new version.
+    // Data used in searches or lists has columns; the rest is JSON, so that new fields need no new version.
     private static let version1 = """
         CREATE TABLE task (
             id TEXT NOT NULL PRIMARY KEY,

@@ -4,7 +4,7 @@ internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateSession
 
-/// Writes the journal, on a thread of its own: collects entries, and commits together those that arrived together.
+/// Writes the journal on its own thread: commits entries that arrive together in one transaction.
 final class JournalWorker: LoopHandler {
     enum Command: Sendable {
         case write(JournalWork)
@@ -93,7 +93,7 @@ final class JournalWorker: LoopHandler {
         do {
             try self.commit(work)
         } catch {
-            // One entry that cannot be written must not fail the others.
+            // One entry that cannot be written must not make the others fail.
             guard work.count > 1 else { return self.fail(work, error) }
             for single in work {
                 do {
@@ -140,7 +140,7 @@ final class JournalWorker: LoopHandler {
     private func scheduleWriteTest() { _ = self.loop.schedule(after: .seconds(1), token: Timer.writeTest.rawValue) }
 
     private func testWriting() {
-        // As large as a row usually is: room for less would not help.
+        // As large as a typical row: less room would not help.
         let filler = String(repeating: "x", count: 8192)
         let written: Void? = try? self.file.queue.write { database in
             try database.execute(sql: "INSERT INTO path_event (time, text) VALUES (-1, ?)", arguments: [filler])
@@ -177,14 +177,14 @@ final class JournalWorker: LoopHandler {
     }
 }
 
-/// Something to be written, with the completion to be called once it is durable.
+/// Something to write, with the completion to call once it is durable.
 enum JournalWork: Sendable {
     case accept(JournaledTask, DuplicatePolicy, @Sendable (Result<Acceptance, JournalError>) -> Void)
     case entry(JournalEntry, @Sendable (Result<Void, JournalError>) -> Void)
     case pathEvent(WallTime, String)
     case probe(String, String)
 
-    /// What follows once the transaction is durable.
+    /// The consequences of a durable transaction.
     ///
     /// How many more tasks are not over, whether it accepted one, and what reports success to the caller.
     typealias Applied = (openTasks: Int, isNew: Bool, completion: @Sendable () -> Void)
@@ -198,7 +198,7 @@ enum JournalWork: Sendable {
         }
     }
 
-    /// The kind, as ``Journal/CommitPhase`` names it.
+    /// The kind, with the names of ``Journal/CommitPhase``.
     var name: String {
         switch self {
         case .accept: "accepted"
@@ -263,7 +263,7 @@ enum JournalWork: Sendable {
                 if let known = known.first { return .kept(known) }
             case .replace, .append:
                 let unfinished = try TaskRow.ids(where: "key = ? AND outcome IS NULL ORDER BY id", [key], in: database)
-                // Also when it is replaced: until it has ended, it may still have the same file open.
+                // Also for a replaced task, which may still have the same file open until it ends.
                 task.predecessor = unfinished.last
                 if policy == .replace { replaced = unfinished }
             }

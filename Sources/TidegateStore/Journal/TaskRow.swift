@@ -5,7 +5,7 @@ internal import TidegateSession
 
 /// Accepted tasks as rows of the table `task`.
 enum TaskRow {
-    // By name, so that a missing column fails the statement instead of a later row.
+    // By name, so that a missing column makes the statement fail rather than a later row.
     private static let columns = """
         id, accepted, description, suspensions, predecessor, in_doubt, hold, placing, life, outcome, failure, explanation,
         status, bytes, attempts, ended, party
@@ -25,7 +25,7 @@ enum TaskRow {
         try statement.execute(arguments: fixed + self.listColumns(of: task.description))
     }
 
-    /// Writes an entry; false if the task is over already, or unknown.
+    /// Writes an entry; false if the task is already over, or unknown.
     static func apply(_ entry: JournalEntry, to database: Database) throws -> Bool {
         let id = entry.id.description
         return switch entry {
@@ -41,7 +41,7 @@ enum TaskRow {
         }
     }
 
-    /// Writes a task's end, and removes what its request had of secrets; false if it is over already, or unknown.
+    /// Records a task's end, and removes the secrets of its request; false if it is already over, or unknown.
     static func finish(_ id: String, _ end: JournaledEnd, _ database: Database) throws -> Bool {
         let isFinished = try self.update(
             "outcome = ?, failure = ?, explanation = ?, status = ?, bytes = ?, attempts = ?, ended = ?, party = ?",
@@ -58,7 +58,7 @@ enum TaskRow {
         return true
     }
 
-    // Only unfinished tasks change: a task that was replaced stays cancelled.
+    // Only unfinished tasks change: a replaced task stays cancelled.
     private static func update(
         _ changes: String, _ arguments: StatementArguments, _ database: Database
     ) throws -> Bool {
@@ -91,7 +91,7 @@ enum TaskRow {
         }
     }
 
-    /// Moves tasks that cannot be read to the table `unreadable_task`; returns the reasons.
+    /// Moves unreadable tasks to the table `unreadable_task`; returns the reasons.
     static func setUnreadableAside(in database: Database) throws -> [String] {
         let reasons = try self.unreadable(in: database)
         let columns = "\(self.columns), key, name, kind, method, url, file"
@@ -115,7 +115,7 @@ enum TaskRow {
             }
         }
         try check(self.columns, "outcome IS NULL") { _ = try self.task($0) }
-        // Of what is over nothing is read but what lists show.
+        // For finished tasks, only the data shown in lists is read.
         try check(self.summaryColumns, "outcome IS NOT NULL") { _ = try self.summary($0) }
         return reasons
     }
@@ -155,9 +155,9 @@ enum TaskRow {
         try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     }
 
-    // The columns that lists are made from: of thousands of tasks no description is decoded.
+    // The columns for lists, so that listing thousands of tasks decodes no descriptions.
 
-    // A held body's total is the only part of a JSON column that lists show.
+    // A held body's total size is the only part of a JSON column that lists show.
     static let summaryColumns = """
         id, accepted, key, name, kind, method, url, file, outcome, failure, explanation, status, bytes, attempts, ended,
         party, CASE WHEN json_valid(hold) THEN json_extract(hold, '$.offset') END AS held,
@@ -167,7 +167,7 @@ enum TaskRow {
     static func summaries(_ question: JournalQuestion, in database: Database) throws -> [JournaledTaskSummary] {
         let (condition, arguments) = self.condition(of: question)
         let statement = try database.cachedStatement(sql: "SELECT \(self.summaryColumns) FROM task WHERE \(condition)")
-        // A row that was damaged meanwhile must not take the others away; the next start sets it aside.
+        // A row damaged in the meantime must not hide the others; the next start sets it aside.
         return try Row.fetchAll(statement, arguments: arguments).compactMap { try? self.summary($0) }
     }
 
@@ -193,7 +193,7 @@ enum TaskRow {
         ]
     }
 
-    /// Fills the columns of rows that an earlier version wrote, and removes the secrets of tasks that are over.
+    /// Fills the columns of rows from an earlier version, and removes the secrets of finished tasks.
     ///
     /// A row that cannot be read is not changed, and is set aside afterwards.
     static func fillListColumns(in database: Database) throws {

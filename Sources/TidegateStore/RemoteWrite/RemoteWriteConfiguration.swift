@@ -3,36 +3,37 @@ package import TidegateMetrics
 package import TidegateCore
 package import TidegateSession
 
-/// Where samples are sent, and how much is kept until they are.
+/// Where samples are sent, and how many are kept until then.
 package struct RemoteWriteConfiguration: Sendable {
     package typealias Label = MetricSample.Label
 
     /// The receiver's URL.
     package var url: String
-    /// The directory of the queue's file; created if it is missing.
+    /// The directory of the queue's file; a missing directory is created.
     package var directory: String
-    /// How large the queue may become, in bytes; the oldest samples are dropped first.
+    /// The maximum size of the queue in bytes; the oldest samples are dropped first.
     package var bound: Int64 = 64 << 20
     /// How often samples are collected.
     package var interval: Duration = .seconds(15)
-    /// Added to every series that has no label of the same name: a scrape would add them, remote write does not.
+    /// Added to every series without a label of the same name: a scrape would add them, but remote write does not.
     package var labels: [Label] = []
     /// The `User-Agent` header.
     package var userAgent = "tidegate"
-    /// Its proxy.
+    /// The proxy.
     package var proxy = ProxyPolicy.direct
     /// Which certificates are trusted.
     package var tls = ServerTrustPolicy()
-    /// Called before every request, so that a rotated secret is used; a failure is reported, and the call repeated later.
+    /// Called before every request, so that rotated secrets are used; a failure is reported, and the call is repeated
+    /// later.
     package var secrets: @Sendable () -> Result<Secrets, TaskError> = { .success(Secrets()) }
-    /// How long to wait after a request has failed for good before its samples are sent again.
+    /// How long to wait after a request has finally failed before its samples are sent again.
     package var pause: Duration = .seconds(30)
-    /// How one request is retried: without end, so that newer samples do not overtake it.
+    /// How a request is retried: endlessly, so that newer samples do not overtake it.
     package var retry = RetryPolicy()
 
-    /// What authenticates the sender.
+    /// The sender's credentials.
     package struct Secrets: Sendable, Hashable {
-        /// Header fields besides those of the protocol.
+        /// Header fields in addition to those of the protocol.
         package var headers: [HTTPField] = []
         /// For HTTP's Basic scheme.
         package var credentials: Credentials?
@@ -43,24 +44,25 @@ package struct RemoteWriteConfiguration: Sendable {
         }
     }
 
-    /// A configuration with the defaults; retries are at most half a minute apart.
+    /// A configuration with the defaults; retries are at most 30 s apart.
     package init(url: String, directory: String) {
         self.url = url
         self.directory = directory
         self.retry = RemoteWriteConfiguration.retry(base: .milliseconds(500), cap: .seconds(30))
     }
 
-    /// Endless retries of the statuses that remote write 1.0 lets senders retry, and of redirects, which come from
-    /// captive portals.
+    /// Endless retries, for the statuses that remote write 1.0 lets senders retry, and for redirects.
+    ///
+    /// Redirects come from captive portals.
     package static func retry(base: Duration, cap: Duration) -> RetryPolicy {
         RetryPolicy(
             attempts: 10_000, base: base, cap: cap, maxElapsed: nil,
             statuses: Set(300...399).union([429]).union(500...599))
     }
 
-    /// One request at a time, which waits for its path.
+    /// A session that makes one request at a time, which waits for its path.
     ///
-    /// Without a retry budget: a single request that backs off cannot overload its server.
+    /// There is no retry budget, because a single request that backs off cannot overload its server.
     func session() -> SessionConfiguration {
         var session = SessionConfiguration()
         (session.maxConnectionsPerHost, session.maxConnections, session.endedTasksKept) = (1, 1, 0)
@@ -82,7 +84,7 @@ package struct RemoteWriteConfiguration: Sendable {
         var request = try TaskRequest(url: self.url, method: "POST", headers: headers, body: .data(body))
         request.options.name = "remote-write"
         request.destination = .discard
-        // A receiver keeps one of two equal samples.
+        // A receiver keeps only one of two equal samples.
         request.options.isMarkedIdempotent = true
         request.options.maxRedirects = 0
         request.options.attemptTimeout = .seconds(30)

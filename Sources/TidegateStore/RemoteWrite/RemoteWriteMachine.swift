@@ -1,21 +1,21 @@
 internal import TidegateCore
 
-/// Decides which batch is sent, one at a time and the oldest first, and which ones are lost.
+/// Decides which batch is sent, oldest first and one at a time, and which batches are dropped.
 struct RemoteWriteMachine {
     enum Input: Sendable, Hashable {
-        /// An earlier process left these, oldest first.
+        /// The batches left by an earlier process, oldest first.
         case found([SampleBatch])
-        /// The file of an earlier process was damaged, and was deleted.
+        /// An earlier process's file was damaged and has been deleted.
         case discarded(samples: Int, detail: String)
         /// A new batch is in the queue's file.
         case stored(SampleBatch)
-        /// A new batch could not be written; the system's message.
+        /// A new batch could not be written; contains the system's message.
         case notStored(SampleBatch, String)
-        /// One attempt of the request under way failed.
+        /// One attempt of the current request failed.
         case attemptFailed(RemoteWriteFailure)
-        /// The request under way has ended.
+        /// The current request has ended.
         case finished(SendOutcome)
-        /// The body of the batch to be sent is missing or damaged.
+        /// The body of the batch to send is missing or damaged.
         case damaged
         /// The pause after a failure is over.
         case pauseEnded
@@ -25,16 +25,16 @@ struct RemoteWriteMachine {
     enum Effect: Sendable, Hashable {
         case send(SampleBatch)
         case remove(SampleBatch)
-        /// Send nothing for a while.
+        /// Stop sending for a while.
         case pause
         case report(RemoteWriteEvent)
     }
 
     private enum State: Hashable {
         case idle
-        /// The queue's first batch is being sent; true once a failure of it was reported.
+        /// The queue's first batch is being sent; true once a failure has been reported.
         case sending(isFailureReported: Bool)
-        /// The queue's first batch is sent again after a pause.
+        /// The queue's first batch will be sent again after a pause.
         case pausing
         case stopped
     }
@@ -46,7 +46,7 @@ struct RemoteWriteMachine {
 
     private var state = State.idle
     private var queue: BatchQueue
-    // Since the last delivery: an outage of a day must not log the same line every few seconds.
+    // Cleared on delivery: a day-long outage must not log the same line every few seconds.
     private var reportedIssues: Set<Issue> = []
 
     init(bound: Int64) { self.queue = BatchQueue(bound: bound) }
@@ -63,7 +63,7 @@ struct RemoteWriteMachine {
         case (_, .stored(let batch)): return self.stored(batch)
         case (_, .notStored(let batch, let message)): return self.notStored(batch, message)
         case (.sending, .attemptFailed(let failure)):
-            // A refusal is reported as a loss when the request has ended.
+            // A rejection is reported as a loss when the request has ended.
             if let status = failure.status, SendOutcome.isRefusal(status) { return [] }
             self.state = .sending(isFailureReported: true)
             return [.report(self.failed(failure))]
@@ -91,7 +91,7 @@ struct RemoteWriteMachine {
         return [.report(kept)] + self.dropExcess() + self.sendIfIdle()
     }
 
-    // Without a disk only the batch that can be sent at once is kept in memory.
+    // Without a disk, only the batch that can be sent immediately is kept in memory.
     private mutating func notStored(_ batch: SampleBatch, _ message: String) -> [Effect] {
         guard self.state == .idle, self.queue.first == nil else {
             return [.report(self.lost(batch.samples, .disk, detail: message))]
@@ -106,7 +106,7 @@ struct RemoteWriteMachine {
         }
     }
 
-    // MARK: The request under way
+    // MARK: The current request
 
     private mutating func finished(_ outcome: SendOutcome, isFailureReported: Bool) -> [Effect] {
         switch outcome {
@@ -164,11 +164,11 @@ struct RemoteWriteMachine {
 
 /// The result of sending a batch.
 enum SendOutcome: Sendable, Hashable {
-    /// The receiver has it.
+    /// The receiver has accepted it.
     case delivered
-    /// The receiver will never take it (remote write 1.0: 4xx, except 429).
+    /// The receiver will never accept it (remote write 1.0: 4xx except 429).
     case refused(status: Int)
-    /// It is sent again later; what failed.
+    /// It will be sent again later; contains the failure.
     case failed(RemoteWriteFailure)
     /// The session has ended.
     case cancelled
@@ -193,11 +193,11 @@ enum SendOutcome: Sendable, Hashable {
     static func isRefusal(_ status: Int) -> Bool { (400...499).contains(status) && status != 429 }
 }
 
-/// The batches that wait to be sent, oldest first, within a bound.
+/// The batches waiting to be sent, oldest first, within a size limit.
 struct BatchQueue: Sendable {
     private(set) var batches: [SampleBatch] = []
     private(set) var bytes: Int64 = 0
-    /// How many bytes the batches take at most together.
+    /// The maximum total size of the batches in bytes.
     let bound: Int64
 
     var first: SampleBatch? { self.batches.first }
@@ -217,9 +217,9 @@ struct BatchQueue: Sendable {
         return batch
     }
 
-    /// Removes the oldest batches until the rest fits the bound.
+    /// Removes the oldest batches until the rest fits the limit.
     ///
-    /// The first one stays if it is being sent, and the newest one stays in any case.
+    /// Keeps the first batch if it is being sent, and always keeps the newest one.
     mutating func removeExcess(isSendingFirst: Bool) -> [SampleBatch] {
         let start = isSendingFirst ? 1 : 0
         var (end, bytes) = (start, self.bytes)
@@ -236,21 +236,21 @@ struct BatchQueue: Sendable {
     }
 }
 
-/// Samples that are sent in one request.
+/// The samples of one request.
 struct SampleBatch: Sendable, Hashable {
-    /// Where the request's body is.
+    /// The location of the request's body.
     enum Location: Sendable, Hashable {
         /// In the queue's file.
         case file
-        /// Here, because it could not be written to the file.
+        /// In memory, because it could not be written to the file.
         case memory([UInt8])
     }
 
-    /// Its place in the order of sending.
+    /// Its position in the sending order.
     let sequence: Int64
-    /// How many samples it has.
+    /// The number of samples.
     let samples: Int
-    /// What it takes of the queue's bound, in bytes: whole pages of the file.
+    /// The bytes that count towards the queue's limit: whole pages of the file.
     let bytes: Int64
     var location = Location.file
 

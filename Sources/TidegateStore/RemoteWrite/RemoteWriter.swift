@@ -5,26 +5,26 @@ internal import TidegateSession
 
 /// Sends samples to a receiver of Prometheus remote write 1.0, through tasks that wait for their path.
 ///
-/// Samples are on the disk before they are sent, so that neither an outage nor the end of the process loses them. One
-/// request is under way at a time, the oldest samples first.
+/// Samples are on disk before they are sent, so that neither an outage nor the end of the process loses them. One
+/// request is in progress at a time, with the oldest samples first.
 ///
-/// The writer has a session and a bus of its own: its requests would fill the users' task lists, history and counters,
-/// and samples about sending samples would never end. What becomes of the samples is reported as ``RemoteWriteEvent``.
+/// The writer has its own session and bus: otherwise its requests would fill the users' task lists, history and
+/// counters, and samples about sending samples would never end. Results are reported as ``RemoteWriteEvent``.
 package final class RemoteWriter: Sendable {
     private let session: Session
     private let thread: LoopThread<RemoteWriteWorker>
 
-    /// Starts to collect samples and to send them.
+    /// Starts to collect and send samples.
     ///
-    /// `paths` opens and shuts the gate; `collect` returns the samples of a moment, and `onEvent` is called with what
-    /// becomes of them, both on the writer's thread. The writer's sockets are noted in `own`.
-    /// - Throws: ``TaskError`` if the configuration is invalid, or no thread can be started.
+    /// `paths` opens and shuts the gate. `collect` returns the current samples, and `onEvent` receives the results,
+    /// both on the writer's thread. The writer's sockets are registered in `own`.
+    /// - Throws: ``TaskError`` if the configuration is invalid, or if no thread can be started.
     package init(
         _ configuration: RemoteWriteConfiguration, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, own: OwnSockets? = nil, collect: @escaping @Sendable () -> [MetricSample],
         onEvent: @escaping @Sendable (RemoteWriteEvent) -> Void = { _ in }
     ) throws(TaskError) {
-        // An invalid URL is refused now, and not with the first samples.
+        // Reports an invalid URL now rather than with the first samples.
         _ = try TaskRequest(url: configuration.url)
         let bus = EventBus(time: time)
         do {
@@ -43,7 +43,7 @@ package final class RemoteWriter: Sendable {
         } catch {
             throw TaskError(reason: .internal, underlying: "remote write could not start: \(error)")
         }
-        // Weak: the thread keeps the session, and the session keeps its bus and its tasks' completions.
+        // Weak, because the thread keeps the session, and the session keeps its bus and its tasks' completions.
         let reply: @Sendable (RemoteWriteWorker.Command) -> Void = { [weak thread = self.thread] in thread?.send($0) }
         bus.attach(SendFailureObserver(reply: reply))
         self.thread.send(.start(reply: reply))
@@ -51,7 +51,7 @@ package final class RemoteWriter: Sendable {
 
     deinit { self.thread.stop() }
 
-    /// Collects and stores samples once more, then ends; what is not delivered is sent after the next start.
+    /// Collects and stores samples a last time, then ends; undelivered samples are sent after the next start.
     package func stop() async {
         await withCheckedContinuation { continuation in
             if !self.thread.send(.stop { continuation.resume() }) { continuation.resume() }
@@ -61,7 +61,7 @@ package final class RemoteWriter: Sendable {
     }
 }
 
-/// Reports every failed attempt: a request that is retried for hours has no result to report meanwhile.
+/// Reports every failed attempt, because a request that is retried for hours has no result in the meantime.
 private struct SendFailureObserver: EventSink {
     let reply: @Sendable (RemoteWriteWorker.Command) -> Void
 
@@ -73,23 +73,23 @@ private struct SendFailureObserver: EventSink {
     }
 }
 
-/// Collects samples, stores them and sends them, on the writer's thread, which may wait for the disk.
+/// Collects, stores and sends samples on the writer's thread, which may wait for the disk.
 final class RemoteWriteWorker: LoopHandler {
     enum Command: Sendable {
-        /// The way back to this thread, for completions that are called on others.
+        /// Provides the way back to this thread, for completions called on other threads.
         case start(reply: @Sendable (Command) -> Void)
         case attemptFailed(RemoteWriteFailure)
         case finished(SendOutcome)
-        /// Collects and stores samples once more, and sends nothing more.
+        /// Collects and stores samples a last time, and sends nothing more.
         case stop(completion: @Sendable () -> Void)
     }
 
     private enum Timer: UInt64 { case collection, pause }
 
-    /// The body of one request, and how many samples it has.
+    /// The body of one request, and its number of samples.
     private typealias Body = (bytes: [UInt8], samples: Int)
 
-    /// How many samples one request has at most; receivers bound a request's size.
+    /// The maximum number of samples per request; receivers limit its size.
     private static let maxSamplesPerBody = 2000
 
     private let loop: Loop
@@ -140,7 +140,7 @@ final class RemoteWriteWorker: LoopHandler {
     func timerFired(_ token: UInt64) {
         switch Timer(rawValue: token) {
         case .collection:
-            // The session may take a while to stop: samples collected meanwhile would not be reported.
+            // The session may take a while to stop, and samples collected during that time would not be reported.
             guard !self.isStopping else { return }
             self.collect()
             self.scheduleCollection()
@@ -152,7 +152,7 @@ final class RemoteWriteWorker: LoopHandler {
     private func start() {
         // If the file cannot be opened, the first batch reports why.
         if (try? self.openFile()) == nil { self.feed(.found([])) }
-        // Now, so that the receiver sees a counter's first value.
+        // Immediately, so that the receiver sees the first value of each counter.
         self.collect()
         self.scheduleCollection()
     }
@@ -169,7 +169,7 @@ final class RemoteWriteWorker: LoopHandler {
 
     // MARK: Samples
 
-    // At regular moments; those that passed while the machine slept are skipped.
+    // At regular times; those missed while the machine slept are skipped.
     private func scheduleCollection() {
         let interval = self.configuration.interval
         self.nextCollection = self.nextCollection + interval
@@ -206,7 +206,7 @@ final class RemoteWriteWorker: LoopHandler {
 
     // MARK: Effects
 
-    // An effect may lead to another input; a loop instead of recursion, because a whole queue may be damaged.
+    // An effect may cause another input. A loop replaces recursion, because a whole queue may be damaged.
     private func feed(_ input: RemoteWriteMachine.Input) {
         var inputs = [input]
         while let input = inputs.popLast() {

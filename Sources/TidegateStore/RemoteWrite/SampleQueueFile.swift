@@ -3,30 +3,30 @@ internal import FoundationEssentials
 internal import GRDB
 internal import TidegateCore
 
-/// The queue's SQLite file, in which every batch is durable before it counts.
+/// The queue's SQLite file, in which every batch is stored durably before it counts.
 ///
 /// Blocks for the disk; belongs to one thread.
 final class SampleQueueFile {
-    /// What an earlier process left.
+    /// The batches left by an earlier process.
     struct Contents: Hashable {
         /// Oldest first.
         var batches: [SampleBatch] = []
-        /// The file that was damaged, and was deleted; nil if it was whole.
+        /// A damaged file that has been deleted; nil if the file was intact.
         var discarded: Discarded?
     }
 
     /// A damaged file that was deleted.
     struct Discarded: Hashable {
-        /// How many samples were in it, if known.
+        /// The number of samples in it, if known.
         var samples: Int
-        /// What was wrong, for people.
+        /// The problem, as text for users.
         var detail: String
     }
 
     private let directory: String
     private let path: String
     private var database: DatabaseQueue?
-    // The deletion failed, on a full disk for example: they are deleted together with the next one.
+    // Their deletion failed, for example on a full disk; they are deleted together with the next one.
     private var undeleted: Set<Int64> = []
 
     init(directory: String) {
@@ -39,9 +39,9 @@ final class SampleQueueFile {
 
     var isOpen: Bool { self.database != nil }
 
-    /// Opens the file, or creates it and its directory.
+    /// Opens the file; creates it and its directory if they are missing.
     ///
-    /// A damaged file is deleted and replaced by an empty one: later samples matter more than the rest of a buffer.
+    /// A damaged file is deleted and replaced by an empty one: new samples matter more than the rest of a buffer.
     func open() throws(TextError) -> Contents {
         if let message = Directory.create(self.directory) { throw TextError("\(self.directory): \(message)") }
         var contents = Contents()
@@ -58,13 +58,13 @@ final class SampleQueueFile {
         return contents
     }
 
-    /// Keeps a body: once this returns, neither `kill -9` nor a power cut loses it.
+    /// Stores a body: once this returns, neither `kill -9` nor a power cut loses it.
     func insert(_ body: [UInt8], as batch: SampleBatch) throws(TextError) {
         guard let database = self.database else { throw TextError("\(self.path) is not open") }
         do {
             try SampleQueueFile.insert(body, as: batch, into: database)
         } catch let error as DatabaseError where error.isDamage {
-            // What else was in the file is reported as damaged when it is to be sent.
+            // Other bodies in the file are reported as damaged when they are due to be sent.
             _ = self.deleteDatabase()
             _ = try self.open()
             guard let database = self.database,
@@ -88,7 +88,8 @@ final class SampleQueueFile {
 
     /// Deletes a batch.
     ///
-    /// If the process dies before that is durable, the batch is sent twice: a receiver keeps one of two equal samples.
+    /// If the process dies before the deletion is durable, the batch is sent twice, but a receiver keeps only one of
+    /// two equal samples.
     func remove(_ batch: SampleBatch) {
         self.undeleted.insert(batch.sequence)
         let sequences = self.undeleted
@@ -102,7 +103,7 @@ final class SampleQueueFile {
     // MARK: SQLite
 
     private func openDatabase() throws(JournalOpenError) -> [SampleBatch] {
-        // One damaged page costs the batch that it belongs to, so that not all pages are read first.
+        // A damaged page only costs the batch on it, so there is no need to read all pages first.
         let database = try DurableDatabase.open(
             self.path, migrator: SampleQueueSchema.migrator, pragmas: SampleQueueSchema.pragmas,
             checksEveryPage: false)
@@ -126,10 +127,10 @@ final class SampleQueueFile {
         }
     }
 
-    /// Deletes the file; returns how many samples could be counted in it.
+    /// Deletes the file; returns the number of samples that could be counted in it.
     private func deleteDatabase() -> Int {
         let samples = try? self.database?.read { database in
-            // Row by row: the sum over a damaged table would be an error.
+            // Row by row, because a sum over a damaged table would fail.
             var samples = 0
             let rows = try Row.fetchCursor(database, sql: "SELECT samples FROM batch")
             while let row = try? rows.next() { samples += row[0] as Int? ?? 0 }
@@ -158,7 +159,7 @@ final class SampleQueueFile {
 
 /// The SQL of the remote-write queue's table, version by version.
 ///
-/// A version that was released is never changed: a change is a migration of its own below it.
+/// A released version is never changed. Each change is a new migration at the end.
 enum SampleQueueSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -166,10 +167,10 @@ enum SampleQueueSchema {
         return migrator
     }
 
-    /// The file shrinks when batches are removed, and the log beside it stays small.
+    /// The file shrinks when batches are removed, and its log stays small.
     static let pragmas = ["auto_vacuum = FULL", "wal_autocheckpoint = 128", "journal_size_limit = 524288"]
 
-    // SQLite's pages have no checksum; a body that changed on the disk must not be sent.
+    // SQLite's pages have no checksum; a body that changed on disk must not be sent.
     private static let version1 = """
         CREATE TABLE batch (
             sequence INTEGER NOT NULL PRIMARY KEY,

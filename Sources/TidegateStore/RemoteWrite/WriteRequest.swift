@@ -2,14 +2,14 @@ internal import CSnappy
 internal import TidegateCore
 internal import TidegateMetrics
 
-/// The message of remote write 1.0: series with one sample each, all of one moment.
+/// The message of remote write 1.0: series with one sample each, all from the same time.
 struct WriteRequest {
-    /// Prometheus's stale marker: the last value of a series that has ended, a NaN with these bits.
+    /// Prometheus's stale marker, which ends a series: a NaN with these bits.
     static let stale = Double(bitPattern: 0x7ff0_0000_0000_0002)
 
-    /// The samples, with all their labels.
+    /// The samples with all their labels.
     var samples: [MetricSample]
-    /// When they were collected.
+    /// The time of collection.
     var time: WallTime
 
     /// The message in protobuf's wire format: `WriteRequest{1: TimeSeries{1: Label{1 2}, 2: Sample{1 2}}}`.
@@ -18,7 +18,7 @@ struct WriteRequest {
         var writer = ProtobufWriter()
         for sample in self.samples {
             writer.message(1) { writer in
-                // With the metric's name among them, sorted by name; a label with an empty value counts as missing.
+                // Sorted by name, including the metric's name; a label with an empty value counts as missing.
                 let labels = [MetricSample.Label("__name__", sample.name)] + sample.labels
                 for label in MetricSample(name: "", labels: labels, value: 0).labels where !label.value.isEmpty {
                     writer.message(1) {
@@ -38,7 +38,7 @@ struct WriteRequest {
 
 /// Snappy's block format, the only compression of remote write 1.0.
 enum Snappy {
-    /// The bytes as one block; nil if there are more than a block may hold (4 GiB).
+    /// The bytes as one block; nil if they exceed the maximum size of a block (4 GiB).
     static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.count <= UInt32.max else { return nil }
         var status = SNAPPY_OK
@@ -58,17 +58,18 @@ enum Snappy {
     }
 }
 
-/// Remembers the series of the last collection, so that each series that has ended gets one stale marker.
+/// Remembers the series of the last collection, so that each ended series gets one stale marker.
 struct StaleSeriesTracker {
     private let external: [MetricSample.Label]
     // The samples without their values.
     private var last: Set<MetricSample> = []
 
-    /// A tracker that adds `external` labels to every sample that has none of the same name.
+    /// A tracker that adds the `external` labels to every sample without a label of the same name.
     init(external: [MetricSample.Label]) { self.external = external }
 
-    /// The samples to be sent: with the external labels, and with a stale marker for each series of the last collection
-    /// that is missing in this one.
+    /// The samples to send, with the external labels.
+    ///
+    /// Includes a stale marker for each series of the last collection that is missing in this one.
     mutating func entries(for samples: [MetricSample]) -> [MetricSample] {
         var current = Set<MetricSample>(minimumCapacity: samples.count)
         let entries = samples.map(self.labelled)
