@@ -1,17 +1,17 @@
 internal import Synchronization
 public import TidegateCore
 
-/// Clocks that only move when a test moves them, and with them the timers of every session that has them.
+/// Clocks that only advance when a test advances them, together with the timers of every session that uses them.
 ///
-/// Retries, deadlines, timeouts of gates and attempts and the like become due when ``advance(by:)`` passes them. What
-/// happens on the wire takes its own time: connect timeouts and rate limits follow the machine's clock.
+/// Retries, deadlines and the timeouts of gates and attempts fire when ``advance(by:)`` passes them. The wire is not
+/// affected: connect timeouts and rate limits follow the machine's clock.
 public final class ManualTime: TimeSource {
     private let elapsed = Mutex(Duration.zero)
     private let waiting = Mutex<[@Sendable () -> Bool]>([])
     private let start: MonotonicTime
     private let wallStart: WallTime
 
-    /// Clocks that start at the given moments.
+    /// Clocks that start at the given times.
     public init(
         monotonic: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000_000),
         wall: WallTime = WallTime(microseconds: 1_790_000_000_000_000)
@@ -29,10 +29,10 @@ public final class ManualTime: TimeSource {
         return WallTime(microseconds: self.wallStart.microseconds + elapsed.wholeNanoseconds / 1000)
     }
 
-    /// Moves both clocks; the timers that are due by then fire on their threads.
+    /// Advances both clocks; timers that are now due fire on their threads.
     public func advance(by duration: Duration) {
         self.elapsed.withLock { $0 += duration }
-        // Waking a thread writes to a descriptor and never comes back here.
+        // Waking a thread only writes to a descriptor, and never calls back into this object.
         self.waiting.withLock { waiting in waiting.removeAll { wake in !wake() } }
     }
 }

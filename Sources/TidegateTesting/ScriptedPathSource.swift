@@ -1,7 +1,7 @@
 internal import Synchronization
 public import TidegateCore
 
-/// A path source with scripted verdicts; every target is routed until a test says otherwise.
+/// A path source with scripted verdicts; every target is routed until a test changes it.
 public final class ScriptedPathSource: PathSource {
     private struct State {
         var verdicts: [Target: TargetVerdict] = [:]
@@ -55,7 +55,7 @@ public final class ScriptedPathSource: PathSource {
         for sink in sinks { sink(verdict) }
     }
 
-    /// Sets the verdict of a family and calls every watch, on this thread: gates that require `online` go by it.
+    /// Sets the verdict of a family and calls every watch, on this thread; gates that require `online` use it.
     public func say(_ verdict: Verdict, for family: AddressFamily) {
         let calls = self.state.withLock { state in
             state.families[family] = verdict
@@ -64,7 +64,7 @@ public final class ScriptedPathSource: PathSource {
         for call in calls { call.sink(self.current(call.target)) }
     }
 
-    /// Adds or removes an address of this host, without a call.
+    /// Adds or removes an address of this host, without calling any watch.
     public func hold(_ address: IPAddress, _ isHeld: Bool) {
         self.state.withLock { state in
             if isHeld { state.gone.remove(address) } else { state.gone.insert(address) }
@@ -74,7 +74,7 @@ public final class ScriptedPathSource: PathSource {
     /// Makes new watches report nothing until the next change.
     package func beSilent() { self.state.withLock { $0.isSilent = true } }
 
-    /// The number of watches that a target ever had.
+    /// The number of watches ever opened for a target.
     package func watchesOpened(for target: Target) -> Int { self.state.withLock { $0.opened[target] ?? 0 } }
 
     /// The number of open watches.
@@ -85,7 +85,7 @@ public final class ScriptedPathSource: PathSource {
         self.state.withLock { $0.verdicts[target] ?? TargetVerdict(target: target, verdict: $0.standard) }
     }
 
-    /// Reports the verdict now and after every change.
+    /// Reports the current verdict and every change.
     public func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
         let (number, isSilent) = self.state.withLock { state in
             state.lastWatch += 1
@@ -97,7 +97,7 @@ public final class ScriptedPathSource: PathSource {
         return PathWatch { [weak self] in self?.state.withLock { _ = $0.watches.removeValue(forKey: number) } }
     }
 
-    /// Whether the address was not removed.
+    /// False if the address has been removed.
     public func holdsAddress(_ address: IPAddress) -> Bool { self.state.withLock { !$0.gone.contains(address) } }
 
     /// The verdict of the family.

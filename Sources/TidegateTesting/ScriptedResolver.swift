@@ -1,7 +1,7 @@
 internal import Synchronization
 public import TidegateCore
 
-/// A resolver with scripted answers, given at once or when a test releases them.
+/// A resolver with scripted answers, given immediately or when a test releases them.
 public final class ScriptedResolver: NameResolver {
     private typealias Completion = @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
 
@@ -15,7 +15,7 @@ public final class ScriptedResolver: NameResolver {
 
     private let state = Mutex(State())
 
-    /// A resolver with these names; others do not exist.
+    /// A resolver that knows these names; other names do not exist.
     public init(_ answers: [String: [IPAddress]] = [:]) {
         self.state.withLock { $0.answers = answers.mapValues { .success($0) } }
     }
@@ -28,7 +28,7 @@ public final class ScriptedResolver: NameResolver {
     /// Withholds answers until ``answer()``.
     package func hold() { self.state.withLock { $0.isHolding = true } }
 
-    /// Gives the withheld answers, and answers at once from now on.
+    /// Releases the withheld answers, and answers immediately from now on.
     package func answer() {
         let pending = self.state.withLock { state in
             state.isHolding = false
@@ -43,7 +43,7 @@ public final class ScriptedResolver: NameResolver {
     /// How often ``invalidate()`` was called.
     package var invalidations: Int { self.state.withLock { $0.invalidations } }
 
-    /// Answers at once, or after ``answer()``.
+    /// Answers immediately, or after ``answer()`` while answers are withheld.
     public func resolve(
         _ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void
     ) {

@@ -3,21 +3,21 @@ internal import Synchronization
 public import TidegateCore
 public import Tracing
 
-/// Makes spans of swift-distributed-tracing: one of kind client for each task, and below it one for each attempt.
+/// Makes spans of swift-distributed-tracing: a client span for each task, with a child span for each attempt.
 ///
 /// ```swift
 /// configuration.tracer = DistributedTracer(InstrumentationSystem.tracer)
 /// ```
-/// The span of a task is a child of the caller's, by `ServiceContext.current` where the task is made, and has an event
-/// `held` and `released` for each hold. Attributes and names are those of OpenTelemetry's conventions for HTTP clients;
-/// what is Tidegate's own begins with `tidegate.`. A request sends what the tracer injects for its attempt's span.
+/// A task's span is a child of `ServiceContext.current` where the task is made, and has the events `held` and
+/// `released` for each hold. Attributes and names follow OpenTelemetry's conventions for HTTP clients; Tidegate's own
+/// attributes begin with `tidegate.`. A request contains the fields that the tracer injects for its attempt's span.
 public struct DistributedTracer: TaskTracer {
     private let tracer: any Tracer
 
-    /// Spans that `tracer` makes; `InstrumentationSystem.tracer` is the one that the app has set up.
+    /// Uses the spans of `tracer`; `InstrumentationSystem.tracer` is the one that the app has configured.
     public init(_ tracer: any Tracer) { self.tracer = tracer }
 
-    /// The trace of `ServiceContext.current`, as far as the tracer writes `traceparent`.
+    /// The trace of `ServiceContext.current`, if the tracer writes `traceparent`.
     public var callersTrace: TraceContext? {
         guard let context = ServiceContext.current else { return nil }
         var fields: [String: String] = [:]
@@ -37,7 +37,7 @@ public struct DistributedTracer: TaskTracer {
     }
 }
 
-/// Writes header fields; their names are small letters.
+/// Writes header fields with lower-case names.
 private struct FieldInjector: Injector {
     func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
         carrier[key.lowercased()] = value
@@ -48,7 +48,7 @@ private struct FieldExtractor: Extractor {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key.lowercased()] }
 }
 
-/// The spans of one task: its own, and one for each attempt while that is under way.
+/// The spans of one task: its own, and one for each running attempt.
 private final class DistributedSpan: TaskSpan {
     private struct State {
         var attempts: [Int: any Span] = [:]
@@ -71,14 +71,14 @@ private final class DistributedSpan: TaskSpan {
         }
     }
 
-    // A session that was released without its end.
+    // A session may be released before the task has ended.
     deinit { self.end { _ in } }
 
     var fields: [HTTPField] { self.fields(of: self.task) }
 
     func fields(ofAttempt number: Int, _ request: TracedRequest) -> [HTTPField] {
         guard let span = self.startAttempt(number) else { return [] }
-        // What follows a redirect has another URL than the task.
+        // A redirected request has a URL other than the task's.
         span.operationName = request.spanName
         span.updateAttributes { request.describe(in: &$0) }
         return self.fields(of: span)
@@ -116,7 +116,7 @@ private final class DistributedSpan: TaskSpan {
         }
     }
 
-    // The attempt's span, which exists from the first call on; nil after the task's end.
+    // The attempt's span, created on the first call; nil after the task has ended.
     private func startAttempt(_ number: Int) -> (any Span)? {
         let known = self.state.withLock { state in (span: state.attempts[number], isOver: state.isOver) }
         if known.isOver || known.span != nil { return known.span }
@@ -147,7 +147,7 @@ private final class DistributedSpan: TaskSpan {
         span.end()
     }
 
-    // The first call counts.
+    // Only the first call counts.
     private func end(_ describe: (any Span) -> Void) {
         let open = self.state.withLock { state -> [any Span]? in
             guard !state.isOver else { return nil }
@@ -162,7 +162,7 @@ private final class DistributedSpan: TaskSpan {
 }
 
 extension Span {
-    /// What became of a task.
+    /// Records the result of a task.
     fileprivate func describe(_ result: TaskResult) {
         self.updateAttributes { attributes in
             attributes["http.response.status_code"] = result.status
@@ -174,7 +174,7 @@ extension Span {
         self.setFailure(failure, status: result.status, result.explanation ?? failure.description)
     }
 
-    // What a caller cancelled has not gone wrong.
+    // A task that its caller cancelled is not an error.
     fileprivate func setFailure(_ failure: TaskFailure, status: Int?, _ sentence: String) {
         self.attributes["error.type"] =
             failure == .httpStatus ? status.map(String.init) ?? failure.label : failure.label
@@ -190,7 +190,7 @@ extension TracedRequest {
 
     private var isMethodKnown: Bool { Self.methods.contains(self.method) }
 
-    /// The method, or `HTTP` for the app's own methods, whose number is not limited.
+    /// The method, or `HTTP` for the app's own methods, which are unlimited in number.
     fileprivate var spanName: String { self.isMethodKnown ? self.method : "HTTP" }
 
     fileprivate func describe(in attributes: inout SpanAttributes) {
