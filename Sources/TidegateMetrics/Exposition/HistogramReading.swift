@@ -8,8 +8,7 @@ struct HistogramReading {
     let layout: HistogramLayout
     /// The observations in each classic bucket, not cumulative; the unbounded bucket is last.
     var counts: [UInt64]
-    /// The observations in each non-empty native bucket, ascending; bucket 0 is zero. Nil if only classic buckets are
-    /// counted.
+    /// The observations in each non-empty native bucket, ascending, with 0 for zero; nil without native buckets.
     var native: [(bucket: Int, count: UInt64)]?
     var sum: Double
     /// One for each classic bucket; empty if there are none.
