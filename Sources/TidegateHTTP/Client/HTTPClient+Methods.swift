@@ -2,9 +2,9 @@ public import HTTPTypes
 public import TidegateCore
 public import TidegateSession
 
-// A method for each of HTTP's.
+// One method for each HTTP method.
 extension HTTPClient {
-    /// What is called while bodies move, on the calling task.
+    /// Called on the calling task while bodies are transferred.
     public typealias ProgressHandler = (TransferProgress) -> Void
 
     /// GET, by default with the parameters in the query.
@@ -16,7 +16,7 @@ extension HTTPClient {
         try await self.send("GET", path, .parameters(parameters), headers: headers, progress: progress)
     }
 
-    /// As ``get(_:parameters:headers:progress:)``, with the value of the JSON that came.
+    /// Like ``get(_:parameters:headers:progress:)``, but returns a value decoded from JSON.
     public func get<Value: Decodable & Sendable>(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
         as type: Value.Type, progress: ProgressHandler? = nil
@@ -58,7 +58,7 @@ extension HTTPClient {
         try await self.send("POST", path, .json(json), headers: headers, progress: progress)
     }
 
-    /// As ``post(_:json:headers:progress:)``, with the value of the JSON that came.
+    /// Like ``post(_:json:headers:progress:)``, but returns a value decoded from JSON.
     public func post<Value: Decodable & Sendable>(
         _ path: String, json: any Encodable & Sendable, headers: [HTTPField] = [],
         as type: Value.Type, progress: ProgressHandler? = nil
@@ -83,7 +83,7 @@ extension HTTPClient {
         try await self.send("PUT", path, .json(json), headers: headers, progress: progress)
     }
 
-    /// As ``put(_:json:headers:progress:)``, with the value of the JSON that came.
+    /// Like ``put(_:json:headers:progress:)``, but returns a value decoded from JSON.
     public func put<Value: Decodable & Sendable>(
         _ path: String, json: any Encodable & Sendable, headers: [HTTPField] = [],
         as type: Value.Type, progress: ProgressHandler? = nil
@@ -116,12 +116,12 @@ extension HTTPClient {
         try await self.send("POST", path, .multipart(multipart), headers: headers, progress: progress)
     }
 
-    // MARK: - For callers that are not asynchronous
+    // MARK: - For synchronous callers
 
-    /// What is called once when a call is over, on the shared executor.
+    /// Called once on the shared executor when a call is over.
     public typealias CompletionHandler = @Sendable (Result<HTTPResult, HTTPClientError>) -> Void
 
-    /// As ``get(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler learns, too.
+    /// Like ``get(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler also reports.
     @discardableResult
     public func get(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
@@ -130,7 +130,7 @@ extension HTTPClient {
         self.start("GET", path, .parameters(parameters), headers: headers, completion: completion)
     }
 
-    /// As ``head(_:parameters:headers:)``; nil if the request cannot be made, which the handler learns, too.
+    /// Like ``head(_:parameters:headers:)``; nil if the request cannot be made, which the handler also reports.
     @discardableResult
     public func head(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
@@ -139,7 +139,8 @@ extension HTTPClient {
         self.start("HEAD", path, .parameters(parameters), headers: headers, completion: completion)
     }
 
-    /// As ``post(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler learns, too.
+    /// Like ``post(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler also
+    /// reports.
     @discardableResult
     public func post(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
@@ -148,7 +149,7 @@ extension HTTPClient {
         self.start("POST", path, .parameters(parameters), headers: headers, completion: completion)
     }
 
-    /// As ``put(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler learns, too.
+    /// Like ``put(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler also reports.
     @discardableResult
     public func put(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
@@ -157,7 +158,8 @@ extension HTTPClient {
         self.start("PUT", path, .parameters(parameters), headers: headers, completion: completion)
     }
 
-    /// As ``patch(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler learns, too.
+    /// Like ``patch(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler also
+    /// reports.
     @discardableResult
     public func patch(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
@@ -166,7 +168,8 @@ extension HTTPClient {
         self.start("PATCH", path, .parameters(parameters), headers: headers, completion: completion)
     }
 
-    /// As ``delete(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler learns, too.
+    /// Like ``delete(_:parameters:headers:progress:)``; nil if the request cannot be made, which the handler also
+    /// reports.
     @discardableResult
     public func delete(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],

@@ -3,27 +3,29 @@ public import HTTPTypes
 public import TidegateCore
 public import TidegateSession
 
-/// Makes requests to one server over a session: parameters in, values out.
+/// Makes requests to one server over a session: takes parameters, returns values.
 ///
-/// Paths are resolved against the base URL (RFC 3986 section 5.2), to whose path a slash is added if it has none at its
-/// end: with `http://example.com/v1`, `foo` is `/v1/foo`, `/foo` is `/foo`, and an absolute URL is itself.
+/// Paths are resolved against the base URL (RFC 3986 section 5.2). If the base URL's path does not end with a slash,
+/// one is added: with `http://example.com/v1`, `foo` is `/v1/foo`, `/foo` is `/foo`, and an absolute URL stays
+/// unchanged.
 public final class HTTPClient: Sendable {
     /// The session that makes the tasks.
     public let session: Session
-    /// How requests are written and responses read.
+    /// How requests are serialized and responses are decoded.
     public let configuration: HTTPClientConfiguration
-    /// The header fields that every request of this client gets if the call gives none of that name.
+    /// The header fields of every request of this client, unless the call sets a field of the same name.
     ///
-    /// They go before the session's own, and are read and written by any thread at any time. `Authorization`, `Cookie` and
-    /// `Proxy-Authorization` go only to the origin (scheme, host and port) of the base URL: a call of an absolute URL
-    /// elsewhere gets none of them but those that it gives itself. A client without a base URL sends them everywhere.
+    /// They take precedence over the session's fields, and may be used from any thread at any time. `Authorization`,
+    /// `Cookie` and `Proxy-Authorization` are only sent to the origin (scheme, host and port) of the base URL. A call
+    /// with an absolute URL elsewhere only sends those that it sets itself. A client without a base URL sends them
+    /// everywhere.
     public let headers = DefaultHeaders()
 
     private let base: HTTPURL?
 
-    /// A client; without a base URL every path has to be an absolute URL.
+    /// A client; without a base URL, every path must be an absolute URL.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the base is no http or https URL.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the base is not an http or https URL.
     public init(
         baseURL: String? = nil, session: Session, configuration: HTTPClientConfiguration = HTTPClientConfiguration()
     ) throws(TaskError) {
@@ -32,16 +34,17 @@ public final class HTTPClient: Sendable {
         self.base = try baseURL.map { text throws(TaskError) in try HTTPClient.base(text) }
     }
 
-    /// The base URL with the slash at the end of its path, without user and password; nil without one.
+    /// The base URL with a slash at the end of its path, without user and password; nil if there is no base URL.
     public var baseURL: String? { self.base?.text }
 
     // MARK: - Authorization
 
-    /// Authorizes every request to the base URL's origin with HTTP's Basic scheme (RFC 7617).
+    /// Adds HTTP Basic authentication (RFC 7617) to every request to the base URL's origin.
     ///
-    /// Other origins that a call names by an absolute URL, or that a redirect leads to, do not get it; without a base URL
-    /// every call does, and redirects to other origins do not. A call that gives `Authorization` itself sends that.
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the user's name has a colon.
+    /// Other origins, named by an absolute URL or reached by a redirect, do not receive it. Without a base URL every
+    /// call sends it, but redirects to other origins do not. A call that sets `Authorization` itself sends its own
+    /// value.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the user name contains a colon.
     public func setAuthorization(_ credentials: Credentials) throws(TaskError) {
         guard !credentials.user.contains(":") else {
             throw TaskRequest.invalid("a user's name with a colon cannot be sent in Authorization")
@@ -49,14 +52,14 @@ public final class HTTPClient: Sendable {
         try self.headers.set("Authorization", to: credentials.basicAuthorization)
     }
 
-    /// Authorizes requests with a token (RFC 6750), as ``setAuthorization(_:)`` does with a user.
+    /// Adds a bearer token (RFC 6750) to requests, with the rules of ``setAuthorization(_:)``.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` if a header field cannot carry it.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if a header field cannot contain it.
     public func setAuthorization(bearer token: String) throws(TaskError) {
         try self.headers.set("Authorization", to: "Bearer \(token)")
     }
 
-    /// Authorizes no request any more.
+    /// Removes the authorization from future requests.
     public func removeAuthorization() { try? self.headers.set("Authorization", to: nil) }
 
     // MARK: - Requests
@@ -74,9 +77,9 @@ public final class HTTPClient: Sendable {
         return try await self.result(of: task, task.run(showing: progress))
     }
 
-    /// Starts a request whose completion handler is called once, on the shared executor and never before this returns.
+    /// Starts a request, and calls the completion handler once on the shared executor, never before this returns.
     ///
-    /// Nil if the request cannot be made; the handler is called then, too.
+    /// Returns nil if the request cannot be made; the handler is also called in that case.
     @discardableResult
     public func start(
         _ method: String, _ path: String, _ content: HTTPContent = .none, headers: [HTTPField] = [],
@@ -152,7 +155,7 @@ public final class HTTPClient: Sendable {
         return request
     }
 
-    // What another origin does not get; header fields of the session go to all.
+    // Fields that other origins do not get; the session's header fields are sent to all origins.
     private static let secrets: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
 
     private func resolve(_ path: String) throws(TaskError) -> HTTPURL {
@@ -172,47 +175,48 @@ public final class HTTPClient: Sendable {
     }
 }
 
-/// How a client writes requests and reads responses.
+/// How a client serializes requests and decodes responses.
 public struct HTTPClientConfiguration: Sendable {
-    /// Writes what is given as `parameters`: by default into the query of GET, HEAD and DELETE, into a form for all
-    /// others.
-    public var requestSerializer: any RequestSerializer = FormRequestSerializer()
-    /// Writes what is given as `json`.
-    public var jsonSerializer = JSONRequestSerializer()
-    /// What a response has to fulfil, by default a status from 200 to 299.
+    /// Serializes `parameters`.
     ///
-    /// Of a response with another status that is accepted here, the first 64 KiB of the body are kept.
+    /// By default, GET, HEAD and DELETE have them in the query, and all other methods as a form.
+    public var requestSerializer: any RequestSerializer = FormRequestSerializer()
+    /// Serializes values passed as `json`.
+    public var jsonSerializer = JSONRequestSerializer()
+    /// The conditions for a response, by default a status from 200 to 299.
+    ///
+    /// If these rules accept another status, the first 64 KiB of that response's body are kept.
     public var rules = [ResponseRule.success]
-    /// Reads the values of typed calls.
+    /// Decodes the values of typed calls.
     public var decoder = JSONDecoder()
-    /// True leaves out members and elements of JSON that are `null` before a value is read.
+    /// True removes `null` members and elements from JSON before a value is decoded.
     public var removesNulls = false
-    /// True compresses bodies with gzip, which not every server takes (RFC 7694).
+    /// True compresses bodies with gzip, which some servers do not support (RFC 7694).
     public var compressesBodies = false
-    /// How many bytes a response may have; a longer one fails as `tooLarge`.
+    /// The maximum size of a response in bytes; a longer one fails as `tooLarge`.
     public var bodyLimit = 16 << 20
-    /// Changes every request before its task is made: its timeouts, its gate, how it is retried.
+    /// Modifies every request before its task is made, such as its timeouts, gate or retries.
     public var prepare: (@Sendable (inout TaskRequest) -> Void)?
 
     /// The defaults.
     public init() {}
 }
 
-/// What a request carries.
+/// The content of a request.
 public enum HTTPContent: Sendable {
-    /// Nothing, not even an empty form.
+    /// No content, not even an empty form.
     case none
-    /// Parameters, written by the client's request serializer; nil is what that makes of none.
+    /// Parameters for the client's request serializer; with nil, its output for no parameters.
     case parameters((any Encodable & Sendable)?)
     /// A value as JSON.
     case json(any Encodable & Sendable)
-    /// A multipart form, read while it is sent.
+    /// A multipart form, read while it is being sent.
     case multipart(MultipartForm)
 }
 
-/// A response that fulfils its client's rules, with its body and its task.
+/// A response that satisfies its client's rules, with its body and its task.
 public struct HTTPResult: Sendable {
-    /// The task, which is over.
+    /// The finished task.
     public let task: TransferTask
     /// The head of the response.
     public let response: TaskResponse
@@ -221,21 +225,21 @@ public struct HTTPResult: Sendable {
 
     fileprivate let configuration: HTTPClientConfiguration
 
-    /// The response as serializers and rules see it.
+    /// The response in the form that serializers and rules use.
     public var received: ReceivedResponse {
         ReceivedResponse(
             method: self.task.request.method, status: self.response.status, fields: self.response.fields,
             body: self.body)
     }
 
-    /// What a serializer makes of the response; any number of them may be asked.
+    /// The value that a serializer makes of the response; any number of serializers may be used.
     public func value<Value>(
         from serializer: some ResponseSerializer<Value>
     ) throws(ResponseSerializationError) -> Value { try serializer.value(of: self.received) }
 
-    /// The body, JSON, as a value; nil for an empty one if the type is an `Optional`.
+    /// The JSON body as a value; nil for an empty body if the type is an `Optional`.
     ///
-    /// The status was checked already, and the content type has to be one of JSON.
+    /// The status has already been checked; the content type must be a JSON type.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type = Value.self
     ) throws(ResponseSerializationError) -> Value {
@@ -251,12 +255,14 @@ public struct HTTPResult: Sendable {
 public enum HTTPClientError: Error, Sendable, CustomStringConvertible {
     /// The parameters cannot be sent; no task was made.
     case request(RequestSerializationError)
-    /// The request could not be made (`invalidRequest`, `fileError`; no task was made then), or no response came.
+    /// The request could not be made, or no response arrived.
+    ///
+    /// With the reasons `invalidRequest` and `fileError`, no task was made.
     case task(TaskError)
-    /// The response breaks a rule or is not what was expected; it is in the error, with its body.
+    /// The response violates a rule or has unexpected content; the error contains it with its body.
     case response(ResponseSerializationError)
 
-    /// One clause without a final full stop.
+    /// One clause without a full stop.
     public var description: String {
         switch self {
         case .request(let error): error.description

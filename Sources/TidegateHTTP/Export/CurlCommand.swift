@@ -3,25 +3,24 @@ internal import FoundationEssentials
 internal import HTTPTypes
 public import TidegateSession
 
-/// A request as a command of curl(1) that makes it once more.
+/// A request as a curl(1) command that repeats it.
 ///
-/// It says nothing of how the task waited, was retried and resumed.
+/// The command does not show how the task waited, was retried or resumed.
 public struct CurlCommand: Sendable, Hashable {
     /// The program and its arguments, `curl` first.
     public private(set) var arguments: [String]
-    /// What the command would have to have besides, one sentence each without a final full stop: a body that is not
-    /// kept.
+    /// What the command lacks, one sentence each without a full stop, such as a body that is not kept.
     public private(set) var notes: [String]
-    /// What the command reads from standard input; nil if it reads nothing.
+    /// The input of the command on standard input; nil for none.
     package private(set) var input: [UInt8]?
 
-    // A single argument has 128 KiB at most (execve(2)), its end included.
+    // A single argument has at most 128 KiB (execve(2)), including its end.
     private static let argumentLimit = 131_071
 
-    /// The command of a request.
+    /// The command for a request.
     ///
-    /// Without `showingSecrets` credentials, cookies, fields whose names say that they hold secrets, and the values of
-    /// the query are `REDACTED`; the body is unchanged.
+    /// Without `showingSecrets`, credentials, cookies, fields whose names indicate secrets, and query values become
+    /// `REDACTED`. The body is unchanged.
     public init(_ request: TaskRequest, showingSecrets: Bool = false) {
         self.arguments = ["curl"]
         self.notes = []
@@ -29,7 +28,7 @@ public struct CurlCommand: Sendable, Hashable {
         self.addMethod(request.method, hasBody: request.body != .none)
         for field in request.headers where request.body.form == nil || field.name != .contentType {
             let (name, value) = (field.name.rawName, redaction.value(field.value, of: field.name.rawName))
-            // curl sends an empty field only with a semicolon.
+            // curl needs a semicolon to send an empty field.
             self.arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"]
         }
         if let credentials = request.options.credentials ?? request.address.credentials {
@@ -48,11 +47,11 @@ public struct CurlCommand: Sendable, Hashable {
         if request.options.maxRedirects > 0 {
             self.arguments += ["--location", "--max-redirs", "\(request.options.maxRedirects)"]
         }
-        // Brackets and braces are no patterns here.
+        // Keeps curl from treating brackets and braces as patterns.
         self.arguments += ["--globoff", redaction.url(request.address.text)]
     }
 
-    /// The command of a request if only these values are known.
+    /// The command for a request of which only these values are known.
     package init(method: String, url: String, notes: [String]) {
         self.arguments = ["curl"]
         self.notes = notes
@@ -60,14 +59,14 @@ public struct CurlCommand: Sendable, Hashable {
         self.arguments += ["--globoff", url]
     }
 
-    /// The command as a line for a POSIX shell; ``notes`` stand before it as comments.
+    /// The command as a line for a POSIX shell; ``notes`` precede it as comments.
     public var line: String {
         let command = self.arguments.map(ShellWord.quoted).joined(separator: " ")
         let piped = self.input.map { "printf \(CurlCommand.format($0)) | \(command)" } ?? command
         return (self.notes.map { "# \($0)" } + [piped]).joined(separator: "\n")
     }
 
-    // curl would send POST for a body, and GET without one.
+    // curl's default is POST with a body, and GET without one.
     private mutating func addMethod(_ method: String, hasBody: Bool) {
         switch (method, hasBody) {
         case ("GET", false): break
@@ -79,7 +78,7 @@ public struct CurlCommand: Sendable, Hashable {
     private mutating func addBody(_ request: TaskRequest) {
         switch request.body {
         case .none:
-            // These say that they have no body.
+            // These methods announce an empty body.
             guard ["POST", "PUT", "PATCH"].contains(request.method) else { return }
             self.addData(["--data-raw", ""], request)
         case .data(let bytes):
@@ -96,7 +95,7 @@ public struct CurlCommand: Sendable, Hashable {
                         + "write it to a file and add --data-binary @FILE")
             }
         case .file(let path):
-            // After -T a URL that ends with a slash would get the file's name.
+            // With -T, curl would append the file name to a URL that ends with a slash.
             self.addData(["--data-binary", path == "-" ? "@./-" : "@\(path)"], request)
         case .stream:
             if let form = request.body.form { return self.addForm(form) }
@@ -104,7 +103,7 @@ public struct CurlCommand: Sendable, Hashable {
         }
     }
 
-    // With a boundary of curl's own.
+    // curl chooses its own boundary.
     private mutating func addForm(_ form: MultipartForm) {
         for part in form.parts {
             if let field = part.curlField, field.utf8.count < CurlCommand.argumentLimit {
@@ -116,13 +115,13 @@ public struct CurlCommand: Sendable, Hashable {
         }
     }
 
-    // curl would say that it is a form.
+    // curl would add the content type of a form.
     private mutating func addData(_ parts: [String], _ request: TaskRequest) {
         self.arguments += parts
         if request.headers.first(named: .contentType) == nil { self.arguments += ["-H", "Content-Type:"] }
     }
 
-    // An argument of printf(1) that gives these bytes.
+    // A printf(1) argument that produces these bytes.
     private static func format(_ bytes: [UInt8]) -> String {
         let escaped = bytes.map { byte in
             let digits = String(byte, radix: 8)
@@ -133,7 +132,7 @@ public struct CurlCommand: Sendable, Hashable {
 }
 
 extension MultipartForm.Part {
-    /// The part as curl's option -F has it; nil for a stream, and for what no argument can hold.
+    /// The part in the syntax of curl's option -F; nil for a stream, and for content that an argument cannot contain.
     fileprivate var curlField: String? {
         guard let name, !name.contains("="), !name.contains("\0") else { return nil }
         let file = self.fileName.map { ";filename=\(Self.quoted($0))" } ?? ""
@@ -143,14 +142,14 @@ extension MultipartForm.Part {
             guard let value = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else { return nil }
             return "\(name)=\(Self.quoted(value))\(file)\(type)"
         case .file(let path):
-            // That would be standard input.
+            // A plain "-" would mean standard input.
             let source = Self.quoted(path == "-" ? "./-" : path)
             return "\(name)=\(self.fileName == nil ? "<" : "@")\(source)\(file)\(type)"
         case .stream: return nil
         }
     }
 
-    // In quotation marks, unless it is a plain word.
+    // Quoted, unless it is a plain word.
     private static func quoted(_ text: String) -> String {
         let isWord = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._/-".contains($0)) }
         guard !isWord else { return text }

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import TidegateCore
 internal import TidegateSession
 
-/// One entry of an archive, as the specification of HAR 1.2 has it (w3c.github.io/web-performance, HAR/Overview).
+/// One entry of an archive, as specified by HAR 1.2 (w3c.github.io/web-performance, HAR/Overview).
 struct HAREntry {
     let exchange: Exchange
     let redaction: SecretRedaction
@@ -27,7 +27,7 @@ struct HAREntry {
     private var comment: String {
         var comment = ["attempt \(self.exchange.number)"]
         if self.exchange.summary == nil {
-            // Either it is under way, or no more is kept of it than it says itself.
+            // Otherwise it is still running, or its own data is all that is kept.
             let isOver = self.exchange.status != nil || self.exchange.failure != nil
             comment += isOver ? self.exchange.lines.map(\.text) : ["under way"]
         }
@@ -119,7 +119,7 @@ struct HAREntry {
             })
     }
 
-    // Cookie has all in one field, Set-Cookie one each with attributes behind it.
+    // Cookie has all cookies in one field; Set-Cookie has one cookie per field, followed by attributes.
     private func cookies(_ head: MessageHead?, _ name: String) -> JSONValue {
         let values = (head?.fields ?? []).filter { $0.name.lowercased() == name }.map(\.value)
         let pairs = values.flatMap { value in
@@ -137,9 +137,9 @@ struct HAREntry {
     }
 }
 
-/// How long the phases of an exchange took, in milliseconds; -1 is not known, or not done.
+/// The durations of an exchange's phases in milliseconds; -1 if unknown or not applicable.
 struct HARTimings {
-    /// The sum of what is known; the handshake is part of `connect`.
+    /// The sum of the known phases; the handshake is part of `connect`.
     let total: Double
     let json: JSONValue
 
@@ -147,14 +147,14 @@ struct HARTimings {
         let phases = summary?.phases
         let tls = phases?.tls ?? .zero
         let dns = HARTimings.milliseconds(phases?.resolve)
-        // From the first SYN to the connection, the TLS handshake included.
+        // From the first SYN to the established connection, including the TLS handshake.
         let connect = HARTimings.milliseconds(phases?.connect.map { $0 + tls })
         let receive = HARTimings.milliseconds(phases?.transfer)
-        // Without a body the request is one write.
+        // A request without a body is a single write.
         let send = HARTimings.milliseconds(phases?.sending ?? phases?.processing.map { _ in .zero })
         let wait = HARTimings.milliseconds(phases?.processing.map { max(.zero, $0 - (phases?.sending ?? .zero)) })
         let known = [dns, connect, send, wait, receive].map { max(0, $0) }
-        // What is left was spent in queues of this program; of an attempt without a response that is not known.
+        // The rest was spent in queues of this program; unknown for an attempt without a response.
         let isAnswered = wait >= 0 && receive >= 0
         let blocked = isAnswered ? max(0, HARTimings.milliseconds(summary?.duration) - known.reduce(0, +)) : -1
         self.total = known.reduce(max(0, blocked), +)
@@ -165,14 +165,14 @@ struct HARTimings {
         ]
     }
 
-    // To the microsecond.
+    // Rounded to microseconds.
     private static func milliseconds(_ duration: Duration?) -> Double {
         duration.map { ($0.inSeconds * 1_000_000).rounded() / 1000 } ?? -1
     }
 }
 
 extension MultipartForm.Part {
-    /// The part as HAR 1.2 has it among the `params` of `postData`.
+    /// The part in the format of `params` in HAR 1.2's `postData`.
     fileprivate var json: JSONValue {
         var members: [JSONValue.Member] = [.init("name", .string(self.name ?? ""))]
         switch self.content {

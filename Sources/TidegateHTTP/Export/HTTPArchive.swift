@@ -1,7 +1,7 @@
 internal import TidegateCore
 public import TidegateSession
 
-/// Exchanges as HAR 1.2 (HTTP Archive), which browsers and proxies read: one entry for each attempt and each hop.
+/// Exchanges as HAR 1.2 (HTTP Archive), which browsers and proxies read; each attempt and each hop is an entry.
 public struct HTTPArchive: Sendable {
     /// The entries, each as JSON.
     package let entryTexts: [String]
@@ -9,13 +9,13 @@ public struct HTTPArchive: Sendable {
 
     /// The archive of exchanges, in order.
     ///
-    /// Without `showingSecrets` credentials, cookies, fields whose names say that they hold secrets, and the values of
-    /// queries are `REDACTED`; bodies are left as they are.
+    /// Without `showingSecrets`, credentials, cookies, fields whose names indicate secrets, and query values become
+    /// `REDACTED`. Bodies are unchanged.
     public init(_ exchanges: [Exchange], showingSecrets: Bool = false, creator: (name: String, version: String)) {
         self.init(exchanges, request: .none, response: nil, SecretRedaction(isOn: !showingSecrets), creator)
     }
 
-    /// With the request's body, and the response's of the last exchange; nil if it is not kept.
+    /// Includes the body of the request, and that of the last exchange's response; nil if it is not kept.
     fileprivate init(
         _ exchanges: [Exchange], request: RequestBody, response: [UInt8]?, _ redaction: SecretRedaction,
         _ creator: (name: String, version: String)
@@ -35,13 +35,13 @@ public struct HTTPArchive: Sendable {
         Self.start(creator: self.creator) + self.entryTexts.joined(separator: ",") + Self.end
     }
 
-    /// What stands before the first entry; commas separate them, and ``end`` follows.
+    /// The text before the first entry; commas separate the entries, and ``end`` follows them.
     package static func start(creator: (name: String, version: String)) -> String {
         let maker: JSONValue = ["name": .string(creator.name), "version": .string(creator.version)]
         return #"{"log":{"version":"1.2","creator":\#(maker),"entries":["#
     }
 
-    /// What stands after the last entry.
+    /// The text after the last entry.
     package static let end = "]}}"
 }
 
@@ -58,7 +58,7 @@ extension TransferTask {
         self.archive(showingSecrets: showingSecrets, creator: creator, keptBody: nil)
     }
 
-    /// Like the other one, with the bytes of the response's body that the caller kept.
+    /// Like the other overload, with the response body that the caller has kept.
     package func archive(
         showingSecrets: Bool, creator: (name: String, version: String), keptBody: [UInt8]?
     ) -> HTTPArchive {

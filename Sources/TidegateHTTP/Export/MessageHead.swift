@@ -1,10 +1,10 @@
 internal import TidegateSession
 
-/// A head as it stood on the wire: its first line and its fields.
+/// A message head as sent on the wire: its first line and its fields.
 struct MessageHead: Sendable {
     var start: String
     var fields: [(name: String, value: String)]
-    /// Its length, line ends and the empty line included.
+    /// Its length, including line ends and the empty line.
     var size: Int
 
     init(_ lines: [String]) {
@@ -17,10 +17,10 @@ struct MessageHead: Sendable {
         self.size = lines.reduce(2) { $0 + $1.utf8.count + 2 }
     }
 
-    /// The value of the first field with this name, which is in lower case; nil without one.
+    /// The value of the first field with this lower-case name; nil without one.
     func first(_ name: String) -> String? { self.fields.first { $0.name.lowercased() == name }?.value }
 
-    /// The protocol's version as it was written: `HTTP/1.1`, or empty.
+    /// The protocol version as written, such as `HTTP/1.1`; may be empty.
     var version: String {
         let parts = self.start.split(separator: " ")
         return parts.first { $0.hasPrefix("HTTP/") }.map(String.init) ?? ""
@@ -31,7 +31,7 @@ struct MessageHead: Sendable {
         self.start.split(separator: " ", maxSplits: 2).dropFirst(2).first.map(String.init) ?? ""
     }
 
-    /// The status of a status line; nil if it is none.
+    /// The status in a status line; nil for other lines.
     var status: Int? {
         guard self.start.hasPrefix("HTTP/") else { return nil }
         return self.start.split(separator: " ").dropFirst().first.flatMap { Int($0) }
@@ -39,10 +39,10 @@ struct MessageHead: Sendable {
 }
 
 extension Exchange {
-    /// The head of the request, as it was sent; nil if none was.
+    /// The head of the request as sent; nil if none was sent.
     var requestHead: MessageHead? { self.heads(.sent).last { !$0.start.hasPrefix("CONNECT ") } }
 
-    /// The head of the final response; nil if none came.
+    /// The head of the final response; nil if none arrived.
     var responseHead: MessageHead? { self.heads(.received).last { ($0.status ?? 0) >= 200 } }
 
     private func heads(_ kind: Line.Kind) -> [MessageHead] {

@@ -2,17 +2,17 @@ internal import HTTPTypes
 internal import TidegateCore
 public import TidegateSession
 
-/// Takes secrets out of what is exported: credentials, cookies, fields whose names say so, and the values of queries.
+/// Removes secrets from exports: credentials, cookies, fields whose names indicate secrets, and query values.
 struct SecretRedaction: Sendable {
-    /// What stands in the place of a secret.
+    /// The replacement for a secret.
     static let mark = "REDACTED"
 
-    // Parts of the names, in small letters; names of fields are the same in every case (RFC 9110 5.1).
+    // Parts of field names in lower case; field names are case-insensitive (RFC 9110 5.1).
     private static let secretNames = [
         "authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "auth", "session", "credential",
         "signature",
     ]
-    // Their values are URLs.
+    // The values of these fields are URLs.
     private static let urlNames: Set = ["location", "content-location", "referer", "refresh", "link"]
 
     /// False leaves everything unchanged.
@@ -23,21 +23,21 @@ struct SecretRedaction: Sendable {
         guard self.isOn, !value.isEmpty else { return value }
         let name = name.lowercased()
         if Self.urlNames.contains(name) { return self.url(value) }
-        // What signs or seals the request may stand in several parts; only the scheme is no secret.
+        // A signature or seal may have several parts; only the scheme is public.
         guard Self.secretNames.contains(where: name.contains), name != "www-authenticate", name != "proxy-authenticate"
         else { return value }
         let scheme = name.hasSuffix("authorization") ? value.split(separator: " ", maxSplits: 1) : []
         return scheme.count == 2 ? "\(scheme[0]) \(Self.mark)" : Self.mark
     }
 
-    /// A URL, or a reference to one, without user information and with the names of its query alone.
+    /// A URL, or a reference to one, without user information and with only the names of its query.
     func url(_ url: String) -> String {
         guard self.isOn else { return url }
         let base = URLRedaction().text(of: url)
         let rest = url.drop { $0 != "?" && $0 != "#" }
         guard rest.first == "?" else { return base }
         let query = rest.dropFirst().prefix { $0 != "#" }
-        // A part that is no `NAME=VALUE` is a value.
+        // A part that is not `NAME=VALUE` is a value.
         let parts = query.split(separator: "&", omittingEmptySubsequences: false).map { part in
             guard !part.isEmpty else { return "" }
             guard let sign = part.firstIndex(of: "=") else { return Self.mark }
@@ -46,12 +46,12 @@ struct SecretRedaction: Sendable {
         return "\(base)?\(parts.joined(separator: "&"))"
     }
 
-    /// A line of an exchange; nil for one that says a second time what is in a head.
+    /// A line of an exchange; nil for a line that repeats part of a head.
     func line(_ line: Exchange.Line) -> Exchange.Line? {
         guard self.isOn else { return line }
         switch line.kind {
         case .note:
-            // libcurl lists the fields of HTTP/2 heads in notes, too.
+            // libcurl also lists the fields of HTTP/2 heads in notes.
             if line.text.hasPrefix("h2h3 [") || line.text.hasPrefix("[HTTP/") { return nil }
             guard let start = line.text.firstRange(of: "with user '")?.upperBound else { return line }
             return Exchange.Line(.note, "\(line.text[..<start])\(Self.mark)'")
@@ -69,6 +69,6 @@ struct SecretRedaction: Sendable {
 }
 
 extension Exchange {
-    /// ``lines`` without credentials, cookies and the values of queries.
+    /// ``lines`` without credentials, cookies and query values.
     public var redactedLines: [Line] { self.lines.compactMap(SecretRedaction(isOn: true).line) }
 }

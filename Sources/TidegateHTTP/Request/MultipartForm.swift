@@ -1,38 +1,38 @@
 public import HTTPTypes
 
-/// What one part of a multipart form holds.
+/// The content of a part in a multipart form.
 public enum MultipartContent: Sendable {
     /// These bytes.
     case data([UInt8])
-    /// The bytes of the regular file at this path, read while they are sent; it must not change meanwhile.
+    /// The bytes of the regular file at this path, read during sending; the file must not change until then.
     case file(String)
-    /// What the closure gives, a chunk each time and nil after the last one; without a length the whole form has none.
+    /// The chunks that the closure returns, nil after the last one; without a length, the whole form has none.
     case stream(length: Int64? = nil, next: @Sendable () async throws -> [UInt8]?)
 }
 
 /// A form of several parts (RFC 7578): `multipart/form-data`.
 public struct MultipartForm: Sendable {
-    /// What separates the parts.
+    /// The separator of the parts.
     public let boundary: String
 
-    /// The largest piece that is sent at once, and what time passes between two; nil sends as fast as it can.
+    /// The largest piece sent at a time, and the interval between pieces; nil sends as fast as possible.
     package private(set) var throttle: (bytes: Int, interval: Duration)?
     package private(set) var parts: [Part] = []
 
-    /// A part as it was added, for those who describe the form.
+    /// A part as added, for code that describes the form.
     package struct Part: Sendable {
-        /// The field's name; nil if the caller gave the whole head.
+        /// The field's name; nil if the caller provided the whole head.
         package var name: String?
-        /// The name of a file, which need not be that of ``content``.
+        /// The file name, which may differ from that of ``content``.
         package var fileName: String?
-        /// The content type that is sent; nil for none.
+        /// The content type to send; nil for none.
         package var contentType: String?
-        /// What is sent.
+        /// The content to send.
         package let content: MultipartContent
         fileprivate let head: [UInt8]
     }
 
-    /// A form without parts, its boundary made of 64 random bits.
+    /// A form without parts, with a boundary of 64 random bits.
     public init(generator: some RandomNumberGenerator = SystemRandomNumberGenerator()) {
         var generator = generator
         let halves = (0..<2).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 16) }
@@ -43,17 +43,18 @@ public struct MultipartForm: Sendable {
     /// The request's content type, with the boundary.
     public var contentType: String { "multipart/form-data; boundary=\(self.boundary)" }
 
-    /// Sends the body in pieces of `bytes` at most, with `interval` between two; the defaults are AFNetworking's for slow
-    /// mobile networks, 80 KiB/s.
+    /// Sends the body in pieces of at most `bytes`, one per `interval`.
+    ///
+    /// The defaults are AFNetworking's for slow mobile networks, 80 KiB/s.
     public mutating func throttle(bytes: Int = 16 * 1024, every interval: Duration = .milliseconds(200)) {
         self.throttle = (max(1, bytes), interval)
     }
 
     /// Adds a part.
     ///
-    /// Without a `fileName` a file has its own, and everything else none. Without a `contentType` a part with a file
-    /// name has that of its extension, and everything else none. Names are quoted as browsers do (WHATWG HTML, "multipart
-    /// form data"): a quotation mark is `%22`, a line break `%0D%0A`.
+    /// Without a `fileName`, a file uses its own name, and other content has none. Without a `contentType`, a part with
+    /// a file name uses the type of its extension, and other parts have none. Names are quoted as in browsers (WHATWG
+    /// HTML, "multipart form data"): a quotation mark becomes `%22`, and a line break `%0D%0A`.
     public mutating func append(
         _ content: MultipartContent, name: String, fileName: String? = nil, contentType: String? = nil
     ) {
@@ -64,7 +65,7 @@ public struct MultipartForm: Sendable {
         self.append(content, name, fileName, contentType ?? fileName.map(MultipartForm.type))
     }
 
-    /// Adds a part with the bytes of a file, as a text and not as a file.
+    /// Adds a part with the bytes of a file as plain text rather than as a file.
     package mutating func append(contentsOf path: String, name: String, contentType: String? = nil) {
         self.append(.file(path), name, nil, contentType)
     }
@@ -80,13 +81,13 @@ public struct MultipartForm: Sendable {
             Part(name: name, fileName: fileName, contentType: contentType, content: content, head: Array(head.utf8)))
     }
 
-    /// Adds a part with header fields of the caller's own.
+    /// Adds a part with the caller's own header fields.
     public mutating func append(_ content: MultipartContent, headers: [HTTPField]) {
         let head = headers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
         self.parts.append(Part(content: content, head: Array(head.utf8)))
     }
 
-    /// Adds a part for each parameter, named as in a query; bytes are sent as they are, and nil as nothing.
+    /// Adds a part for each parameter, named as in a query; bytes are sent unchanged, and nil as an empty part.
     ///
     /// - Throws: ``RequestSerializationError``.
     public mutating func append(
@@ -101,12 +102,12 @@ public struct MultipartForm: Sendable {
         }
     }
 
-    /// Whether the body can be sent again: it has no stream.
+    /// True if the body can be sent again, because it contains no stream.
     package var isRepeatable: Bool {
         self.parts.allSatisfy { if case .stream = $0.content { false } else { true } }
     }
 
-    /// The body for sending: boundaries and heads of parts as data, with adjacent data joined.
+    /// The body to send: boundaries and heads of parts as data, with adjacent data joined.
     package var contents: [MultipartContent] {
         var contents: [MultipartContent] = []
         var data: [UInt8] = []
@@ -126,7 +127,7 @@ public struct MultipartForm: Sendable {
         return contents + [.data(data + Array(end.utf8))]
     }
 
-    // The name of a field is normalised before, that of a file is not.
+    // A field's name is normalized before; a file's name is not.
     private static func withCRLF(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == 13 || $0 == 10 }) else { return name }
         var text = ""
@@ -148,7 +149,7 @@ public struct MultipartForm: Sendable {
         }
     }
 
-    // Content types by the extension of a file's name.
+    // Content types by file extension.
     private static let types = [
         "avif": "image/avif", "bmp": "image/bmp", "bz2": "application/x-bzip2", "css": "text/css", "csv": "text/csv",
         "gif": "image/gif", "gz": "application/gzip", "heic": "image/heic", "htm": "text/html", "html": "text/html",
@@ -162,7 +163,7 @@ public struct MultipartForm: Sendable {
         "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
     ]
 
-    /// The type of a file by its name; `application/octet-stream` if its extension says nothing.
+    /// The content type for a file name; `application/octet-stream` for an unknown extension.
     private static func type(ofFile name: String) -> String {
         guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
         return self.types[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"

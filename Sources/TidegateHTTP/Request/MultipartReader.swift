@@ -2,26 +2,26 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Reads a multipart form's contents one after the other, a piece at a time; it has one reader.
+/// Reads the contents of a multipart form one after the other, piece by piece, for a single reader.
 final class MultipartReader: Sendable {
     private struct State {
         var contents: ArraySlice<MultipartContent>
         var file: BodyFile?
-        /// What was read of a stream.
+        /// The number of bytes read from a stream.
         var given: Int64 = 0
     }
 
-    /// The largest piece of a file.
+    /// The maximum size of a piece of a file.
     private static let pieceLength = 64 * 1024
 
-    /// The length of everything; nil if that of one content is not known.
+    /// The total length; nil if the length of any content is unknown.
     let length: Int64?
-    /// Whether nothing is a stream, so that ``read()`` gives everything.
+    /// True if no content is a stream, so that ``read()`` returns everything.
     let isImmediate: Bool
     private let identities: [String: FileIdentity]
     private let state: Mutex<State>
 
-    /// Looks at the files, so that one that cannot be read is known before anything is sent.
+    /// Checks the files, so that an unreadable one is reported before anything is sent.
     init(_ contents: [MultipartContent]) throws(TaskError) {
         var identities: [String: FileIdentity] = [:]
         var length: Int64? = 0
@@ -40,7 +40,7 @@ final class MultipartReader: Sendable {
             }
         }
         self.identities = identities
-        // A sum that is too large is no length.
+        // An overflowed sum is not a length.
         self.length = length == .max ? nil : length
         self.isImmediate = isImmediate
         self.state = Mutex(State(contents: contents[...]))
@@ -58,10 +58,10 @@ final class MultipartReader: Sendable {
         }
     }
 
-    /// As ``next()`` for contents without a stream.
+    /// Like ``next()``, for contents without a stream.
     func read() throws -> [UInt8]? { if case .data(let bytes) = try self.step() { bytes } else { nil } }
 
-    /// The next bytes, of a file, too, or the stream that gives them; nil at the end.
+    /// The next bytes, or the stream that provides them; nil at the end.
     private func step() throws(FileError) -> MultipartContent? {
         try self.state.withLock { state throws(FileError) in
             while let content = state.contents.first {

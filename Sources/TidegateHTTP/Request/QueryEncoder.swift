@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// What an `Encodable` value gives, while it gives it.
+/// Receives what an `Encodable` value encodes.
 ///
-/// Large parameters are mostly leaves, which have no object and no path of their own.
+/// Large parameters mostly consist of leaves, which need neither an object nor a path.
 final class QueryBox {
     enum Content {
         case leaf(QueryPair.Value)
@@ -13,7 +13,7 @@ final class QueryBox {
     let encoding: QueryEncoding
     // A value that encodes nothing is an object without members.
     private(set) var content = Content.object([])
-    /// The value that this one belongs to, and its key there; the path is made of them once it is wanted.
+    /// The parent value and the key in it; the path is computed from them when it is needed.
     private let place: (parent: QueryBox, key: any CodingKey)?
 
     private init(_ encoding: QueryEncoding, in place: (parent: QueryBox, key: any CodingKey)?) {
@@ -70,7 +70,7 @@ final class QueryBox {
     }
 
     func append(_ node: QueryNode, for key: some CodingKey) {
-        // Held by nothing else, an array grows in place.
+        // With a single reference, an array grows in place.
         switch self.content {
         case .object(var members):
             self.content = .leaf(.none)
@@ -84,7 +84,7 @@ final class QueryBox {
         }
     }
 
-    // The types that a query writes in its own way; nil for all others.
+    // Types that a query writes in a special way; nil for all others.
     private static func leaf(
         _ value: some Encodable, at path: @autoclosure () -> [any CodingKey], _ encoding: QueryEncoding
     ) throws -> QueryPair.Value? {
@@ -104,7 +104,7 @@ final class QueryBox {
         }
     }
 
-    // Whole numbers have no fraction, as AFNetworking writes them.
+    // Whole numbers have no fraction, as in AFNetworking.
     private static func number(_ value: Double, _ text: String, at path: [any CodingKey]) throws -> QueryPair.Value {
         guard value.isFinite else { throw RequestSerializationError.notFinite(path: path.text) }
         if value == 0 { return .text(value.sign == .minus ? "-0" : "0") }
@@ -113,7 +113,7 @@ final class QueryBox {
 
     // MARK: - Reading
 
-    /// As ``QueryNode/visit(_:below:_:)``; the outermost box has no name.
+    /// Like ``QueryNode/visit(_:below:_:)``; the outermost box has no name.
     func visit(_ encoding: QueryEncoding, below name: String?, _ body: (QueryPair) -> Void) {
         switch self.content {
         case .leaf(let value): body(QueryPair(name: name ?? "", value: value))
@@ -139,12 +139,12 @@ final class QueryBox {
     }
 }
 
-/// Parameters as a query sees them.
+/// Parameters in the structure of a query.
 enum QueryNode {
     case leaf(QueryPair.Value)
     case box(QueryBox)
 
-    /// Gives every pair of the query, names sorted by UTF-16 code unit at every level.
+    /// Passes every pair of the query to `body`, with names sorted by UTF-16 code unit at every level.
     func visit(_ encoding: QueryEncoding, below name: String, _ body: (QueryPair) -> Void) {
         switch self {
         case .leaf(let value): body(QueryPair(name: name, value: value))
@@ -153,11 +153,11 @@ enum QueryNode {
     }
 }
 
-/// One name of a query with its value, before anything is percent-encoded.
+/// A name in a query with its value, before percent-encoding.
 struct QueryPair {
     enum Value {
         case none
-        /// A string, a number or a truth value, as text.
+        /// A string, a number or a boolean, as text.
         case text(String)
         case data(Data)
     }
@@ -177,7 +177,7 @@ struct QueryPair {
 /// The order of names by their UTF-16 code units.
 private enum NameOrder {
     static func indices(of names: [String]) -> [Int] {
-        // Most names differ within eight bytes after what all begin with; comparing those touches no string.
+        // Most names differ within eight bytes after their common prefix; comparing those bytes touches no string.
         let shared = NameOrder.sharedLength(of: names)
         var keys = names.indices.map { (start: NameOrder.start(of: names[$0], after: shared), index: $0) }
         keys.sort { left, right in
@@ -187,7 +187,7 @@ private enum NameOrder {
         return keys.map(\.index)
     }
 
-    /// How many bytes all names begin with.
+    /// The length of the names' common prefix in bytes.
     private static func sharedLength(of names: [String]) -> Int {
         guard let first = names.first else { return 0 }
         let bytes = first.utf8Span.span
@@ -198,7 +198,7 @@ private enum NameOrder {
         }
     }
 
-    /// The first eight bytes after those, as a number that has the names' order.
+    /// The next eight bytes as a number with the same order as the names.
     private static func start(of name: String, after shared: Int) -> UInt64 {
         let bytes = name.utf8Span.span
         return (shared..<shared + 8).reduce(0) { start, index in
@@ -214,12 +214,13 @@ private enum NameOrder {
         return left.count < right.count
     }
 
-    /// UTF-8 has the order of UTF-16 but for the surrogates of characters from U+10000 on: they come before U+E000 to
-    /// U+FFFF, whose first bytes are 0xEE and 0xEF.
+    /// UTF-8 sorts like UTF-16, except that surrogates of characters from U+10000 sort before U+E000 to U+FFFF.
+    ///
+    /// The first bytes of the latter are 0xEE and 0xEF.
     private static func rank(_ byte: UInt8) -> UInt8 { byte == 0xEE || byte == 0xEF ? byte + 0x10 : byte }
 }
 
-/// A set says of itself that it is one: its encoding looks like an array's.
+/// Marks a type as a set, because its encoding looks like an array's.
 private protocol SetOfParameters {}
 extension Set: SetOfParameters {}
 

@@ -2,11 +2,11 @@ public import FoundationEssentials
 
 /// How parameters become a query string: AFNetworking's rules, and Alamofire's options.
 ///
-/// Names are sorted by UTF-16 code unit at every level; a member of a structure or dictionary is `a[b]`, an element of an
-/// array `a[]`, each element of a `Set` `a` again, sorted; nil that is encoded is the name without `=`. Percent-encoded
-/// is everything but letters, digits and `-._~?/`.
+/// Names are sorted by UTF-16 code unit at every level. A member of a structure or dictionary is `a[b]`, and an element
+/// of an array `a[]`. Each element of a `Set` repeats `a`, sorted. An encoded nil is the name without `=`. Everything
+/// except letters, digits and `-._~?/` is percent-encoded.
 public struct QueryEncoding: Sendable {
-    /// How an element of an array is named.
+    /// The name of an array's element.
     public enum ArrayStyle: Sendable {
         /// `a[]`
         case brackets
@@ -14,7 +14,7 @@ public struct QueryEncoding: Sendable {
         case noBrackets
         /// `a[0]`
         case indexInBrackets
-        /// What the closure makes of name and index.
+        /// The closure's result for the name and the index.
         case custom(@Sendable (String, Int) -> String)
 
         func name(_ name: String, _ index: Int) -> String {
@@ -27,7 +27,7 @@ public struct QueryEncoding: Sendable {
         }
     }
 
-    /// How a truth value is written.
+    /// The format of a boolean.
     public enum BoolStyle: Sendable {
         /// `1` and `0`
         case numeric
@@ -42,13 +42,13 @@ public struct QueryEncoding: Sendable {
         }
     }
 
-    /// How a member of a member is named.
+    /// The name of a nested member.
     public enum KeyPathStyle: Sendable {
         /// `a[b]`
         case brackets
         /// `a.b`
         case dots
-        /// What the closure makes of the outer and the inner name.
+        /// The closure's result for the outer and the inner name.
         case custom(@Sendable (String, String) -> String)
 
         func name(_ outer: String, _ inner: String) -> String {
@@ -60,9 +60,9 @@ public struct QueryEncoding: Sendable {
         }
     }
 
-    /// How a date is written.
+    /// The format of a date.
     public enum DateStyle: Sendable {
-        /// As `Date` encodes itself: seconds since 2001.
+        /// The encoding of `Date` itself: seconds since 2001.
         case deferred
         /// Seconds since 1970, with a fraction.
         case secondsSince1970
@@ -70,7 +70,7 @@ public struct QueryEncoding: Sendable {
         case millisecondsSince1970
         /// `2001-01-01T00:02:03Z` (RFC 3339).
         case iso8601
-        /// What the closure makes of it.
+        /// The closure's result for the date.
         case custom(@Sendable (Date) -> String)
 
         func text(of date: Date) -> String {
@@ -84,25 +84,25 @@ public struct QueryEncoding: Sendable {
         }
     }
 
-    /// How bytes are written.
+    /// The format of bytes.
     public enum DataStyle: Sendable {
         /// As base64 (RFC 4648 section 4).
         case base64
         /// As an array of numbers, which is how `Data` encodes itself.
         case deferred
-        /// What the closure makes of them.
+        /// The closure's result for the bytes.
         case custom(@Sendable (Data) -> String)
     }
 
-    /// Names of elements of arrays.
+    /// The names of array elements.
     public var arrays = ArrayStyle.brackets
-    /// Truth values.
+    /// The format of booleans.
     public var bools = BoolStyle.numeric
-    /// Names of members of members.
+    /// The names of nested members.
     public var keyPaths = KeyPathStyle.brackets
-    /// Dates.
+    /// The format of dates.
     public var dates = DateStyle.deferred
-    /// Bytes.
+    /// The format of bytes.
     public var data = DataStyle.base64
     /// True writes a space as `+` instead of `%20`.
     public var writesSpacesAsPlus = false
@@ -110,7 +110,7 @@ public struct QueryEncoding: Sendable {
     /// AFNetworking's rules.
     public init() {}
 
-    /// The query of parameters, which have names.
+    /// The query for parameters, which must have names.
     ///
     /// - Throws: ``RequestSerializationError``.
     public func query(of parameters: any Encodable) throws(RequestSerializationError) -> String {
@@ -118,7 +118,7 @@ public struct QueryEncoding: Sendable {
         var piece = [UInt8](repeating: 0, count: 1024)
         try self.box(of: parameters).visit(self, below: nil) { pair in
             let value = self.text(of: pair)
-            // A byte becomes three at most, and each pair has two characters besides.
+            // A byte becomes at most three, and each pair has two additional characters.
             let limit = 3 * (pair.name.utf8.count + (value?.utf8.count ?? 0)) + 2
             if limit > piece.count { piece = [UInt8](repeating: 0, count: limit) }
             var bytes = piece.mutableSpan
@@ -138,7 +138,7 @@ public struct QueryEncoding: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Names and values in the query's order, not percent-encoded.
+    /// The names and values in the query's order, without percent-encoding.
     func pairs(of parameters: any Encodable) throws(RequestSerializationError) -> [QueryPair] {
         var pairs: [QueryPair] = []
         try self.box(of: parameters).visit(self, below: nil) { pairs.append($0) }
@@ -152,7 +152,7 @@ public struct QueryEncoding: Sendable {
         return box
     }
 
-    /// The value's text; nil for a name without one.
+    /// The text of the value; nil for a name without one.
     func text(of pair: QueryPair) -> String? {
         switch pair.value {
         case .none: return nil
@@ -185,11 +185,11 @@ public struct QueryEncoding: Sendable {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// Whether a byte is written unescaped: a letter, a digit or one of `-._~?/`.
+    /// True for a byte that is written unescaped: a letter, a digit or one of `-._~?/`.
     private static func isWritten(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            // `-`, `.`, `/` and the digits are side by side.
+            // `-`, `.`, `/` and the digits are adjacent.
             UInt8(ascii: "-")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "?"):
             true
         default: false

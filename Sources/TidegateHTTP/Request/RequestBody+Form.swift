@@ -3,7 +3,7 @@ public import TidegateSession
 internal import TidegateTransfer
 
 extension RequestBody {
-    /// A form's body: bytes if it has nothing else, and otherwise a stream that is read while it is sent.
+    /// The body of a form: bytes if it only has data, otherwise a stream that is read during sending.
     init(_ form: MultipartForm) throws(TaskError) {
         let contents = form.contents
         if contents.count == 1, case .data(let bytes) = contents[0], form.throttle == nil {
@@ -18,15 +18,15 @@ extension RequestBody {
         self = .stream(form.throttle.map { stream.throttled(bytes: $0.bytes, every: $0.interval) } ?? stream)
     }
 
-    /// The form that is sent a piece at a time; nil for any other body.
+    /// The form to send piece by piece; nil for any other body.
     var form: MultipartForm? {
         if case .stream(let stream) = self { stream.source as? MultipartForm } else { nil }
     }
 
     /// The body compressed (RFC 1952), for a request with `Content-Encoding: gzip`.
     ///
-    /// Bytes are compressed at once, files and streams while they are sent, in chunks. Not every server takes that: one
-    /// that does not answers 415 (RFC 7694).
+    /// Bytes are compressed immediately, and files and streams in chunks while they are sent. A server that does not
+    /// support compression answers 415 (RFC 7694).
     /// - Throws: ``TaskError`` with the reason `fileError` if a file cannot be read.
     public func gzipped() throws(TaskError) -> RequestBody {
         let next: @Sendable () async throws -> [UInt8]?
@@ -64,7 +64,7 @@ private actor UploadCompressor {
 }
 
 extension TaskOptions {
-    /// A task that reads its form anew when the request is sent again; nil if it need not or cannot.
+    /// Options that read the form again when the request is repeated; nil if that is unnecessary or impossible.
     package init?(repeating form: MultipartForm, in body: RequestBody, compressing: Bool = false) {
         guard form.isRepeatable, case .stream = body else { return nil }
         self.init(

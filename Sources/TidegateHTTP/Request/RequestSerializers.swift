@@ -3,24 +3,24 @@ internal import TidegateCore
 
 /// Writes parameters into the URL's query or into a form: `application/x-www-form-urlencoded`.
 public struct FormRequestSerializer: RequestSerializer {
-    /// A name with its value, not percent-encoded; nil is a name without a value.
+    /// A name with its value, without percent-encoding; a nil value means a name only.
     public typealias Pair = (name: String, value: String?)
 
-    /// The methods whose parameters go into the URL, in capitals; those of all others go into the body.
+    /// The methods with parameters in the URL, in capitals; all others have them in the body.
     public var methodsWithQuery: Set<String> = ["GET", "HEAD", "DELETE"]
     /// How names and values are written.
     public var encoding = QueryEncoding()
-    /// The content type of a form, unless the request has one.
+    /// The content type of a form, unless the request already has one.
     public var contentType = "application/x-www-form-urlencoded"
-    /// Makes the query in the place of ``encoding``, and encodes what has to be encoded in it.
+    /// Makes the query, including its encoding, instead of ``encoding``.
     public var query: (@Sendable ([Pair]) throws -> String)?
 
     /// A serializer with AFNetworking's rules.
     public init() {}
 
-    /// Adds the query to the URL's own, before its fragment, or makes it the body.
+    /// Adds the query to the URL before its fragment, or uses it as the body.
     ///
-    /// Without parameters the URL is unchanged, and a body is empty.
+    /// Without parameters, the URL is unchanged and a body is empty.
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
@@ -33,7 +33,7 @@ public struct FormRequestSerializer: RequestSerializer {
         }
     }
 
-    /// Makes what `encode` writes the body, or writes the parameters of methods without one into the URL.
+    /// Uses the output of `encode` as the body; for methods without a body, writes the parameters into the URL.
     fileprivate func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest, as contentType: String, format: String,
         encode: (any Encodable) throws -> [UInt8]
@@ -58,20 +58,20 @@ public struct FormRequestSerializer: RequestSerializer {
 
 /// Writes parameters as JSON (RFC 8259); those of GET, HEAD and DELETE as a query.
 public struct JSONRequestSerializer: RequestSerializer {
-    /// Writes the parameters of methods that have no body.
+    /// Serializes the parameters of methods without a body.
     public var form = FormRequestSerializer()
-    /// Writes everything but a `JSONValue`, whose members keep their order.
+    /// Encodes all values except `JSONValue`, whose members keep their order.
     public var encoder: JSONEncoder
-    /// The content type, unless the request has one.
+    /// The content type, unless the request already has one.
     public var contentType = "application/json"
 
-    /// A serializer whose encoder leaves slashes as they are.
+    /// A serializer whose encoder does not escape slashes.
     public init() {
         self.encoder = JSONEncoder()
         self.encoder.outputFormatting = .withoutEscapingSlashes
     }
 
-    /// Makes the JSON of the parameters the body; without parameters the request has no body.
+    /// Uses the parameters as a JSON body; without parameters the request has no body.
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
@@ -84,7 +84,7 @@ public struct JSONRequestSerializer: RequestSerializer {
 }
 
 extension JSONValue {
-    /// JSON has no infinity and no NaN (RFC 8259 section 6).
+    /// JSON has neither infinity nor NaN (RFC 8259 section 6).
     fileprivate func checkNumbers(_ path: String = "") throws(RequestSerializationError) {
         switch self {
         case .number(let number): if !number.isFinite { throw .notFinite(path: path) }
@@ -101,18 +101,18 @@ extension JSONValue {
 
 /// Writes parameters as an XML property list; those of GET, HEAD and DELETE as a query.
 ///
-/// A property list has no null: optional members that are nil are left out by their types' own encoding, and a nil that
-/// is encoded all the same, such as an element of an array, is an error.
+/// Property lists have no null. Types usually omit optional members that are nil; a nil that is still encoded, such as
+/// an array element, is an error.
 public struct PropertyListRequestSerializer: RequestSerializer {
-    /// Writes the parameters of methods that have no body.
+    /// Serializes the parameters of methods without a body.
     public var form = FormRequestSerializer()
-    /// The content type, unless the request has one.
+    /// The content type, unless the request already has one.
     public var contentType = "application/x-plist"
 
     /// A serializer with the defaults.
     public init() {}
 
-    /// Makes the property list of the parameters the body; without parameters the request has no body.
+    /// Uses the parameters as a property-list body; without parameters the request has no body.
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
@@ -121,7 +121,7 @@ public struct PropertyListRequestSerializer: RequestSerializer {
             let encoder = PropertyListEncoder()
             encoder.outputFormat = .xml
             let body = Array(try encoder.encode(parameters))
-            // The encoder writes a string for a null; the parameters may have the same string.
+            // The encoder writes a null as a string, which the parameters may also contain.
             if body.contains(Array("<string>$null</string>".utf8)), Self.hasNull(parameters) {
                 throw RequestSerializationError.unencodable(path: "", type: "null", format: format)
             }

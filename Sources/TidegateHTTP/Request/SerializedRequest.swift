@@ -2,7 +2,7 @@ public import HTTPTypes
 public import TidegateCore
 public import TidegateSession
 
-/// What a request serializer makes: method, URL, header fields and body.
+/// The result of a request serializer: method, URL, header fields and body.
 public struct SerializedRequest: Sendable {
     /// A request's body.
     public enum Body: Sendable {
@@ -10,7 +10,7 @@ public struct SerializedRequest: Sendable {
         case none
         /// These bytes.
         case data([UInt8])
-        /// A multipart form, which is read while it is sent (RFC 7578).
+        /// A multipart form, which is read during sending (RFC 7578).
         case multipart(MultipartForm)
     }
 
@@ -23,7 +23,7 @@ public struct SerializedRequest: Sendable {
     /// The body.
     public var body: Body
 
-    /// A request from its parts.
+    /// A request with these values.
     public init(method: String, url: String, headers: [HTTPField] = [], body: Body = .none) {
         self.method = method
         self.url = url
@@ -31,13 +31,13 @@ public struct SerializedRequest: Sendable {
         self.body = body
     }
 
-    /// Sets the content type, unless the request has one.
+    /// Sets the content type, unless the request already has one.
     mutating func setContentType(_ type: String) {
         guard self.headers.first(named: .contentType) == nil else { return }
         self.headers.append(HTTPField(name: .contentType, value: type))
     }
 
-    /// Adds a query to the URL's own, before the fragment; an empty one changes nothing.
+    /// Appends to the URL's query, before the fragment; an empty query changes nothing.
     mutating func appendQuery(_ query: String) {
         guard !query.isEmpty else { return }
         let end = self.url.firstIndex(of: "#") ?? self.url.endIndex
@@ -48,12 +48,12 @@ public struct SerializedRequest: Sendable {
 }
 
 extension TaskRequest {
-    /// The request that a serializer made.
+    /// The request made by a serializer.
     ///
-    /// A form of data alone is sent as bytes, any other as a stream with a length if every part has one; such a request
-    /// is only repeated with ``SessionHooks/newBodyStream``. With `compressing` the body is sent as gzip.
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about what cannot be sent, or
-    ///   `fileError` if a file of a form cannot be read.
+    /// A form that only has data is sent as bytes. Any other form is sent as a stream, with a length if every part has
+    /// one, and can only be repeated with ``SessionHooks/newBodyStream``. With `compressing`, the body is sent as gzip.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about the problem, or `fileError` if a
+    /// file of a form cannot be read.
     public init(_ serialized: SerializedRequest, compressing: Bool = false) throws(TaskError) {
         var headers = serialized.headers
         var body: RequestBody
@@ -71,9 +71,9 @@ extension TaskRequest {
         try self.init(url: serialized.url, method: serialized.method, headers: headers, body: body)
     }
 
-    /// The same request with a form as its body, in place of any other; a form with files is a stream of its own for
-    /// each copy.
+    /// The same request with a form as its body.
     ///
+    /// A form with files uses a separate stream for each copy.
     /// - Throws: ``TaskError`` with the reason `fileError` if a file of the form cannot be read.
     package func sending(_ form: MultipartForm) throws(TaskError) -> TaskRequest {
         var request = self
@@ -84,34 +84,34 @@ extension TaskRequest {
 }
 
 extension [HTTPField] {
-    /// A server cannot read the form without the form's own boundary.
+    /// A server cannot parse the form without its boundary.
     fileprivate mutating func describe(_ form: MultipartForm) {
         self.removeAll { $0.name == .contentType }
         self.append(HTTPField(name: .contentType, value: form.contentType))
     }
 }
 
-/// Puts parameters into a request.
+/// Adds parameters to a request.
 public protocol RequestSerializer: Sendable {
-    /// Puts parameters, if there are any, into the URL or the body; header fields that the request has stay.
+    /// Adds the parameters, if any, to the URL or the body; existing header fields are kept.
     ///
-    /// - Throws: ``RequestSerializationError``, which names the parameter and never its value.
+    /// - Throws: ``RequestSerializationError``, which names the parameter but never its value.
     func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest) throws(RequestSerializationError)
 }
 
-/// Why parameters cannot be sent; the message names the parameter and never its value.
+/// Why parameters cannot be sent; the message names the parameter but never its value.
 public enum RequestSerializationError: Error, Sendable, CustomStringConvertible {
-    /// A query or a form consists of names with values, and the parameters are something else.
+    /// A query or form consists of named values, but the parameters do not.
     case notAnObject(type: String)
-    /// The parameter at this path is a number that JSON and queries cannot express: infinite, or no number.
+    /// The parameter at this path is infinite or NaN, which JSON and queries cannot express.
     case notFinite(path: String)
-    /// The parameter at this path is of a type that the format cannot express.
+    /// The parameter at this path has a type that the format cannot express.
     case unencodable(path: String, type: String, format: String)
     /// The closure that makes the query failed.
     case query(any Error)
 
-    /// One clause without a final full stop.
+    /// One clause without a full stop.
     public var description: String {
         switch self {
         case .notAnObject(let type):
@@ -125,7 +125,7 @@ public enum RequestSerializationError: Error, Sendable, CustomStringConvertible 
 
     private static func name(_ path: String) -> String { path.isEmpty ? "the parameter" : "the parameter \(path)" }
 
-    /// What an encoder threw, without the value that it quotes.
+    /// An encoder's error, without the value that it quotes.
     init(_ error: any Error, type: Any.Type, format: String) {
         switch error {
         case let error as RequestSerializationError: self = error
@@ -142,7 +142,7 @@ public enum RequestSerializationError: Error, Sendable, CustomStringConvertible 
 }
 
 extension [any CodingKey] {
-    /// The path as messages show it: `user.addresses[0].city`.
+    /// The path in the form that messages use: `user.addresses[0].city`.
     var text: String {
         self.reduce(into: "") { text, key in
             if let index = key.intValue {

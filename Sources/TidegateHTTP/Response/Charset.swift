@@ -1,4 +1,4 @@
-/// The character sets that bodies are read in.
+/// The supported character sets of bodies.
 enum Charset: String, CaseIterable {
     case utf8 = "UTF-8"
     case utf16 = "UTF-16"
@@ -8,7 +8,7 @@ enum Charset: String, CaseIterable {
     case latin1 = "ISO-8859-1"
     case windows1252 = "Windows-1252"
 
-    /// The charset with this name (IANA's registry), case ignored; nil if it is not known.
+    /// The charset with this IANA name, ignoring case; nil if it is not supported.
     init?(_ name: String) {
         let name = name.lowercased()
         let aliases: [String: Charset] = [
@@ -20,13 +20,13 @@ enum Charset: String, CaseIterable {
         self = known
     }
 
-    /// The text without a byte order mark; nil if a byte has no place in the charset.
+    /// The text without a byte order mark; nil if a byte is invalid in the charset.
     func text(of bytes: [UInt8]) -> String? {
         switch self {
         case .utf8:
             return String(validating: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...], as: UTF8.self)
         case .utf16:
-            // RFC 2781 4.3: without a mark it is big-endian.
+            // RFC 2781 4.3: without a byte order mark the text is big-endian.
             if bytes.starts(with: [0xFF, 0xFE]) { return Charset.utf16(bytes[2...], isBigEndian: false) }
             return Charset.utf16(bytes.starts(with: [0xFE, 0xFF]) ? bytes[2...] : bytes[...], isBigEndian: true)
         case .utf16BigEndian: return Charset.utf16(bytes[...], isBigEndian: true)
@@ -51,7 +51,7 @@ enum Charset: String, CaseIterable {
         return String(validating: units, as: UTF16.self)
     }
 
-    // What Windows-1252 has in the place of ISO-8859-1's control characters; five bytes stand for nothing.
+    // Windows-1252's characters in place of ISO-8859-1's control characters; five bytes are unassigned.
     private static let upper: [Unicode.Scalar?] = [
         "€", nil, "‚", "ƒ", "„", "…", "†", "‡", "ˆ", "‰", "Š", "‹", "Œ", nil, "Ž", nil, nil, "‘", "’", "“", "”", "•",
         "–", "—", "˜", "™", "š", "›", "œ", nil, "ž", "Ÿ",

@@ -1,14 +1,14 @@
-/// An image as it came, not decoded.
+/// An image in its original encoding.
 public struct ImageData: Sendable, Hashable {
     /// The file's bytes.
     public let bytes: [UInt8]
-    /// The media type that the bytes themselves show, such as `image/png`.
+    /// The media type detected from the bytes, such as `image/png`.
     public let type: String
 }
 
-/// The body as an image's bytes with their type.
+/// The body as the bytes of an image, with their type.
 public struct ImageResponseSerializer: ResponseSerializer {
-    /// What a response has to fulfil: a status from 200 to 299 and a content type of AFNetworking's ten, WebP or AVIF.
+    /// The conditions: a status from 200 to 299, and one of AFNetworking's ten content types, WebP or AVIF.
     public var rules = [
         ResponseRule.success,
         .contentType([
@@ -20,14 +20,14 @@ public struct ImageResponseSerializer: ResponseSerializer {
     /// A serializer with the defaults.
     public init() {}
 
-    /// The image; an error if its first bytes are those of no format that is known.
+    /// The image; an error if its first bytes match no known format.
     public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> ImageData {
         guard !response.body.isEmpty else { throw response.error(.emptyBody) }
         guard let type = ImageResponseSerializer.type(of: response.body) else { throw response.error(.unknownImage) }
         return ImageData(bytes: response.body, type: type)
     }
 
-    // The signatures of WHATWG's MIME sniffing standard, with those of TIFF, AVIF and X bitmaps.
+    // The signatures of WHATWG's MIME sniffing standard, and those of TIFF, AVIF and X bitmaps.
     private static func type(of bytes: [UInt8]) -> String? {
         let signatures: [([UInt8], String)] = [
             ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "image/png"), ([0xFF, 0xD8, 0xFF], "image/jpeg"),

@@ -1,12 +1,13 @@
-/// Copies a text of JSON without members and elements that are `null`, at every level.
+/// Copies a JSON text without `null` members and elements, at every level.
 ///
-/// As text, so that numbers keep every digit. The text has to be valid: what is not may be copied as anything.
+/// Works on text, so that numbers keep every digit. The text must be valid; the result for an invalid text is
+/// unspecified.
 struct JSONNullRemover {
     private let bytes: [UInt8]
     private var offset = 0
     private var copy: [UInt8] = []
 
-    /// The text without nulls; a text that is `null` alone stays.
+    /// The text without nulls; a text that is only `null` is unchanged.
     static func remove(from bytes: [UInt8]) -> [UInt8] {
         var remover = JSONNullRemover(bytes)
         return remover.copyValue() ? remover.copy : Array("null".utf8)
@@ -14,12 +15,12 @@ struct JSONNullRemover {
 
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        // A byte order mark.
+        // Skips a byte order mark.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { self.offset = 3 }
         self.copy.reserveCapacity(bytes.count)
     }
 
-    // The next byte that is no white space; 0 at the end.
+    // The next byte that is not white space; 0 at the end.
     private mutating func next() -> UInt8 {
         while self.offset < self.bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(self.bytes[self.offset]) {
             self.offset += 1
@@ -27,7 +28,7 @@ struct JSONNullRemover {
         return self.offset < self.bytes.count ? self.bytes[self.offset] : 0
     }
 
-    // False, and nothing copied, for `null`.
+    // Returns false and copies nothing for `null`.
     private mutating func copyValue() -> Bool {
         switch self.next() {
         case UInt8(ascii: "{"): self.copyAll(until: UInt8(ascii: "}"), named: true)

@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import TidegateCore
 
-/// A response that is here, as far as serializers look at it.
+/// A complete response in the form that serializers use.
 public struct ReceivedResponse: Sendable {
     /// The request's method; the response to `HEAD` has no body.
     public var method: String
@@ -12,7 +12,7 @@ public struct ReceivedResponse: Sendable {
     /// The body.
     public var body: [UInt8]
 
-    /// A response from its parts.
+    /// A response with these values.
     public init(method: String = "GET", status: Int, fields: [HTTPField] = [], body: [UInt8] = []) {
         self.method = method
         self.status = status
@@ -40,18 +40,18 @@ public struct ReceivedResponse: Sendable {
 
     private var contentType: String? { self.fields.first(named: .contentType) }
 
-    /// Whether a response of this kind has no body (RFC 9110 6.4.1, and 205 by 15.3.6).
+    /// True if a response of this kind has no body (RFC 9110 6.4.1, and 15.3.6 for 205).
     var hasNoContent: Bool { self.method.uppercased() == "HEAD" || [204, 205, 304].contains(self.status) }
 
-    /// Whether the body holds nothing but white space.
+    /// True if the body contains only white space.
     var isBlank: Bool { self.body.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D } }
 
-    /// Checks rules in their order; the first that is broken is the error.
+    /// Checks rules in order; throws an error for the first violated rule.
     public func validate(_ rules: [ResponseRule]) throws(ResponseSerializationError) {
         for rule in rules { if let reason = rule.reason(against: self) { throw self.error(reason) } }
     }
 
-    /// The body as text of the charset with this name.
+    /// The body as text in the charset with this name.
     func text(in name: String) throws(ResponseSerializationError) -> String {
         guard let charset = Charset(name) else { throw self.error(.unknownCharset(name)) }
         guard let text = charset.text(of: self.body) else { throw self.error(.invalidText(charset: charset.rawValue)) }
@@ -64,28 +64,28 @@ public struct ReceivedResponse: Sendable {
 }
 
 extension StringProtocol {
-    /// The text without spaces and tabs around it.
+    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmingSpaces: SubSequence {
         let start = self.drop { $0 == " " || $0 == "\t" }
         return start[..<(start.lastIndex { $0 != " " && $0 != "\t" }.map(start.index(after:)) ?? start.startIndex)]
     }
 }
 
-/// One thing that a response has to fulfil before it is read.
+/// A condition for a response, checked before it is decoded.
 public enum ResponseRule: Sendable {
     /// The status is one of these.
     case status(Set<Int>)
-    /// The media type is one of these, `type/*` or `*/*`; parameters and case do not count.
+    /// The media type is one of these, `type/*` or `*/*`; parameters and case are ignored.
     ///
-    /// A response without a body needs no type, and one that cannot have a body may have any.
+    /// A response without a body needs no type. A response that cannot have a body may have any.
     case contentType([String])
-    /// What the closure finds wrong, in one clause; nil is nothing.
+    /// The problem that the closure finds, as one clause; nil if there is no problem.
     case custom(@Sendable (ReceivedResponse) -> String?)
 
     /// A status from 200 to 299.
     public static let success = ResponseRule.status(Set(200...299))
 
-    /// Why a response breaks the rule; nil if it does not.
+    /// Why a response violates the rule; nil if it does not.
     func reason(against response: ReceivedResponse) -> ResponseSerializationError.Reason? {
         switch self {
         case .status(let statuses): return statuses.contains(response.status) ? nil : .status(response.status)
@@ -104,31 +104,31 @@ public enum ResponseRule: Sendable {
     }
 }
 
-/// Why a response is not what was expected: which rule failed, and the response with its whole body.
+/// Why a response is not acceptable: the failed rule, and the response with its whole body.
 public struct ResponseSerializationError: Error, Sendable, CustomStringConvertible {
     /// The rule that failed.
     public enum Reason: Sendable, Hashable {
         /// The status is not acceptable.
         case status(Int)
-        /// The media type is missing or not acceptable; the acceptable ones are sorted.
+        /// The media type is missing or unacceptable; the acceptable types are sorted.
         case contentType(String?, acceptable: [String])
-        /// A rule of the caller's own.
+        /// A custom rule of the caller failed.
         case custom(String)
-        /// There is no body, and the value needs one.
+        /// There is no body, but the value needs one.
         case emptyBody
-        /// The content type names a charset that is not known.
+        /// The content type names an unknown charset.
         case unknownCharset(String)
-        /// The body is no text in this charset.
+        /// The body is not valid text in this charset.
         case invalidText(charset: String)
         /// The body is not JSON.
         case invalidJSON(JSONError)
-        /// The body is JSON or a property list of another form; where, and what is wrong there.
+        /// The body is JSON or a property list of a different structure; contains the place and the problem.
         case mismatch(path: String, problem: String)
         /// The body is not XML.
         case invalidXML(XMLError)
-        /// The body is no property list.
+        /// The body is not a property list.
         case invalidPropertyList
-        /// The body is no image of a known format.
+        /// The body is not an image in a known format.
         case unknownImage
     }
 
@@ -137,7 +137,7 @@ public struct ResponseSerializationError: Error, Sendable, CustomStringConvertib
     /// The response with its body.
     public let response: ReceivedResponse
 
-    /// One clause without a final full stop, which quotes nothing of the body.
+    /// One clause without a full stop, which quotes nothing from the body.
     public var description: String {
         switch self.reason {
         case .status(let status): return "the status is \(status)"

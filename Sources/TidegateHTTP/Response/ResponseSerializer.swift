@@ -1,20 +1,20 @@
 public import FoundationEssentials
 internal import TidegateCore
 
-/// Makes a value of a response.
+/// Decodes a value from a response.
 public protocol ResponseSerializer<Value>: Sendable {
-    /// What is made.
+    /// The type of the value.
     associatedtype Value: Sendable
 
-    /// What a response has to fulfil, checked in this order.
+    /// The conditions for a response, checked in this order.
     var rules: [ResponseRule] { get }
 
-    /// Makes the value of a response that fulfils the rules.
+    /// Decodes the value from a response that satisfies the rules.
     func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> Value
 }
 
 extension ResponseSerializer {
-    /// Checks the rules, then makes the value.
+    /// Checks the rules, then decodes the value.
     public func value(of response: ReceivedResponse) throws(ResponseSerializationError) -> Value {
         try response.validate(self.rules)
         return try self.decode(response)
@@ -23,7 +23,7 @@ extension ResponseSerializer {
 
 /// The body unchanged, even if it is empty.
 public struct DataResponseSerializer: ResponseSerializer {
-    /// What a response has to fulfil: a status from 200 to 299.
+    /// The conditions: a status from 200 to 299.
     public var rules = [ResponseRule.success]
 
     /// A serializer with the defaults.
@@ -35,9 +35,9 @@ public struct DataResponseSerializer: ResponseSerializer {
 
 /// The body as text, in the charset of its content type.
 public struct TextResponseSerializer: ResponseSerializer {
-    /// What a response has to fulfil: a status from 200 to 299.
+    /// The conditions: a status from 200 to 299.
     public var rules = [ResponseRule.success]
-    /// The charset of a body whose content type names none; see ``decode(_:)`` for those that are known.
+    /// The charset of a body whose content type names none; ``decode(_:)`` lists the supported ones.
     public var defaultCharset = "utf-8"
 
     /// A serializer with the defaults.
@@ -45,23 +45,23 @@ public struct TextResponseSerializer: ResponseSerializer {
 
     /// The text without a byte order mark: UTF-8, UTF-16, US-ASCII, ISO-8859-1 or Windows-1252.
     ///
-    /// A byte that the charset has not is an error.
+    /// A byte that is invalid in the charset is an error.
     public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> String {
         try response.text(in: response.charset ?? self.defaultCharset)
     }
 }
 
-/// The body, JSON or a property list, as a `Decodable` value.
+/// The JSON body as a `Decodable` value.
 ///
-/// An empty body, or one of white space alone, is nil for an `Optional` value and an error for all others.
+/// An empty body, or one with only white space, is nil for an `Optional` value and an error for all others.
 public struct JSONResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
-    /// What a response has to fulfil: a status from 200 to 299 and a content type of JSON.
+    /// The conditions: a status from 200 to 299, and a JSON content type.
     public var rules = [
         ResponseRule.success, .contentType(["application/json", "text/json", "text/javascript"]),
     ]
-    /// Reads every value but a `JSONValue`, whose members keep their order.
+    /// Decodes all values except `JSONValue`, whose members keep their order.
     public var decoder = JSONDecoder()
-    /// True leaves out members and elements that are `null`, at every level; numbers keep every digit.
+    /// True removes `null` members and elements at every level; numbers keep every digit.
     public var removesNulls = false
 
     /// A serializer with the defaults.
@@ -83,18 +83,18 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: ResponseSeria
         do {
             return try self.decoder.decode(Value.self, from: data)
         } catch {
-            // The decoder's own text quotes the body.
+            // The decoder's own message would quote the body.
             _ = try response.json()
             throw response.error(.mismatch(error, format: "JSON"))
         }
     }
 }
 
-/// The body, a property list, as a `Decodable` value.
+/// The property-list body as a `Decodable` value.
 ///
 /// An empty body is nil for an `Optional` value and an error for all others.
 public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
-    /// What a response has to fulfil: a status from 200 to 299 and the content type of a property list.
+    /// The conditions: a status from 200 to 299, and the content type of a property list.
     public var rules = [ResponseRule.success, .contentType(["application/x-plist"])]
 
     /// A serializer with the defaults.
@@ -113,17 +113,17 @@ public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: Respo
     }
 }
 
-/// The value of the first serializer that has one; the body itself if none has.
+/// The value of the first serializer that succeeds; the body itself if none does.
 public struct CompoundResponseSerializer: ResponseSerializer {
-    /// What a response has to fulfil before any serializer sees it: a status from 200 to 299.
+    /// The conditions before any serializer is tried: a status from 200 to 299.
     public var rules = [ResponseRule.success]
-    /// The serializers, in the order in which they are tried.
+    /// The serializers, in the order of attempts.
     public var serializers: [any ResponseSerializer]
 
-    /// A serializer of others.
+    /// Tries these serializers.
     public init(_ serializers: [any ResponseSerializer]) { self.serializers = serializers }
 
-    /// The first value; `Data` if the list is empty.
+    /// The first value, or `Data` if every serializer fails.
     public func decode(_ response: ReceivedResponse) -> any Sendable {
         for serializer in self.serializers {
             if let value = try? serializer.value(of: response) { return value }
@@ -132,7 +132,7 @@ public struct CompoundResponseSerializer: ResponseSerializer {
     }
 }
 
-/// A value that may be absent: nil.
+/// A type with a value for absence: nil.
 private protocol AbsentValue {
     static var absent: Self { get }
 }
@@ -147,7 +147,7 @@ extension ReceivedResponse {
             .mapError { self.error(.invalidJSON($0)) }.get()
     }
 
-    /// What stands for an empty body.
+    /// The value for an empty body.
     fileprivate func absentValue<Value>() throws(ResponseSerializationError) -> Value {
         guard let value = (Value.self as? any AbsentValue.Type)?.absent as? Value else { throw self.error(.emptyBody) }
         return value
@@ -155,7 +155,7 @@ extension ReceivedResponse {
 }
 
 extension ResponseSerializationError.Reason {
-    /// What a decoder threw, without the value that it quotes.
+    /// A decoder's error, without the value that it quotes.
     fileprivate static func mismatch(_ error: any Error, format: String) -> Self {
         switch error {
         case DecodingError.keyNotFound(let key, let context):

@@ -2,7 +2,7 @@
 ///
 /// An empty body is an error.
 public struct XMLResponseSerializer: ResponseSerializer {
-    /// What a response has to fulfil: a status from 200 to 299 and a content type of XML.
+    /// The conditions: a status from 200 to 299, and an XML content type.
     public var rules = [ResponseRule.success, .contentType(["application/xml", "text/xml"])]
 
     /// A serializer with the defaults.
@@ -10,7 +10,8 @@ public struct XMLResponseSerializer: ResponseSerializer {
 
     /// The root element.
     ///
-    /// The charset is that of a byte order mark, else of the content type, else of the XML declaration, else UTF-8.
+    /// The charset comes from a byte order mark, or else the content type, or else the XML declaration; the default is
+    /// UTF-8.
     public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> XMLValue {
         guard !response.isBlank else { throw response.error(.emptyBody) }
         let text = try response.text(in: self.charset(of: response))

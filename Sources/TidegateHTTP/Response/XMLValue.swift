@@ -1,42 +1,42 @@
-/// An XML element with its attributes and what is in it.
+/// An XML element with its attributes and content.
 public struct XMLValue: Sendable, Hashable {
     /// A piece of an element's content.
     public enum Content: Sendable, Hashable {
         /// An element.
         case element(XMLValue)
-        /// Text, its references replaced, CDATA sections included.
+        /// Text with its references replaced, including CDATA sections.
         case text(String)
     }
 
-    /// The name with its prefix, exactly as in the document.
+    /// The name with its prefix, as written in the document.
     public var name: String
-    /// The attributes' values by name.
+    /// The attribute values by name.
     public var attributes: [String: String] = [:]
-    /// Elements and text in order; comments and processing instructions are left out.
+    /// Elements and text in order; comments and processing instructions are omitted.
     public var content: [Content] = []
 
-    /// An element from its parts.
+    /// An element with these values.
     public init(name: String, attributes: [String: String] = [:], content: [Content] = []) {
         self.name = name
         self.attributes = attributes
         self.content = content
     }
 
-    /// Parses a document (XML 1.0): well-formed, without a document type of its own, 256 elements deep at most.
+    /// Parses a well-formed document (XML 1.0) without entity declarations, at most 256 elements deep.
     ///
-    /// Entities other than the five of XML itself are not known, so that nothing is expanded and nothing is fetched.
+    /// Only XML's five predefined entities are known, so that nothing is expanded or fetched.
     /// - Throws: ``XMLError`` with the line.
     public init(parsing text: String) throws(XMLError) {
         var parser = XMLParser(text)
         self = try parser.document()
     }
 
-    /// The elements directly in this one.
+    /// The direct child elements.
     public var children: [XMLValue] {
         self.content.compactMap { if case .element(let element) = $0 { element } else { nil } }
     }
 
-    /// The text in this element and all below it.
+    /// The text in this element and all its descendants.
     public var text: String {
         self.content.map { content in
             switch content {
@@ -46,18 +46,18 @@ public struct XMLValue: Sendable, Hashable {
         }.joined()
     }
 
-    /// The first child element that has this name; nil without one.
+    /// The first child element with this name; nil without one.
     public subscript(name: String) -> XMLValue? { self.children.first { $0.name == name } }
 }
 
-/// Why a text is not XML; the message quotes nothing of it.
+/// Why a text is not XML; the message quotes nothing from it.
 public struct XMLError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, in one clause.
+    /// The problem, as one clause.
     public let problem: String
     /// The line, from 1.
     public let line: Int
 
-    /// One clause without a final full stop.
+    /// One clause without a full stop.
     public var description: String { "not XML: \(self.problem) in line \(self.line)" }
 }
 
@@ -66,7 +66,7 @@ private struct XMLParser {
     private var offset = 0
 
     init(_ text: String) {
-        // XML 1.0 2.11: a line ends with a line feed, however it is written.
+        // XML 1.0 2.11: every line ending is normalized to a line feed.
         var bytes: [UInt8] = []
         var previous: UInt8 = 0
         for byte in text.utf8 {
@@ -96,7 +96,7 @@ private struct XMLParser {
         while !self.isAtEnd, [0x20, 0x09, 0x0A].contains(self.bytes[self.offset]) { self.offset += 1 }
     }
 
-    /// Everything up to a text, which is taken, too.
+    /// Removes and returns everything up to a text, and also removes that text.
     private mutating func take(until end: StaticString, of what: String) throws(XMLError) -> ArraySlice<UInt8> {
         let start = self.offset
         while !self.isAtEnd {
@@ -179,7 +179,7 @@ private struct XMLParser {
     private func add(_ text: String, to open: inout [XMLValue]) {
         guard let last = open.indices.last, !text.isEmpty else { return }
         guard case .text(var whole)? = open[last].content.last else { return open[last].content.append(.text(text)) }
-        // Taken out, so that it is not copied for every piece.
+        // Removed first, so that it is not copied for every piece.
         open[last].content.removeLast()
         whole += text
         open[last].content.append(.text(whole))
@@ -234,8 +234,9 @@ private struct XMLParser {
 
     // MARK: - Text
 
-    /// Text with its references replaced, up to a byte that ends it; with `spacesOnly` the white space that stands in it,
-    /// and not that of references, becomes spaces (XML 1.0 3.3.3).
+    /// Text with its references replaced, up to a byte that ends it.
+    ///
+    /// With `spacesOnly`, literal white space becomes spaces, but white space from references does not (XML 1.0 3.3.3).
     private mutating func text(spacesOnly: Bool = false, until isEnd: (UInt8) -> Bool) throws(XMLError) -> String {
         var text: [UInt8] = []
         while !self.isAtEnd, !isEnd(self.bytes[self.offset]) {

@@ -2,20 +2,20 @@ internal import Synchronization
 internal import TidegateCore
 public import TidegateSession
 
-/// Whether a session has been at work for long enough to show it: on 1 s after a task was resumed, off 0.17 s after the
-/// last one ended or was suspended.
+/// Shows whether a session has been active for long enough.
 ///
-/// Follows the session's events until it is released.
+/// Switches on 1 s after a task was resumed, and off 0.17 s after the last one ended or was suspended. Follows the
+/// session's events until it is released.
 public final class ActivityIndicator: Sendable {
     /// The states of an indicator.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// Nothing is going on.
+        /// No activity.
         case notActive
-        /// Something is, not for long enough yet.
+        /// Activity that has not lasted long enough yet.
         case delayingStart
-        /// Something is.
+        /// Activity.
         case active
-        /// Nothing is any more, not for long enough yet.
+        /// No more activity, but not for long enough yet.
         case delayingEnd
     }
 
@@ -24,7 +24,7 @@ public final class ActivityIndicator: Sendable {
         var isShown = false
         var readers: Set<AsyncStream<Bool>.Continuation> = []
         var timer: Task<Void, Never>?
-        /// How many events the subscription had dropped when it was last looked at.
+        /// The subscription's count of dropped events at the last check.
         var dropped: UInt64 = 0
     }
 
@@ -32,14 +32,15 @@ public final class ActivityIndicator: Sendable {
     private let subscription: Subscription
     private let storage: Mutex<Storage>
 
-    /// An indicator of a session's tasks, those included that are under way.
+    /// An indicator for a session's tasks, including those already running.
     ///
     /// Negative delays count as 0.
     public init(_ session: Session, startDelay: Duration = .seconds(1), endDelay: Duration = .milliseconds(170)) {
         self.session = session
         self.subscription = session.events(bufferingNewest: 1024)
         self.storage = Mutex(Storage(machine: ActivityMachine(startDelay: startDelay, endDelay: endDelay)))
-        // Events before this moment are in the list, and those after it in the subscription; in both does no harm.
+        // Earlier events are reflected in the list, and later ones arrive in the subscription; an event in both does no
+        // harm.
         self.countAnew()
         let subscription = self.subscription
         Task { [weak self] in
@@ -62,7 +63,7 @@ public final class ActivityIndicator: Sendable {
         for reader in readers { reader.finish() }
     }
 
-    /// The state now.
+    /// The current state.
     public var state: State {
         let now = self.session.time.monotonic()
         return self.storage.withLock { storage in
@@ -71,12 +72,12 @@ public final class ActivityIndicator: Sendable {
         }
     }
 
-    /// True if the activity is to be shown: also while its end is delayed.
+    /// True if activity should be shown, which includes the delay before its end.
     public var isActive: Bool { [.active, .delayingEnd].contains(self.state) }
 
-    /// Whether the activity is to be shown, for one reader: first now, then after changes; the newest value is kept.
+    /// Whether activity should be shown, for one reader: the current value first, then every change.
     ///
-    /// Ends when the indicator is released.
+    /// Only the newest value is kept. Ends when the indicator is released.
     public var changes: AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
         self.storage.withLock { storage in
@@ -109,7 +110,7 @@ public final class ActivityIndicator: Sendable {
         self.publish()
     }
 
-    // Says what has changed, and comes back when something is due.
+    // Publishes changes, and schedules itself for the next deadline.
     private func publish() {
         let now = self.session.time.monotonic()
         self.storage.withLock { storage in
@@ -117,7 +118,7 @@ public final class ActivityIndicator: Sendable {
             let isShown = [.active, .delayingEnd].contains(storage.machine.state)
             if isShown != storage.isShown {
                 storage.isShown = isShown
-                // Keeps the value, and calls no handler.
+                // Only stores the value, and calls no handler.
                 for reader in storage.readers { reader.yield(isShown) }
             }
             storage.timer?.cancel()
@@ -131,31 +132,32 @@ public final class ActivityIndicator: Sendable {
     }
 }
 
-/// Whether anything has been going on for long enough to show it, as AFNetworking decides that: a pure machine whose
-/// time is given.
+/// Decides whether activity has lasted long enough to show it, with AFNetworking's rules.
+///
+/// A pure machine: the time is passed in.
 struct ActivityMachine {
     private(set) var state = ActivityIndicator.State.notActive
-    /// When the state ends by itself; nil if it does not.
+    /// When the state changes without further input; nil if it does not.
     private(set) var deadline: MonotonicTime?
-    /// A set, so that no task counts twice and none is taken away twice.
+    /// A set, so that no task is added or removed twice.
     private(set) var tasks: Set<TaskID> = []
     private let delays: (start: Duration, end: Duration)
 
     init(startDelay: Duration, endDelay: Duration) { self.delays = (max(.zero, startDelay), max(.zero, endDelay)) }
 
-    /// Changes which tasks are going on.
+    /// Changes the set of active tasks.
     mutating func change(at now: MonotonicTime, _ change: (inout Set<TaskID>) -> Void) {
         self.advance(to: now)
         change(&self.tasks)
         self.countChanged(at: now)
     }
 
-    /// Carries out what has become due.
+    /// Performs the transitions that are due.
     mutating func advance(to now: MonotonicTime) {
         guard let deadline = self.deadline, deadline <= now else { return }
         self.deadline = nil
         switch self.state {
-        // What ended meanwhile was too short to be shown.
+        // Activity that has already ended was too short to be shown.
         case .delayingStart: self.state = self.tasks.isEmpty ? .notActive : .active
         case .delayingEnd: self.state = .notActive
         case .notActive, .active: break

@@ -2,7 +2,7 @@ internal import Synchronization
 public import TidegateCore
 public import TidegateSession
 
-/// Several tasks as one: their ends are waited for together, and their progress is one.
+/// Combines several tasks: waits for all of them, and adds up their progress.
 ///
 /// ```swift
 /// let group = TransferGroup(requests.map { session.makeTask($0) })
@@ -10,17 +10,17 @@ public import TidegateSession
 /// for await progress in group.progress { show(progress.fraction) }
 /// let results = await group.results()
 /// ```
-/// The tasks may be of several sessions. A group ends nothing: neither its tasks nor their sessions are over with it.
+/// The tasks may belong to several sessions. Releasing a group ends neither its tasks nor their sessions.
 public final class TransferGroup: Sendable {
     private let members: Mutex<[TransferTask]>
 
-    /// A group of tasks; more can be added.
+    /// A group of tasks; more can be added later.
     public init(_ tasks: [TransferTask] = []) { self.members = Mutex(tasks) }
 
-    /// The tasks, in the order in which they were added.
+    /// The tasks in the order of addition.
     public var tasks: [TransferTask] { self.members.withLock { $0 } }
 
-    /// Adds a task; one that is in the group already is not added twice.
+    /// Adds a task; a task that is already in the group is not added again.
     public func add(_ task: TransferTask) {
         self.members.withLock { tasks in
             if !tasks.contains(where: { $0 === task }) { tasks.append(task) }
@@ -36,10 +36,9 @@ public final class TransferGroup: Sendable {
     /// Cancels every task, as ``TransferTask/cancel()`` does.
     public func cancel() { for task in self.tasks { task.cancel() } }
 
-    /// Waits until every task has ended, those that are added meanwhile included; gives their results in the tasks'
-    /// order.
+    /// Waits until every task has ended, including tasks added in the meantime; returns their results in order.
     ///
-    /// Any number of readers; cancelling a reader does not end the tasks.
+    /// Supports any number of readers. Cancelling a reader does not end the tasks.
     public func results() async -> [TaskResult] {
         var results: [TaskResult] = []
         while true {
@@ -49,13 +48,13 @@ public final class TransferGroup: Sendable {
         }
     }
 
-    /// How far the bodies of all tasks have come, now.
+    /// The current progress of the bodies of all tasks.
     public var currentProgress: GroupProgress { GroupProgress(of: self.tasks) }
 
-    /// How far the bodies of all tasks have come, for one reader: first now, then after changes.
+    /// The progress of the bodies of all tasks, for one reader: the current value first, then every change.
     ///
-    /// Only the newest value is kept for a slow reader. Ends, after the last value, when every task that was in the group
-    /// at its beginning has ended, or when the reading Swift task is cancelled.
+    /// A slow reader gets only the newest value. The stream ends after its last value when every task that was in the
+    /// group at its start has ended, or when the reading Swift task is cancelled.
     public var progress: AsyncStream<GroupProgress> {
         let tasks = self.tasks
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
@@ -75,25 +74,25 @@ public final class TransferGroup: Sendable {
     }
 }
 
-/// How far the bodies of several tasks have come together, in bytes on the wire.
+/// The combined progress of several tasks' bodies, in bytes on the wire.
 public struct GroupProgress: Sendable, Hashable {
-    /// How many tasks there are.
+    /// The number of tasks.
     public var tasks = 0
-    /// How many of them have ended, however.
+    /// The number of ended tasks, whatever their result.
     public var ended = 0
-    /// Bytes of the responses' bodies that are here.
+    /// The received bytes of response bodies.
     public var received: Int64 = 0
-    /// The responses' whole bodies; nil while one of them is unknown.
+    /// The total size of the response bodies; nil while any of them is unknown.
     public var expected: Int64? = 0
-    /// Bytes of the requests' bodies that were sent.
+    /// The sent bytes of request bodies.
     public var sent: Int64 = 0
-    /// The requests' whole bodies; nil if one of them is unknown.
+    /// The total size of the request bodies; nil if any of them is unknown.
     public var expectedSent: Int64? = 0
 
-    /// The share of the responses' bodies that is here, 0 to 1; nil while a length is unknown.
+    /// The received share of the response bodies, 0 to 1; nil while a length is unknown.
     public var fraction: Double? { TransferProgress.share(self.received, of: self.expected) }
 
-    /// The share of the requests' bodies that was sent, 0 to 1; nil while a length is unknown.
+    /// The sent share of the request bodies, 0 to 1; nil while a length is unknown.
     public var fractionSent: Double? { TransferProgress.share(self.sent, of: self.expectedSent) }
 
     init(of tasks: [TransferTask]) {
@@ -111,7 +110,7 @@ public struct GroupProgress: Sendable, Hashable {
             self.expectedSent = TransferProgress.sum(self.expectedSent, progress.expectedSent)
             return
         }
-        // Of a task that is over nothing more comes, whatever it had announced.
+        // A finished task receives nothing more, whatever length it announced.
         self.ended += 1
         self.expected = TransferProgress.sum(self.expected, here)
         self.expectedSent = TransferProgress.sum(self.expectedSent, progress.sent)
