@@ -1,18 +1,19 @@
 package import TidegateCore
 
-/// An expression of the Common Expression Language over a JSON document: the standard definitions of cel-spec, without
-/// messages, extensions and the names of time zones.
+/// An expression of the Common Expression Language over a JSON document.
+///
+/// Supports the standard definitions of cel-spec, except messages, extensions and the names of time zones.
 package struct CELExpression: Sendable, Hashable {
-    /// The text that it was made from.
+    /// The source text.
     package let text: String
     private let expression: CheckedExpression
 
-    /// Longer ones are refused.
+    /// Longer expressions are rejected.
     private static let longest = 32_768
 
     /// Compiles an expression about one variable of any type.
     ///
-    /// - Throws: ``CELError``, which says what is wrong and in which column.
+    /// - Throws: ``CELError`` with the problem and its column.
     package init(_ text: String, variable: String) throws(CELError) {
         guard text.utf8.count <= Self.longest else {
             throw CELError("the expression is longer than \(Self.longest) bytes")
@@ -23,10 +24,10 @@ package struct CELExpression: Sendable, Hashable {
         self.expression = checked.expression
     }
 
-    /// Whether the expression is true of a document.
+    /// True if the expression is true of a document.
     ///
-    /// - Throws: ``CELError`` if it has no value, or one that is no bool; also after ten million steps, and soon after
-    ///   `isCancelled` says true.
+    /// - Throws: ``CELError`` if the expression has no value, or one that is not a bool; also after ten million steps,
+    /// and soon after `isCancelled` returns true.
     package func isTrue(
         of document: JSONValue, isCancelled: @escaping () -> Bool = { false }
     ) throws(CELError) -> Bool {
@@ -50,9 +51,9 @@ package struct CELExpression: Sendable, Hashable {
 
 /// Why an expression does not compile, or cannot be evaluated.
 package struct CELError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// One clause without a final full stop; that of an expression that does not compile names the column.
+    /// One clause without a full stop; a compile error includes the column.
     package let description: String
-    /// True if the evaluation took too many steps or too long, whatever the document says.
+    /// True if the evaluation took too many steps or too long, regardless of the document.
     package let isUnfinished: Bool
 
     init(_ description: String, isUnfinished: Bool = false) {
@@ -60,6 +61,6 @@ package struct CELError: Error, Sendable, Hashable, CustomStringConvertible {
         self.isUnfinished = isUnfinished
     }
 
-    /// A problem at a place in the text; columns count from 1.
+    /// A problem at an offset in the text; columns count from 1.
     init(_ problem: String, at offset: Int) { self.init("\(problem) at column \(offset + 1)") }
 }

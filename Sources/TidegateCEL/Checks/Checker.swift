@@ -1,11 +1,11 @@
 internal import TidegateCore
 
-/// Finds what names and functions mean, and refuses what cannot be right for any values.
+/// Resolves names and functions, and rejects expressions that fail for all values.
 struct Checker {
     /// An expression and its type.
     typealias Typed = (expression: CheckedExpression, type: ValueType)
 
-    /// The variables that can be seen, the innermost last; each one's place in the evaluator's.
+    /// The visible variables, innermost last; their positions are those in the evaluator.
     private var variables: [(name: String, type: ValueType)]
 
     /// A checker that knows one variable, of any type.
@@ -170,14 +170,14 @@ struct Checker {
     }
 }
 
-/// What the type variables of an overload stand for.
+/// The types bound to the type variables of an overload.
 struct TypeBindings {
     private var types: [Character: ValueType] = [:]
 
-    /// No variable stands for anything.
+    /// Starts without bindings.
     init() {}
 
-    /// True if a value of `type` may be given where `pattern` is wanted; binds the pattern's variables.
+    /// True if a value of `type` is allowed where `pattern` is expected; binds the pattern's variables.
     mutating func accepts(_ type: ValueType, for pattern: ValueType) -> Bool {
         switch (pattern, type) {
         case (.variable(let name), _):
@@ -194,7 +194,7 @@ struct TypeBindings {
         }
     }
 
-    /// A pattern with the types that its variables stand for.
+    /// A pattern with its variables replaced by the bound types.
     func resolved(_ pattern: ValueType) -> ValueType {
         switch pattern {
         case .variable(let name): self.types[name] ?? .dynamic
@@ -205,16 +205,16 @@ struct TypeBindings {
     }
 }
 
-/// An expression whose names and functions are known, ready for evaluation.
+/// An expression whose names and functions are resolved, ready for evaluation.
 indirect enum CheckedExpression: Sendable {
     case literal(Value)
-    /// The variable in this place of the evaluator's.
+    /// The variable at this position in the evaluator.
     case variable(Int)
     case select(CheckedExpression, field: [UInt8])
-    /// Whether there is such a field.
+    /// True if the field exists.
     case has(CheckedExpression, field: [UInt8])
     case call(Function, [CheckedExpression])
-    /// `matches()` with a pattern that was known before.
+    /// `matches()` with a constant pattern.
     case matches(CheckedExpression, RegularExpression)
     case list([CheckedExpression])
     case map([(key: CheckedExpression, value: CheckedExpression)])

@@ -1,8 +1,8 @@
-/// Arguments that a function takes, and what it then returns (the standard definitions of the CEL language definition).
+/// The argument types of a function, and its result type (the standard definitions of the CEL language definition).
 struct Overload: Sendable {
     let parameters: [ValueType]
     let result: ValueType
-    /// Whether the first argument stands before the name: `text.size()`.
+    /// True if the first argument precedes the name, as in `text.size()`.
     let isMember: Bool
 
     private init(_ parameters: [ValueType], _ result: ValueType, isMember: Bool = false) {
@@ -34,7 +34,7 @@ struct Overload: Sendable {
     private static let list = ValueType.list(element)
     private static let map = ValueType.map(key: element, value: .variable("B"))
 
-    // In UTC, or in the time zone that the argument names.
+    // In UTC, or in the time zone given by the argument.
     private static let ofTimestamps = [
         Overload([.timestamp], .int, isMember: true), Overload([.timestamp, .string], .int, isMember: true),
     ]
@@ -109,6 +109,6 @@ enum Function: String, Sendable, CaseIterable {
     case getDate, getDayOfMonth, getDayOfWeek, getDayOfYear, getFullYear, getHours, getMilliseconds, getMinutes
     case getMonth, getSeconds
 
-    /// The function with that name in expressions and that many arguments; nil for an unknown one.
+    /// The function with this name in expressions and this number of arguments; nil for an unknown one.
     init?(name: String, argumentCount: Int) { self.init(rawValue: name == "-" && argumentCount == 1 ? "-_" : name) }
 }

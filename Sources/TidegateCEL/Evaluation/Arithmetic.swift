@@ -1,6 +1,6 @@
-// The operators that calculate; what does not fit its type is an error, never another number.
+// The arithmetic operators; a result out of its type's range is an error, never a wrapped number.
 extension Call {
-    /// The result of an operator; nil if it does not take values of these types.
+    /// The result of an operator; nil if it does not accept these types.
     func calculation(_ budget: inout Budget) throws(CELError) -> Value? {
         if self.function == .negate { return try Self.negated(self.arguments[0]) }
         switch (self.arguments[0], self.arguments[1]) {

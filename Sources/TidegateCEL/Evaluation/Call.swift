@@ -5,7 +5,7 @@ struct Call {
     let function: Function
     let arguments: [Value]
 
-    /// What the function returns.
+    /// The function's result.
     func result(_ budget: inout Budget) throws(CELError) -> Value {
         let value: Value?
         switch self.function {
@@ -30,7 +30,7 @@ struct Call {
         return value
     }
 
-    /// The error of a function that does not take values of these types.
+    /// The error of a function that does not accept these types.
     var mismatch: CELError {
         let types = self.arguments.map(\.type.name)
         let isOperator = self.function.rawValue == "in" || self.function.rawValue.first?.isLetter != true
@@ -41,7 +41,7 @@ struct Call {
 
     private func comparison(_ budget: inout Budget) throws(CELError) -> Value? {
         guard let order = try Comparison.order(self.arguments[0], self.arguments[1], &budget) else { return nil }
-        // Nothing is less or greater than what is no number.
+        // Comparisons with NaN are false.
         guard order != .unordered else { return .bool(false) }
         switch self.function {
         case .less: return .bool(order == .less)
@@ -105,7 +105,7 @@ struct Call {
         }
     }
 
-    // A part of a moment in a time zone, which is `offset` seconds ahead of UTC; nil for another function.
+    // A component of a timestamp in a time zone `offset` seconds ahead of UTC; nil for another function.
     private func part(of moment: Timestamp, offset: Int64) -> Int64? {
         let local = moment.seconds + offset
         let days = local.flooredDivision(by: 86_400)
@@ -116,7 +116,7 @@ struct Call {
         case .getMonth: return date.month - 1
         case .getDate: return date.day
         case .getDayOfMonth: return date.day - 1
-        // 1970 began on a Thursday.
+        // 1 January 1970 was a Thursday.
         case .getDayOfWeek: return (days + 4).flooredRemainder(by: 7)
         case .getDayOfYear: return days - CivilDate(year: date.year, month: 1, day: 1).daysSince1970
         case .getHours: return second / 3600
@@ -129,10 +129,10 @@ struct Call {
 
     // MARK: - Strings
 
-    /// Patterns that are made while an expression is evaluated.
+    /// The maximum length of patterns that are only known during evaluation.
     private static let longestPattern = 1024
 
-    /// The result of a function of strings, or of `size()`; nil if it does not take values of these types.
+    /// The result of a string function or `size()`; nil if it does not accept these types.
     private func textual(_ budget: inout Budget) throws(CELError) -> Value? {
         if self.function == .size { return try self.size(&budget).map { .int(Int64($0)) } }
         guard case .string(let text) = self.arguments[0], case .string(let part) = self.arguments[1] else { return nil }
@@ -145,14 +145,14 @@ struct Call {
             guard part.count <= Self.longestPattern else {
                 throw CELError("a pattern is longer than \(Self.longestPattern) bytes")
             }
-            // Its automaton is built anew each time.
+            // The automaton is rebuilt each time.
             try budget.spend(part.count * 10)
             let expression = Result { try RegularExpression(String(decoding: part, as: UTF8.self)) }
             return .bool(try expression.mapError { CELError("\($0)") }.get().matches(text))
         }
     }
 
-    // Strings are counted in code points.
+    // A string's size is its number of code points.
     private func size(_ budget: inout Budget) throws(CELError) -> Int? {
         switch self.arguments[0] {
         case .string(let text):

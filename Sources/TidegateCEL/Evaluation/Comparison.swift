@@ -1,17 +1,17 @@
-/// Whether values are equal, and which of two is the smaller one.
+/// Decides whether values are equal, and how they are ordered.
 enum Comparison {
-    /// Where the first value stands.
+    /// The position of the first value relative to the second.
     enum Order: Int {
         case less = -1
         case equal
         case greater
-        /// One of them is no number; it stays so the other way round.
+        /// One of them is NaN; reversing the operands does not change this.
         case unordered
 
         var reversed: Order { Order(rawValue: -self.rawValue) ?? self }
     }
 
-    /// True if two values are equal; values of different types are not, but for numbers.
+    /// True if two values are equal; values of different types never are, except numbers.
     static func isEqual(_ left: Value, _ right: Value, _ budget: inout Budget) throws(CELError) -> Bool {
         try budget.spend()
         switch (left, right) {
@@ -37,7 +37,7 @@ enum Comparison {
         case (.bool(let one), .bool(let other)): return self.order(one ? 1 : 0, other ? 1 : 0)
         case (.string(let one), .string(let other)), (.bytes(let one), .bytes(let other)):
             try budget.spend(bytes: min(one.count, other.count))
-            // UTF-8 sorts as code points do.
+            // UTF-8 sorts by code point.
             return one == other ? .equal : one.lexicographicallyPrecedes(other) ? .less : .greater
         case (.timestamp(let one), .timestamp(let other)): return self.order(one.total, other.total)
         case (.duration(let one), .duration(let other)): return self.order(one, other)
@@ -49,7 +49,7 @@ enum Comparison {
         one < other ? .less : one == other ? .equal : .greater
     }
 
-    // Swift compares integers of different types, and such with doubles, by their values.
+    // Swift compares integers of different types, and integers with doubles, by value.
     private static func numericOrder(_ left: Value, _ right: Value) -> Order? {
         switch (left, right) {
         case (.int(let one), .int(let other)): self.order(one, other)
@@ -66,7 +66,7 @@ enum Comparison {
         }
     }
 
-    // Exact also where a double cannot hold the integer.
+    // Exact even if a double cannot represent the integer.
     private static func order(_ number: Double, of integer: some FixedWidthInteger) -> Order {
         guard !number.isNaN else { return .unordered }
         guard number.magnitude < 0x1p65 else { return number < 0 ? .less : .greater }

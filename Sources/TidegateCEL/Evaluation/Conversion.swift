@@ -1,8 +1,8 @@
 internal import TidegateCore
 
-// The functions that make a value of one type from one of another.
+// The functions that convert values between types.
 extension Call {
-    /// The result of a conversion; nil if it does not take a value of this type.
+    /// The result of a conversion; nil if it does not accept this type.
     func conversion(_ budget: inout Budget) throws(CELError) -> Value? {
         let value = self.arguments[0]
         if case .string(let text) = value { try budget.spend(bytes: text.count) }
@@ -57,7 +57,7 @@ extension Call {
         }
     }
 
-    /// A whole number of a type that is called `name`.
+    /// A whole number of the type named `name`.
     private static func whole<Number: FixedWidthInteger>(_ value: Value, _ name: String) throws(CELError) -> Number? {
         let number: Number?
         let text: String
@@ -137,7 +137,7 @@ extension Call {
         ("ns", 1), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9), ("m", 6e10), ("h", 3.6e12),
     ]
 
-    // As Go reads durations: numbers with units, in any order.
+    // Uses Go's syntax for durations: numbers with units, in any order.
     private static func nanoseconds(_ text: String) -> Int64? {
         let sign: Double = text.hasPrefix("-") ? -1 : 1
         var rest = text.hasPrefix("-") || text.hasPrefix("+") ? text.dropFirst() : Substring(text)

@@ -1,6 +1,6 @@
-/// Finds the value of an expression.
+/// Computes the value of an expression.
 struct Evaluator {
-    /// The document, and then the elements of the macros around the expression.
+    /// The document, then the elements of the enclosing macros.
     var variables: [Value]
     var budget: Budget
 
@@ -77,8 +77,9 @@ struct Evaluator {
         return truth
     }
 
-    /// What `&&` (unless one is false) and `||` (unless one is true) give: an error counts only if no other operand
-    /// decides.
+    /// The result of `&&` (true unless a condition is false) and `||` (false unless one is true).
+    ///
+    /// An error counts only if no other operand decides.
     private mutating func isDecided(
         by conditions: [CheckedExpression], unless decisive: Bool
     ) throws(CELError) -> Bool {
@@ -126,7 +127,7 @@ struct Evaluator {
         return comprehension.kind == .existsOne ? .bool(count == 1) : .list(chosen)
     }
 
-    /// `all()` and `exists()`, which combine the conditions on the elements as `&&` and `||` do.
+    /// Implements `all()` and `exists()`, which combine the conditions on elements like `&&` and `||`.
     private mutating func holds(
         _ comprehension: Comprehension<CheckedExpression, Int>, _ elements: [Value], unless decisive: Bool
     ) throws(CELError) -> Bool {
@@ -139,7 +140,7 @@ struct Evaluator {
             } catch {
                 failure = failure ?? error
             }
-            // One that the budget ended must not go on with the next element.
+            // Checked here, so that an exhausted budget does not continue with the next element.
             try self.budget.spend()
         }
         if let failure { throw failure }
@@ -147,7 +148,7 @@ struct Evaluator {
     }
 }
 
-/// How much an evaluation may still do: expressions within expressions multiply what they look at.
+/// The remaining steps of an evaluation, because nested expressions multiply the work.
 struct Budget {
     private var steps = 0
     private var isCheckedAt = Self.interval
@@ -155,13 +156,13 @@ struct Budget {
 
     /// About a second.
     static let mostSteps = 10_000_000
-    /// Between two looks at whether the evaluation is still wanted.
+    /// The number of steps between checks for cancellation.
     private static let interval = 4096
 
-    /// A budget that ends early once `isCancelled` says so.
+    /// A budget that ends early once `isCancelled` returns true.
     init(isCancelled: @escaping () -> Bool) { self.isCancelled = isCancelled }
 
-    /// Takes steps off it.
+    /// Spends steps.
     mutating func spend(_ count: Int = 1) throws(CELError) {
         self.steps += count
         guard self.steps >= self.isCheckedAt else { return }
@@ -172,6 +173,6 @@ struct Budget {
         self.isCheckedAt = self.steps + Self.interval
     }
 
-    /// Takes off it what looking at that many bytes costs.
+    /// Spends the steps for examining this number of bytes.
     mutating func spend(bytes: Int) throws(CELError) { try self.spend(1 + bytes / 64) }
 }

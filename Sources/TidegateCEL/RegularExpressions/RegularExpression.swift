@@ -2,16 +2,17 @@ internal import CRE2
 internal import Synchronization
 package import TidegateCore
 
-/// A regular expression over bytes of UTF-8, as Go and Prometheus have them (RE2): a search takes time in proportion to
-/// the text, whatever the expression is.
+/// A regular expression over UTF-8 bytes, with the syntax of Go and Prometheus (RE2).
+///
+/// A search takes time proportional to the text, whatever the expression is.
 package final class RegularExpression: Sendable, Hashable {
-    /// The text that it was made from.
+    /// The source text.
     package let pattern: String
     private let code: Mutex<CompiledExpression>
 
     /// Compiles a pattern.
     ///
-    /// - Throws: ``TextError``, which quotes the pattern and says what is wrong.
+    /// - Throws: ``TextError`` that quotes the pattern and names the problem.
     package init(_ pattern: String) throws(TextError) {
         self.pattern = pattern
         self.code = Mutex(try CompiledExpression(pattern))
@@ -30,10 +31,10 @@ package final class RegularExpression: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(self.pattern) }
 }
 
-/// The compiled form, which owns the expression of RE2 and never lends it.
+/// The compiled form, which owns the RE2 expression and never shares it.
 @safe struct CompiledExpression: ~Copyable {
     private let code: OpaquePointer
-    /// The groups that have names, with their numbers.
+    /// The numbers of the named groups.
     private let names: [String: Int]
 
     init(_ pattern: String) throws(TextError) {
@@ -77,16 +78,16 @@ package final class RegularExpression: Sendable, Hashable {
     }
 }
 
-/// What an expression matched, group by group.
+/// The match of an expression, by group.
 package struct RegularExpressionMatch: Sendable, Hashable {
-    /// The whole match, then what each group in parentheses matched; nil for one that took no part.
+    /// The whole match, then the match of each group in parentheses; nil for a group that did not take part.
     package let groups: [[UInt8]?]
     let names: [String: Int]
 
-    /// A template with `$1`, `${1}` and `${name}` replaced by what the groups matched, as Go's `Regexp.Expand` does it.
+    /// A template with `$1`, `${1}` and `${name}` replaced by the groups' matches, like Go's `Regexp.Expand`.
     ///
-    /// A group that does not exist or took no part is empty; `$$` is a dollar sign; the longest possible name counts,
-    /// so that `$1x` is the group `1x`.
+    /// A group that does not exist or did not take part is empty, and `$$` is a dollar sign. The longest possible name
+    /// is used, so that `$1x` means the group `1x`.
     package func expanding(_ template: String) -> [UInt8] {
         var result: [UInt8] = []
         var rest = template.utf8[...]
@@ -100,7 +101,7 @@ package struct RegularExpressionMatch: Sendable, Hashable {
                 result += self.group(name) ?? []
                 rest = after
             } else {
-                // Malformed: the dollar sign is taken as it stands.
+                // A malformed reference: the dollar sign is copied unchanged.
                 result.append(UInt8(ascii: "$"))
             }
         }
@@ -112,7 +113,7 @@ package struct RegularExpressionMatch: Sendable, Hashable {
         return number.flatMap { self.groups.indices.contains($0) ? self.groups[$0] : nil }
     }
 
-    // `1`, `name`, `{1}` or `{name}`, and what follows.
+    // `1`, `name`, `{1}` or `{name}`, and the text after it.
     private static func reference(at text: Substring.UTF8View) -> (name: String, after: Substring.UTF8View)? {
         let isBraced = text.first == UInt8(ascii: "{")
         let inner = isBraced ? text.dropFirst() : text

@@ -1,23 +1,23 @@
-/// Divides the text of an expression into tokens.
+/// Splits the text of an expression into tokens.
 struct Lexer {
     private let text: [Unicode.Scalar]
     private var offset = 0
 
-    /// The words that the language keeps for itself.
+    /// The reserved words of the language.
     private static let keywords: Set<String> = [
         "as", "break", "const", "continue", "else", "for", "function", "if", "import", "in", "let", "loop", "package",
         "namespace", "return", "var", "void", "while",
     ]
-    // The longer ones first.
+    // Longer symbols first.
     private static let symbols = [
         "<=", ">=", "==", "!=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[",
         "]", "{", "}",
     ].map { Array($0.unicodeScalars) }
 
-    /// A lexer of a text.
+    /// A lexer for a text.
     init(_ text: String) { self.text = Array(text.unicodeScalars) }
 
-    /// All tokens, the end as the last one.
+    /// All tokens; the last one is the end.
     static func tokens(of text: String) throws(CELError) -> [Token] {
         var lexer = Lexer(text)
         var tokens: [Token] = []
@@ -105,7 +105,7 @@ struct Lexer {
         return .uint(digits)
     }
 
-    /// A literal with its prefix `r`, `b` or `br`, if one begins here.
+    /// A string or bytes literal with the prefix `r`, `b` or `br`, if one starts here.
     private mutating func stringOrBytes() throws(CELError) -> Token.Kind? {
         var length = 0
         let isBytes = self.scalar() == "b" || self.scalar() == "B"
@@ -141,14 +141,14 @@ struct Lexer {
     private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 }
 
-/// A token of CEL, and where it begins.
+/// A CEL token and its position.
 struct Token: Sendable, Hashable {
-    /// What it is.
+    /// The kind of token.
     enum Kind: Sendable, Hashable {
         case identifier(String)
-        /// `in`, and what may be no name.
+        /// `in`, and words that must not be names.
         case keyword(String)
-        /// Digits in decimal, or in hexadecimal after `0x`.
+        /// Decimal digits, or hexadecimal digits after `0x`.
         case int(String)
         case uint(String)
         case double(Double)
@@ -163,7 +163,7 @@ struct Token: Sendable, Hashable {
     /// In Unicode scalars from the start of the text.
     let offset: Int
 
-    /// The token as messages name it.
+    /// The token in error messages.
     var text: String {
         switch self.kind {
         case .identifier(let name), .keyword(let name), .symbol(let name): "\"\(name)\""
@@ -177,12 +177,12 @@ struct Token: Sendable, Hashable {
     }
 }
 
-/// The content of a string or of bytes, while it is read.
+/// The content of a string or bytes literal being read.
 struct QuotedLiteral {
     let isRaw: Bool
-    /// Whether `\x` and octal escapes are bytes, and not Unicode scalars.
+    /// True if `\x` and octal escapes denote bytes rather than Unicode scalars.
     let isBytes: Bool
-    /// What was read, in UTF-8.
+    /// The content read so far, in UTF-8.
     private(set) var bytes: [UInt8] = []
 
     private static let simple: [Unicode.Scalar: UInt8] = [
@@ -190,7 +190,7 @@ struct QuotedLiteral {
         "`": 0x60,
     ]
 
-    /// Adds the first scalar of `rest`, or the escape that it begins; returns how many scalars that took.
+    /// Adds the first scalar of `rest`, or the escape sequence at its start; returns the number of scalars used.
     mutating func add(_ rest: ArraySlice<Unicode.Scalar>) throws(CELError) -> Int {
         guard let first = rest.first else { return 0 }
         guard first == "\\", !self.isRaw else {

@@ -1,17 +1,17 @@
-/// Reads an expression (the grammar of the CEL language definition); macros are expanded here.
+/// Parses an expression (the grammar of the CEL language definition), and expands macros.
 struct Parser {
     private let tokens: [Token]
     private var position = 0
     private var depth = 0
 
-    /// Each bracket and each unary operator is a level.
+    /// Each bracket and each unary operator adds a level.
     private static let deepest = 100
-    /// The binary operators, those that bind least first.
+    /// The binary operators, in order of increasing precedence.
     private static let operators: [[String]] = [
         ["<", "<=", ">", ">=", "==", "!=", "in"], ["+", "-"], ["*", "/", "%"],
     ]
 
-    /// The expression that is a whole text.
+    /// Parses a complete text as one expression.
     static func parse(_ text: String) throws(CELError) -> SyntaxNode {
         var parser = Parser(tokens: try Lexer.tokens(of: text))
         let node = try parser.expression()
@@ -99,7 +99,7 @@ struct Parser {
         return try self.applied(symbol, count, to: self.members(of: self.primary()), at: offset)
     }
 
-    // Two of them undo each other, but for the type that the operand has to have.
+    // Every operator is applied: a pair does not change the value, but checks the operand's type.
     private func applied(
         _ symbol: String, _ count: Int, to node: SyntaxNode, at offset: Int
     ) throws(CELError) -> SyntaxNode {
@@ -165,7 +165,7 @@ struct Parser {
     }
 
     private mutating func nameOrCall() throws(CELError) -> SyntaxNode {
-        // One before a name means the outermost scope.
+        // A leading dot refers to the outermost scope.
         _ = self.takes(".")
         let token = self.token
         guard case .identifier(let name) = token.kind else { throw self.unexpected("a name") }
@@ -229,7 +229,7 @@ struct Parser {
 
     // MARK: - Macros
 
-    // A call that may be a macro: a test, a comprehension or a call.
+    // Parses a call that may be a macro: a field test, a comprehension or an ordinary call.
     private func call(
         _ name: String, _ receiver: SyntaxNode?, _ arguments: [SyntaxNode], at offset: Int
     ) throws(CELError) -> SyntaxNode {

@@ -1,10 +1,10 @@
-/// A part of an expression, as it was written.
+/// A part of an expression, as written.
 struct SyntaxNode: Sendable {
-    /// What it is.
+    /// The kind of node.
     indirect enum Kind: Sendable {
         case literal(Value)
         case name(String)
-        /// `operand.field`; with `has()` only whether it is there.
+        /// `operand.field`; within `has()`, only a test for the field.
         case select(SyntaxNode, field: String, isTest: Bool)
         /// `function(…)`, or `receiver.function(…)`; operators are functions.
         case call(String, receiver: SyntaxNode?, [SyntaxNode])
@@ -19,13 +19,13 @@ struct SyntaxNode: Sendable {
     let kind: Kind
     /// In Unicode scalars from the start of the text.
     let offset: Int
-    /// How many nodes there are from here to the deepest one.
+    /// The number of nodes from here to the deepest descendant.
     let depth: Int
 
-    /// Deeper ones could use up the stack of the thread that evaluates them.
+    /// Deeper trees could exhaust the stack of the evaluating thread.
     private static let deepest = 200
 
-    /// A node over `parts`.
+    /// A node with `parts` as its children.
     init(_ kind: Kind, at offset: Int, over parts: [SyntaxNode] = []) throws(CELError) {
         self.kind = kind
         self.offset = offset
@@ -36,19 +36,19 @@ struct SyntaxNode: Sendable {
     }
 }
 
-/// A macro that looks at each element of a list, or at each key of a map.
+/// A macro over the elements of a list, or over the keys of a map.
 struct Comprehension<Node: Sendable, Variable: Sendable>: Sendable {
     let kind: ComprehensionKind
     let range: Node
-    /// The name of an element, or where it stands.
+    /// The name of the element variable, or its position.
     let variable: Variable
-    /// The condition on an element; nil for a `map` of all.
+    /// The condition on an element; nil for a `map` without one.
     let predicate: Node?
-    /// What `map` makes of an element.
+    /// The result of `map` for an element.
     let transform: Node?
 }
 
-/// Which macro a comprehension is.
+/// The macro of a comprehension.
 enum ComprehensionKind: String, Sendable {
     case all
     case exists

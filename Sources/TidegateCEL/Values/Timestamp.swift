@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// A moment from the year 1 to the year 9999.
+/// A time from the year 1 to the year 9999.
 struct Timestamp: Sendable, Hashable {
     /// Since 1970, without leap seconds.
     let seconds: Int64
@@ -10,7 +10,7 @@ struct Timestamp: Sendable, Hashable {
     private static let range: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
     private static let billion: Int64 = 1_000_000_000
 
-    /// A moment from its parts; nil if it is beyond the range.
+    /// A time from its components; nil if it is out of range.
     init?(seconds: Int64, nanoseconds: Int64 = 0) {
         guard Self.range.contains(seconds), (0..<Self.billion).contains(nanoseconds) else { return nil }
         (self.seconds, self.nanoseconds) = (seconds, nanoseconds)
@@ -32,7 +32,7 @@ struct Timestamp: Sendable, Hashable {
             second < 60
         else { return nil }
         let date = CivilDate(year: year, month: month, day: day)
-        // A day that the month does not have is one of the next.
+        // A day that the month lacks would become a day of the next month.
         guard CivilDate(daysSince1970: date.daysSince1970) == date else { return nil }
         var place = 19
         var fraction: Int64 = 0
@@ -48,14 +48,14 @@ struct Timestamp: Sendable, Hashable {
             nanoseconds: fraction)
     }
 
-    /// The moment that many nanoseconds later; nil if it is beyond the range.
+    /// This time plus some nanoseconds; nil if it is out of range.
     func adding(_ nanoseconds: Int64) -> Timestamp? {
         let rest = self.nanoseconds + nanoseconds.flooredRemainder(by: Self.billion)
         let seconds = self.seconds + nanoseconds.flooredDivision(by: Self.billion) + rest / Self.billion
         return Timestamp(seconds: seconds, nanoseconds: rest % Self.billion)
     }
 
-    /// How many nanoseconds have passed since `other`; nil if that is more than 64 bits hold.
+    /// The nanoseconds since `other`; nil if they do not fit in 64 bits.
     func since(_ other: Timestamp) -> Int64? {
         let (whole, overflow) = (self.seconds - other.seconds).multipliedReportingOverflow(by: Self.billion)
         let (sum, isTooLarge) = whole.addingReportingOverflow(self.nanoseconds - other.nanoseconds)
@@ -65,7 +65,7 @@ struct Timestamp: Sendable, Hashable {
     /// In nanoseconds since 1970.
     var total: Int128 { Int128(self.seconds) * Int128(Self.billion) + Int128(self.nanoseconds) }
 
-    /// RFC 3339 in UTC, with as many digits of the second as there are.
+    /// RFC 3339 in UTC, with as many fractional digits as needed.
     var text: String {
         let date = CivilDate(daysSince1970: self.seconds.flooredDivision(by: 86_400))
         let rest = self.seconds.flooredRemainder(by: 86_400)
@@ -81,9 +81,9 @@ struct Timestamp: Sendable, Hashable {
         return "\(text).\(digits)Z"
     }
 
-    /// How many seconds the clocks of a time zone are ahead of UTC, less than a day.
+    /// How many seconds a time zone is ahead of UTC, less than a day.
     ///
-    /// Parses `Z`, `UTC`, `+02:00` or `-02:00`; nil for anything else, names of cities too.
+    /// Parses `Z`, `UTC`, `+02:00` or `-02:00`; nil for anything else, including city names.
     static func offset(_ zone: String) -> Int64? {
         guard zone != "Z", zone != "UTC" else { return 0 }
         let sign: Int64 = zone.hasPrefix("-") ? -1 : 1

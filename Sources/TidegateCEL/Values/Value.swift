@@ -1,8 +1,9 @@
 internal import TidegateCore
 
-/// A value of CEL.
+/// A CEL value.
 ///
-/// Strings are UTF-8, so that they are compared by their code points; Swift takes those for equal that only look alike.
+/// Strings are UTF-8 bytes, so that they are compared by code point; Swift's strings also treat canonically equivalent
+/// texts as equal.
 enum Value: Sendable {
     case null
     case bool(Bool)
@@ -18,7 +19,7 @@ enum Value: Sendable {
     case list([Value])
     case map([MapKey: Value])
 
-    /// A JSON document; all its numbers are doubles, and of members with one name the last one counts.
+    /// A JSON document; all its numbers are doubles, and the last of several members with the same name counts.
     init(_ json: JSONValue) {
         switch json {
         case .null: self = .null
@@ -33,7 +34,7 @@ enum Value: Sendable {
         }
     }
 
-    /// Its type, that of lists and maps without what they contain.
+    /// The value's type; lists and maps have it without the types of their contents.
     var type: ValueType {
         switch self {
         case .null: .null
@@ -52,14 +53,14 @@ enum Value: Sendable {
     }
 }
 
-/// A key of a map; numbers of different types are the same key if they are equal.
+/// A key of a map; equal numbers of different types are the same key.
 enum MapKey: Sendable, Hashable {
     case bool(Bool)
     case int(Int64)
     case uint(UInt64)
     case string([UInt8])
 
-    /// The key that a value is; nil if values of its type are none, or no whole number.
+    /// The key for a value; nil if its type cannot be a key, or if it is not a whole number.
     init?(_ value: Value) {
         switch value {
         case .bool(let value): self = .bool(value)
@@ -108,19 +109,19 @@ enum MapKey: Sendable, Hashable {
     }
 }
 
-/// The type of an expression, if it is known before there are values.
+/// The type of an expression, unless it depends on values.
 indirect enum ValueType: Sendable, Hashable {
-    /// Known only when the value is there.
+    /// Known only once there is a value.
     case dynamic
     case null, bool, int, uint, double, string, bytes, timestamp, duration
     /// The type of types.
     case type
     case list(ValueType)
     case map(key: ValueType, value: ValueType)
-    /// Stands in an overload for any type, the same one wherever it has this name.
+    /// A type variable of an overload: any type, but the same one wherever the name occurs.
     case variable(Character)
 
-    /// The name of a type in expressions; that of lists and maps is without their elements'.
+    /// The name of a type in expressions; lists and maps have it without the types of their elements.
     var name: String {
         switch self {
         case .dynamic: "dyn"
@@ -140,16 +141,16 @@ indirect enum ValueType: Sendable, Hashable {
         }
     }
 
-    /// The types that have names in expressions.
+    /// The types with names in expressions.
     static let named: [ValueType] = [
         .null, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration, .type, .list(.dynamic),
         .map(key: .dynamic, value: .dynamic),
     ]
 
-    /// The type that values of both have.
+    /// The common type of two values.
     func joined(with other: ValueType) -> ValueType { self == other ? self : .dynamic }
 
-    /// The type that values of all have.
+    /// The common type of several values.
     static func common(of types: [ValueType]) -> ValueType {
         types.dropFirst().reduce(types.first ?? .dynamic) { $0.joined(with: $1) }
     }
