@@ -2,11 +2,11 @@ internal import CBuild
 package import TidegateMetrics
 
 extension BuildInfo {
-    /// This build.
+    /// The current build.
     package static let current = BuildInfo(
         version: TidegateVersion.version, revision: revision, swiftVersion: swiftVersion, architecture: architecture)
 
-    // The commit in 12 digits, with `-dirty` if files differed from it.
+    // The first 12 digits of the commit, with `-dirty` if files differed from it.
     private static var revision: String {
         let commit = tg_build_commit()
         guard commit != 0 else { return "unknown" }
@@ -36,14 +36,14 @@ extension BuildInfo {
     }
 }
 
-/// What this build is.
+/// The version of the library.
 public enum TidegateVersion {
-    /// The version, as semver.org numbers them.
+    /// The version according to semver.org.
     public static let version = "0.1.0"
 
-    /// The version and the commit, as `--version` shows them.
+    /// The version and the commit, as printed by `--version`.
     ///
-    /// Only `make` hands the commit to the compiler: what SwiftPM knows of it may be as old as its cache.
+    /// Only `make` passes the commit to the compiler, because SwiftPM may use a cached one.
     package static var description: String {
         let revision = BuildInfo.current.revision
         return

@@ -1,4 +1,4 @@
-// What an app imports as `Tidegate`.
+// The API of `import Tidegate`.
 @_exported public import struct TidegateConnections.ConnectionsConfiguration
 @_exported public import TidegateHTTP
 @_exported public import struct TidegateLoop.SystemClock

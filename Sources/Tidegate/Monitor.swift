@@ -9,7 +9,7 @@ public import TidegateReachability
 public import TidegateSession
 internal import TidegateTransfer
 
-/// Watches this host's network, and makes requests that wait for a path instead of failing without one.
+/// Monitors this host's network, and makes requests that wait for a path instead of failing without one.
 ///
 /// ```swift
 /// let monitor = try Monitor()
@@ -17,20 +17,20 @@ internal import TidegateTransfer
 /// for await path in try monitor.paths(to: "api.example.com:443") { print(path.verdict.level) }
 /// let (data, response) = try await monitor.session.data(for: "https://api.example.com/status")
 /// ```
-/// Several monitors can run side by side; each has its own threads and its own bus. Stop a monitor with ``stop()``; one
-/// that is released without it cancels its tasks.
+/// Several monitors can run side by side; each has its own threads and its own bus. Stop a monitor with ``stop()``. If
+/// it is released without that, it cancels its tasks.
 public final class Monitor: Sendable {
-    /// The configuration that the monitor was made with.
+    /// The configuration of the monitor.
     public let configuration: MonitorConfiguration
     /// Carries every event of this monitor.
     package let bus: EventBus
-    /// Makes requests, held while there is no path.
+    /// Makes requests, which are held while there is no path.
     public let session: Session
     /// Watches links, addresses, routes and targets.
     package let reachability: ReachabilityMonitor
     /// Checks the ladder on demand.
     package let diagnostics: PathDiagnostics
-    /// Has recorded every event of the bus since its start.
+    /// Records every event of the bus.
     package let recorder: MetricsRecorder
     let time: any TimeSource
     private let web: TransferHTTPChecker
@@ -38,21 +38,21 @@ public final class Monitor: Sendable {
     let resolver: any NameResolver
     /// Diagnoses this host.
     let host: HostDiagnostics
-    /// Has that done again and again; nil if the configuration does not want it.
+    /// Repeats the diagnosis; nil if the configuration does not ask for it.
     private let hostWatch: Task<Void, Never>?
-    /// Observes the connections of other programs; nil if the configuration does not want that.
+    /// Observes other programs' connections; nil if the configuration does not ask for it.
     package let observer: ConnectionObserver?
-    /// The sockets of this monitor, which its observer and those of other processes leave out.
+    /// This monitor's sockets; its own observer and those of other processes ignore them.
     package let own: OwnSockets
     private let hasFirstStatus = Atomic<Bool>(false)
 
     /// Starts watching; the first verdict follows within milliseconds.
     ///
-    /// Without access to netlink the level is `unknown` and gates are open. To receive the very first event, subscribe to
-    /// a bus and pass it in; nothing else may publish on it. With a `journal` tasks can be submitted that survive their
-    /// process.
-    /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with the
-    ///   reason `internal` if the system gives no thread for transfers.
+    /// Without access to netlink, the level is `unknown` and gates are open. To receive the very first event, subscribe
+    /// to a bus and pass it in; only the monitor may publish on it. With a `journal`, tasks can be submitted that
+    /// survive their process.
+    /// - Throws: ``ConfigurationValueError`` with the property that is out of range, or ``TaskError`` with the reason
+    /// `internal` if the thread for transfers cannot be started.
     public convenience init(
         _ configuration: MonitorConfiguration = MonitorConfiguration(), bus: EventBus? = nil,
         journal: TaskJournal? = nil,
@@ -61,8 +61,9 @@ public final class Monitor: Sendable {
         try self.init(configuration, bus: bus, journal: journal, time: time, onThreadStart: {})
     }
 
-    /// A monitor whose threads run `onThreadStart` first, so that it can watch a test's namespace; transfers stay in this
-    /// process's own.
+    /// A monitor whose threads run `onThreadStart` first, so that it can monitor a test's namespace.
+    ///
+    /// Transfers stay in this process's own namespace.
     package init(
         _ configuration: MonitorConfiguration, bus: EventBus? = nil, journal: TaskJournal? = nil,
         time: any TimeSource = SystemClock(), onThreadStart: @escaping @Sendable () -> Void
@@ -72,11 +73,11 @@ public final class Monitor: Sendable {
         let recorder = MetricsRecorder(
             build: BuildInfo.current, start: time.monotonic(), wall: time.wall(), hostLabel: configuration.hostLabel,
             targetNames: configuration.namesOfTargets, settlesParties: configuration.diagnosesHost)
-        // Attached first, so that the counters equal the number of events.
+        // Attached first, so that the counters match the number of events.
         bus.attach(recorder)
         let own = Self.ownSockets()
         let resolver = Resolver(time: time, ttlLookup: TTLLookup(client: DNSClient(time: time, own: own), time: time))
-        // One for both, because it has a thread, which starts with the first check.
+        // Shared by both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker(
             caFile: configuration.session.tls.caFile, own: own, onThreadStart: onThreadStart)
         let targetChecker = HTTPTargetChecker(web: web)
@@ -116,7 +117,7 @@ public final class Monitor: Sendable {
 
     deinit { self.hostWatch?.cancel() }
 
-    /// Ends every task, then the watching; partial files that a later run can continue are kept.
+    /// Ends every task, then the monitoring; keeps partial files that a later run can continue.
     public func stop() async {
         self.hostWatch?.cancel()
         await self.session.invalidate(cancellingTasks: true)
@@ -124,26 +125,26 @@ public final class Monitor: Sendable {
         self.reachability.stop()
     }
 
-    // MARK: - What an app asks about the network
+    // MARK: - Queries about the network
 
-    /// The path to a target: first its present state, then every change.
+    /// The path to a target: its current state, then every change.
     ///
-    /// The target is watched for as long as the loop runs. Of changes that arrive faster than they are read, the newest
-    /// is kept. Ends when its Swift task is cancelled.
+    /// The target is monitored while the loop runs. If changes arrive faster than they are read, only the newest is
+    /// kept. Ends when its Swift task is cancelled.
     public func paths(to target: Target) -> PathUpdates { self.reachability.paths(to: target) }
 
-    /// As ``paths(to:)-(Target)``, for `HOST`, `HOST:PORT`, `ADDRESS` or `[IPV6]:PORT`.
+    /// Like ``paths(to:)-(Target)``, for `HOST`, `HOST:PORT`, `ADDRESS` or `[IPV6]:PORT`.
     ///
-    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    /// - Throws: ``TargetError``, which quotes the invalid part.
     public func paths(to text: String) throws(TargetError) -> PathUpdates { self.paths(to: try Target(text)) }
 
-    /// Waits until every condition holds, without a break for `stable`.
+    /// Waits until all conditions hold, without interruption for `stable`.
     ///
-    /// Conditions that the kernel's state does not decide (`gateway`, `dns`, `internet`, and hosts with a check) are
-    /// checked when paths change, and otherwise after intervals of 1 to 10 seconds.
-    /// - Parameter timeout: How long to wait; nil for as long as it takes.
-    /// - Throws: ``WaitError`` after `timeout`, with the first condition that does not hold and the rung that it fails
-    ///   on, or when the Swift task is cancelled. It is not ``TaskError``, because no request has failed.
+    /// Conditions that do not follow from the kernel's state (`gateway`, `dns`, `internet`, and hosts with a check) are
+    /// checked when paths change, and otherwise at intervals of 1 to 10 seconds.
+    /// - Parameter timeout: The time limit; nil waits forever.
+    /// - Throws: ``WaitError`` after `timeout`, with the first unmet condition and the rung on which it fails, or when
+    /// the Swift task is cancelled. It is not a ``TaskError``, because no request has failed.
     public func wait(
         for conditions: WaitCondition..., stable: Duration = .zero, timeout: Duration? = nil
     ) async throws(WaitError) {
@@ -152,69 +153,69 @@ public final class Monitor: Sendable {
 
     /// Finds where the path to a host, a port or a URL fails, rung by rung, as `tidegate explain` shows it.
     ///
-    /// Sends a few packets: a byte to the gateway, a query to each resolver, one request to the target. What is not
-    /// known after `timeout` stays unknown.
+    /// Sends a few packets: a byte to the gateway, a query to each resolver, and one request to the target. Whatever is
+    /// unknown after `timeout` stays unknown.
     package func diagnose(_ target: ExplainTarget, timeout: Duration = .seconds(10)) async -> Explanation {
         await self.diagnostics.diagnose(target, within: timeout)
     }
 
-    /// Finds where the path to a host, a host with a port, or an http or https URL fails, rung by rung, as `tidegate
-    /// explain` shows it.
+    /// Finds where the path to a host, a host with a port, or an http or https URL fails, rung by rung.
     ///
-    /// Sends a few packets: a byte to the gateway, a query to each resolver, one request to the target. What is not
-    /// known after `timeout` stays unknown.
+    /// `tidegate explain` shows the same result. Sends a few packets: a byte to the gateway, a query to each resolver,
+    /// and one request to the target. Whatever is unknown after `timeout` stays unknown.
     ///
-    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    /// - Throws: ``TargetError``, which quotes the invalid part.
     public func diagnose(
         _ text: String, timeout: Duration = .seconds(10)
     ) async throws(TargetError) -> Explanation {
         await self.diagnose(try ExplainTarget(text), timeout: timeout)
     }
 
-    /// As ``diagnose(_:timeout:)-(String,_)``, for an http or https URL.
+    /// Like ``diagnose(_:timeout:)-(String,_)``, for an http or https URL.
     public func diagnose(_ url: URL, timeout: Duration = .seconds(10)) async throws(TargetError) -> Explanation {
         try await self.diagnose(url.absoluteString, timeout: timeout)
     }
 
     /// Every event of this monitor from now on, for one reader.
     ///
-    /// The newest `capacity` events are kept for a slow reader; ``Subscription/dropped`` counts the others. Ends when
-    /// its Swift task is cancelled.
+    /// The newest `capacity` events are kept for a slow reader, and ``Subscription/dropped`` counts the others. Ends
+    /// when its Swift task is cancelled.
     public func events(bufferingNewest capacity: Int = 256) -> Subscription {
         self.bus.subscribe(.library, bufferingNewest: capacity)
     }
 
-    /// The TCP connections of other programs of this machine.
+    /// The TCP connections of other programs on this host.
     public var connections: ObservedConnections { ObservedConnections(observer: self.observer, bus: self.bus) }
 
-    /// What an endpoint of `TidegateServer` needs to serve this monitor.
+    /// The dependencies of a `TidegateServer` endpoint that serves this monitor.
     public var endpointDependencies: EndpointDependencies {
         EndpointDependencies(
             view: self, bus: self.bus, recorder: self.recorder, time: self.time,
             targetNames: self.configuration.namesOfTargets, version: TidegateVersion.version)
     }
 
-    /// What this monitor and the program measure.
+    /// The metrics of this monitor and of the program.
     public var metrics: MonitorMetrics { MonitorMetrics(monitor: self) }
 
-    // MARK: - Parts of a monitor, for checks without one
+    // MARK: - Parts of a monitor, for checks without a monitor
 
-    /// The HTTP checker that monitors use, for checks without a monitor.
+    /// A monitor's HTTP checker, for checks without a monitor.
     ///
     /// Its thread starts with the first check and ends with the checker. `caFile` is a PEM file of authorities that
-    /// replaces the system's; its connections are noted in `own`.
+    /// replaces the system's. Its connections are registered in `own`.
     package static func httpChecker(trusting caFile: String? = nil, own: OwnSockets? = nil) -> any HTTPChecker {
         TransferHTTPChecker(caFile: caFile, own: own)
     }
 
-    /// The sockets of a program, which are announced to the observers of other processes.
+    /// The sockets of a program, announced to the observers of other processes.
     package static func ownSockets() -> OwnSockets {
         let announcer = SocketAnnouncer()
         return OwnSockets { announcer.announce($0, except: $1) }
     }
 
-    /// An observer of other programs' connections that knows a reachability monitor's paths, for diagnoses without a
-    /// monitor; nil if the system gives no thread.
+    /// An observer of other programs' connections that uses a reachability monitor's paths.
+    ///
+    /// For diagnoses without a monitor; nil if no thread can be started.
     package static func connectionObservation(
         of reachability: ReachabilityMonitor, bus: EventBus, own: OwnSockets, time: any TimeSource
     ) -> (any ConnectionObservation)? {
@@ -223,25 +224,25 @@ public final class Monitor: Sendable {
         )
     }
 
-    /// The resolver that monitors use, for checks without a monitor.
+    /// A monitor's resolver, for checks without a monitor.
     package static func systemResolver(time: any TimeSource = SystemClock()) -> any NameResolver {
         Resolver(time: time)
     }
 }
 
 extension Monitor: MonitorView {
-    /// Everything known about the network now.
+    /// The current state of the network.
     public var status: ReachabilityStatus { self.reachability.status }
 
-    /// The unfinished tasks, and those that ended recently; oldest first.
+    /// Unfinished and recently finished tasks, oldest first.
     package func tasks() -> [TaskInfo] { self.session.tasks() }
 
-    /// Of these the `limit` that follow the task `after`, in the order of their ids.
+    /// At most `limit` of these tasks that follow the task `after`, in the order of their ids.
     package func tasks(after: TaskID?, atMost limit: Int) -> TaskSlice<TaskInfo> {
         TaskSlice(of: self.session.allTasks, after: after, atMost: limit, id: \.id, make: \.info)
     }
 
-    /// Of these the ones that say most about now.
+    /// The most relevant of these tasks.
     package func taskSample(atMost limit: Int) -> TaskSample {
         TaskSample(of: self.session.allTasks, atMost: limit, isNamed: \.isNamed, state: \.state, info: \.info)
     }
@@ -249,19 +250,19 @@ extension Monitor: MonitorView {
     /// One task; nil if the id is not known.
     package func task(_ id: TaskID) -> TaskInfo? { self.session.task(withID: id)?.info }
 
-    /// The latest diagnosis of this host; nil unless the configuration wants them.
+    /// The latest diagnosis of this host; nil unless the configuration asks for diagnoses.
     package var diagnosis: HostDiagnosis? { self.host.latest }
 
-    /// Diagnoses this host now; what is found counts as evidence about failures of the next 30 s.
+    /// Diagnoses this host now; the result counts as evidence for failures in the next 30 s.
     package func diagnoseHost() async { await self.host.diagnose() }
 
-    /// Diagnoses this host again, unless that was done less than 15 s ago.
+    /// Repeats the diagnosis of this host, unless the last one is less than 15 s old.
     package func pageViewed() { self.host.viewed() }
 
-    /// Counts of tasks and connections now.
+    /// The current counts of tasks and connections.
     package func sessionStatistics() -> SessionStatistics { self.session.statistics() }
 
-    /// The threads that have been in one turn for longer than 10 s.
+    /// The threads that have spent more than 10 s in one turn.
     package var stalledThreads: Set<MonitorThread> {
         let states: [MonitorThread: Bool] = [
             .transfer: self.session.isStalled, .check: self.web.isStalled, .netlink: self.reachability.isStalled,
@@ -270,15 +271,15 @@ extension Monitor: MonitorView {
         return Set(states.filter(\.value).keys)
     }
 
-    /// What observes the connections of other programs; nil if the configuration does not want that.
+    /// The observer of other programs' connections; nil if the configuration does not ask for it.
     package var connectionObservation: (any ConnectionObservation)? { self.observer }
 
-    /// True once there is a first verdict; `unknown` is a verdict.
+    /// True after the first verdict, which may be `unknown`.
     public var isReady: Bool { self.reachability.isReady }
 
-    /// Waits for the first verdicts on this host and on every configured target, whose names are resolved for them.
+    /// Waits for the first verdicts on this host and on every configured target, including name resolution.
     ///
-    /// Returns after `limit` at the latest, and at once if a wait has ended before.
+    /// Returns after at most `limit`, or immediately if an earlier wait has ended.
     package func waitForFirstStatus(within limit: Duration = .seconds(5)) async {
         guard !self.hasFirstStatus.load(ordering: .acquiring) else { return }
         _ = await self.reachability.firstStatus(within: limit)
@@ -292,12 +293,12 @@ public struct MonitorMetrics: Sendable {
 
     /// The exposition that `/metrics` would serve now.
     ///
-    /// It has the process's own figures, and of the targets only those of the configuration.
+    /// Includes the statistics of the process, but only the configured targets.
     public func exposition(for format: ExpositionFormat = .openMetrics) -> String {
         String(decoding: self.encodedExposition(for: format), as: UTF8.self)
     }
 
-    /// As ``exposition(for:)``, in bytes, which the protobuf format needs.
+    /// Like ``exposition(for:)``, but as bytes, which the protobuf format needs.
     public func encodedExposition(for format: ExpositionFormat) -> [UInt8] {
         let monitor = self.monitor
         let inputs = ScrapeInputs(
@@ -305,10 +306,10 @@ public struct MonitorMetrics: Sendable {
         return monitor.recorder.exposition(of: inputs, in: format)
     }
 
-    /// A factory for swift-metrics, so that what the program itself measures appears in the same exposition.
+    /// A factory for swift-metrics, which adds the program's own metrics to the same exposition.
     ///
-    /// It never traps. A metric that clashes with another in name or kind gets a handler that does nothing; `onConflict`
-    /// is called once for each such name, with a sentence without a final full stop.
+    /// It never traps. A metric that clashes with another in name or kind gets a handler that does nothing.
+    /// `onConflict` is called once for each such name, with a sentence without a full stop.
     public func factory(onConflict: @escaping @Sendable (String) -> Void = { _ in }) -> any MetricsFactory {
         self.monitor.recorder.adapter(onConflict: onConflict)
     }

@@ -3,43 +3,46 @@ public import TidegateCore
 public import TidegateReachability
 public import TidegateSession
 
-/// Everything a monitor can be configured with; each part has defaults, and is checked when a monitor is made with it.
+/// The configuration of a monitor; every part has defaults, and is validated when a monitor is made.
 public struct MonitorConfiguration: Sendable {
     /// What the reachability monitor watches.
     public var reachability = ReachabilityConfiguration()
     /// How tasks are executed.
     public var session = SessionConfiguration()
-    /// The names of targets in metrics; a target without one appears as its text.
+    /// The names of targets in metrics; the default is the target's text.
     public var targetNames: [Target: String] = [:]
-    /// Whether metrics distinguish attempts by host.
+    /// How metrics distinguish attempts by host.
     public var hostLabel = HostLabel.off
-    /// Whether this host is diagnosed after every change of its paths, and every 15 s while something is bad: the gateway
-    /// and the resolvers are asked, and routers on the way to those that are silent; off by default.
-    public var diagnosesHost = false
-    /// How the TCP connections of other programs of this network namespace are observed; they are not unless
-    /// ``ConnectionsConfiguration/isEnabled`` is set.
-    public var connections = ConnectionsConfiguration(isEnabled: false)
-    /// Called to decide about redirects, authentication and responses of every task; nil for the defaults.
-    public var hooks: SessionHooks?
-    /// Called with the responses, progress and completion of every task.
-    public var observer: TaskObserver?
-    /// Makes spans of every task and its attempts, as `DistributedTracer` of `TidegateTracing` does; nil makes none.
+    /// True if this host is diagnosed after every change of its paths, and every 15 s while something is wrong.
     ///
-    /// Its spans' ids are those of `traceparent`, of events and of exemplars.
+    /// A diagnosis queries the gateway and the resolvers, and the routers on the way to those that are silent. Off by
+    /// default.
+    public var diagnosesHost = false
+    /// How other programs' TCP connections in this network namespace are observed.
+    ///
+    /// Nothing is observed unless ``ConnectionsConfiguration/isEnabled`` is set.
+    public var connections = ConnectionsConfiguration(isEnabled: false)
+    /// Decides about redirects, authentication and responses of every task; nil for the defaults.
+    public var hooks: SessionHooks?
+    /// Receives the responses, progress and completion of every task.
+    public var observer: TaskObserver?
+    /// Makes spans for every task and its attempts, like `DistributedTracer` in `TidegateTracing`; nil makes none.
+    ///
+    /// The ids of its spans appear in `traceparent`, in events and in exemplars.
     public var tracer: (any TaskTracer)?
 
-    /// A configuration; the defaults watch this host's network and have no targets.
+    /// A configuration; by default it monitors this host's network and has no targets.
     public init() {}
 
-    /// The name in metrics of every configured target.
+    /// The names in metrics of all configured targets.
     var namesOfTargets: [Target: String] {
         Dictionary(self.reachability.targets.map { ($0, $0.description) }) { first, _ in first }
             .merging(self.targetNames) { _, name in name }
     }
 
-    /// Checks every value, as a monitor does that is made with it.
+    /// Validates all values, as is also done when a monitor is made.
     ///
-    /// - Throws: ``ConfigurationValueError``, which names the first property that is outside its range.
+    /// - Throws: ``ConfigurationValueError`` with the first property that is out of range.
     public func validate() throws(ConfigurationValueError) {
         try self.reachability.validate()
         try self.session.validate()

@@ -3,7 +3,7 @@ public import TidegateCore
 internal import TidegateNetwork
 internal import TidegateReachability
 
-/// The TCP connections of other programs of this machine, as far as the kernel tells of them.
+/// The TCP connections of other programs on this host, as reported by the kernel.
 ///
 /// ```swift
 /// var configuration = MonitorConfiguration()
@@ -15,15 +15,15 @@ public struct ObservedConnections: Sendable {
     let observer: ConnectionObserver?
     let bus: EventBus
 
-    /// What is known now; its mode is `off` if the configuration does not want connections to be observed.
+    /// The current report; its mode is `off` if the configuration does not ask for observation.
     public func report() async -> ConnectionsReport { await self.observer?.report() ?? ConnectionsReport() }
 
-    /// The remotes now: those whose connections hang first, then those with the most connections.
+    /// The current remotes: those with hanging connections first, then those with the most connections.
     public func remotes() async -> [RemoteReport] { await self.report().remotes }
 
-    /// The remotes whose connections begin to hang, from now on; ends when its Swift task is cancelled.
+    /// The remotes whose connections begin to hang from now on; ends when its Swift task is cancelled.
     ///
-    /// Of what a slow reader has not read yet the newest 256 are kept.
+    /// The newest 256 are kept for a slow reader.
     public func stalled() -> some AsyncSequence<ConnectionEvent.Stall, Never> & Sendable {
         let events = self.bus.subscribe(.library, bufferingNewest: 256) { event in
             if case .connection(.stalled) = event.payload { true } else { false }
@@ -32,13 +32,13 @@ public struct ObservedConnections: Sendable {
     }
 }
 
-/// The processes that have connections to remotes now, as far as this process may see them.
+/// The processes that currently have connections to remotes, if this process may see them.
 package struct ConnectionPrograms: Sendable {
     private var found: [Remote: [SocketProgram]] = [:]
 
     /// Lists the live connections of this network namespace, and the descriptors of its processes.
     ///
-    /// - Throws: What the kernel or a sandbox refuses, in one clause.
+    /// - Throws: The refusal by the kernel or a sandbox, as one clause.
     package init() throws(TextError) {
         let byInode = SocketPrograms.byInode()
         do throws(NetlinkError) {
@@ -51,7 +51,7 @@ package struct ConnectionPrograms: Sendable {
         }
     }
 
-    // Who opened it is the report's knowledge: a connection has one of the two remotes.
+    // The list does not say which side opened a connection, so it is recorded for both possible remotes.
     private mutating func add(_ report: SocketReport, _ byInode: [UInt32: [SocketProgram]]) {
         guard let programs = byInode[report.inode] else { return }
         let address = report.remote.address.withoutZone
@@ -63,7 +63,7 @@ package struct ConnectionPrograms: Sendable {
         }
     }
 
-    /// Those with connections to a remote, by their numbers; empty if there are none, or none that may be seen.
+    /// The programs with connections to a remote, by process id; empty if there are none, or if none are visible.
     package func programs(of remote: Remote) -> [SocketProgram] {
         let found = self.found[Remote(remote.address.withoutZone, port: remote.port, remote.direction)] ?? []
         return found.sorted { $0.pid < $1.pid }
@@ -71,7 +71,7 @@ package struct ConnectionPrograms: Sendable {
 }
 
 extension ConnectionObserver {
-    /// An observer that knows a monitor's paths and targets, and publishes on its bus.
+    /// An observer that uses a monitor's paths and targets, and publishes on its bus.
     convenience init(
         _ configuration: MonitorConfiguration, bus: EventBus, reachability: ReachabilityMonitor, own: OwnSockets,
         time: any TimeSource, kernel: NetlinkOptions
@@ -93,7 +93,7 @@ extension ConnectionObserver {
     }
 }
 
-/// Tells an observer which path of the host changed; the bus does not keep it alive.
+/// Reports changed paths of the host to an observer; does not keep the observer alive.
 private final class PathSink: EventSink {
     private weak let observer: ConnectionObserver?
 

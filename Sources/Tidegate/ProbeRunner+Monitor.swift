@@ -4,27 +4,27 @@ package import TidegateReachability
 internal import TidegateTransfer
 
 extension ProbeRunner {
-    /// A runner of probes that know a monitor's paths; its thread starts with the first probe.
+    /// A runner of probes that uses a monitor's paths; its thread starts with the first probe.
     package convenience init(_ configuration: Configuration, monitor: Monitor) {
         let (host, paths, diagnostics) = (monitor.host, monitor.reachability, monitor.diagnostics)
-        // Prometheus waits so much longer than a probe may take.
+        // A probe ends earlier than its scrape by this offset, which leaves time for a diagnosis.
         let limit = configuration.timeoutOffset * 0.8
         self.init(
             configuration, paths: paths, resolver: monitor.resolver, diagnosis: { host.evidence($0) },
             cause: { doubt in
                 guard doubt.isScheduled else { return await diagnostics.cause(of: doubt.subject, within: limit) }
-                // One diagnosis of this host serves all the runs that fail with it.
+                // A single diagnosis of this host serves all runs that fail because of it.
                 var gateway: IPAddress?
                 if let address = doubt.address { gateway = await paths.route(to: address).verdict.path?.gateway }
                 if let outage = await host.outage(at: doubt.address, through: gateway) { return outage }
-                // How long is looked for the cause after a scheduled run.
+                // The time limit for finding the cause after a scheduled run.
                 return await diagnostics.cause(of: doubt.subject, within: .seconds(3))
             }, time: monitor.time, own: monitor.own)
     }
 
-    /// A runner of probes that know the paths of `paths`.
+    /// A runner of probes that uses the paths of `paths`.
     ///
-    /// `cause` finds out why a probe failed, if nothing that it saw says so.
+    /// `cause` finds out why a probe failed if its own observations do not show it.
     package convenience init(
         _ configuration: Configuration, paths: ReachabilityMonitor, resolver: any NameResolver,
         diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil },
@@ -44,14 +44,14 @@ extension ProbeRunner {
 }
 
 extension PathDiagnostics {
-    /// Why a target cannot be reached, if that is found out in time.
+    /// Why a target cannot be reached, if it can be found out in time.
     package func cause(of subject: ProbeSubject, within limit: Duration) async -> Cause? {
         let target =
             switch subject {
             case .target(let target): ExplainTarget(target)
             case .internet: ExplainTarget.internet
             }
-        // A monitor walks towards a public address only if its configuration says so.
+        // A monitor only sends hop walks to a public address if its configuration allows it.
         let explanation = await self.diagnose(target, within: limit, walksToInternet: false)
         guard explanation.conclusion == .broken, let cause = explanation.cause, cause.party != .unknown else {
             return nil

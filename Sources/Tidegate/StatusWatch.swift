@@ -2,18 +2,18 @@ internal import Synchronization
 public import TidegateCore
 internal import TidegateReachability
 
-/// Calls a closure with the verdict on the network: at its start, and then whenever that changes.
+/// Calls a closure with the verdict on the network, immediately and after every change.
 ///
-/// For callers that are not async; others read ``Monitor/events(bufferingNewest:)``, or ``Monitor/paths(to:)-(Target)`` of
-/// a target. Calls are made one after the other, with the newest verdict: of changes that come while the closure runs,
-/// only the last is passed on. A watch that is released is stopped.
+/// For synchronous callers; others can read ``Monitor/events(bufferingNewest:)``, or ``Monitor/paths(to:)-(Target)``
+/// for a target. Calls are made one after the other, with the newest verdict: if several changes arrive during a call,
+/// only the last is passed on. Releasing a watch stops it.
 public final class StatusWatch: Sendable {
     private let monitor: Monitor
     private let onChange: @Sendable (Verdict) -> Void
     private let state = Mutex(State())
 
     private struct State {
-        /// Reads the changes, and after ``StatusWatch/stop()`` may still be in a call.
+        /// Reads the changes; may still be in a call after ``StatusWatch/stop()``.
         var reader: Task<Void, Never>?
         var isRunning = false
     }
@@ -29,13 +29,14 @@ public final class StatusWatch: Sendable {
     /// True between ``start()`` and ``stop()``.
     public var isRunning: Bool { self.state.withLock { $0.isRunning } }
 
-    /// Starts again after ``stop()``: the closure is called with the present verdict first, once a call that is under way
-    /// has returned; does nothing while it runs.
+    /// Starts again after ``stop()``; does nothing while the watch is running.
+    ///
+    /// The closure is first called with the current verdict, once any call in progress has returned.
     public func start() {
         self.state.withLock { state in
             guard !state.isRunning else { return }
             state.isRunning = true
-            // Subscribed before the verdict is read, so that no change is lost in between.
+            // Subscribed before the verdict is read, so that no change in between is lost.
             let changes = self.monitor.bus.subscribe(.library, bufferingNewest: 16) { event in
                 if case .path(let path) = event.payload { path.scope == .global } else { false }
             }
@@ -47,7 +48,7 @@ public final class StatusWatch: Sendable {
         }
     }
 
-    /// Stops the calls; one that is being made may still be under way when this returns.
+    /// Stops further calls; a call in progress may still be running when this returns.
     public func stop() {
         self.state.withLock { state in
             state.isRunning = false
@@ -70,7 +71,7 @@ public final class StatusWatch: Sendable {
 }
 
 extension Monitor {
-    /// Watches the verdict on the network, over all its links and routes, as long as what is returned is kept.
+    /// Watches the verdict on the network, over all its links and routes, until the returned watch is released.
     public func watchStatus(onChange: @escaping @Sendable (Verdict) -> Void) -> StatusWatch {
         StatusWatch(of: self, onChange: onChange)
     }

@@ -2,18 +2,18 @@ public import FoundationEssentials
 public import TidegateCore
 public import TidegateSession
 
-// One request per call, for async code.
+// One call per request, for async code.
 extension Session {
-    /// The limit of a body that is returned in memory: 16 MiB; a longer one fails as `tooLarge`.
+    /// The maximum size of a body returned in memory: 16 MiB; a longer one fails as `tooLarge`.
     ///
-    /// Stream or download what may be longer.
+    /// Use a stream or a download for larger bodies.
     public static let bodyLimit = 16 << 20
 
-    /// Makes a request and returns the body of its answer, ``bodyLimit`` bytes at most.
+    /// Makes a request and returns the response body, at most ``bodyLimit`` bytes.
     ///
     /// Cancelling the Swift task cancels the request.
-    /// - Throws: ``TaskError`` if no answer with a 2xx status arrives; its ``TaskError/attribution`` says whose fault
-    ///   that is.
+    /// - Throws: ``TaskError`` if no response with a 2xx status arrives; ``TaskError/attribution`` has the responsible
+    /// party.
     public func data(for request: TaskRequest) async throws(TaskError) -> (Data, TaskResponse) {
         var request = request
         request.destination = .memory(limit: Session.bodyLimit)
@@ -25,20 +25,20 @@ extension Session {
         return (Data(task.body()), response)
     }
 
-    /// As ``data(for:)-(TaskRequest)``, for a GET of a URL.
+    /// Like ``data(for:)-(TaskRequest)``, for a GET of a URL.
     public func data(for url: String) async throws(TaskError) -> (Data, TaskResponse) {
         try await self.data(for: TaskRequest(url: url))
     }
 
-    /// As ``data(for:)-(TaskRequest)``, for a GET of a URL.
+    /// Like ``data(for:)-(TaskRequest)``, for a GET of a URL.
     public func data(for url: URL) async throws(TaskError) -> (Data, TaskResponse) {
         try await self.data(for: url.absoluteString)
     }
 
-    /// Downloads into a file, which appears only when it is whole.
+    /// Downloads into a file, which appears only when it is complete.
     ///
-    /// An interrupted download continues after a loss of the path, and after a failure the next call for the same file
-    /// does. `progress` is called on the calling task. Cancelling the Swift task cancels the download.
+    /// An interrupted download continues after the path is back. After a failure, the next call for the same file
+    /// continues it. `progress` is called on the calling task. Cancelling the Swift task cancels the download.
     /// - Throws: ``TaskError``.
     @discardableResult
     public func download(
@@ -49,7 +49,7 @@ extension Session {
         return try await self.makeTask(request).success(showing: progress)
     }
 
-    /// As ``download(_:to:progress:)-(TaskRequest,_,_)``, for a GET of a URL.
+    /// Like ``download(_:to:progress:)-(TaskRequest,_,_)``, for a GET of a URL.
     @discardableResult
     public func download(
         _ url: String, to file: String, progress: ((TransferProgress) -> Void)? = nil
@@ -57,7 +57,7 @@ extension Session {
         try await self.download(TaskRequest(url: url), to: file, progress: progress)
     }
 
-    /// As ``download(_:to:progress:)-(TaskRequest,_,_)``, for a GET of a URL into a file URL.
+    /// Like ``download(_:to:progress:)-(TaskRequest,_,_)``, for a GET of a URL into a file URL.
     @discardableResult
     public func download(
         _ url: URL, to file: URL, progress: ((TransferProgress) -> Void)? = nil
@@ -65,28 +65,28 @@ extension Session {
         try await self.download(url.absoluteString, to: file.path, progress: progress)
     }
 
-    /// Sends bytes, with POST unless the request says otherwise, and returns the answer's body.
+    /// Sends bytes, with POST unless the request has another method, and returns the response body.
     public func upload(
         _ data: Data, to url: String, method: String = "POST"
     ) async throws(TaskError) -> (Data, TaskResponse) {
         try await self.data(for: TaskRequest(url: url, method: method, body: .data([UInt8](data))))
     }
 
-    /// As ``upload(_:to:method:)-(Data,String,_)``.
+    /// Like ``upload(_:to:method:)-(Data,String,_)``.
     public func upload(
         _ data: Data, to url: URL, method: String = "POST"
     ) async throws(TaskError) -> (Data, TaskResponse) {
         try await self.upload(data, to: url.absoluteString, method: method)
     }
 
-    /// Sends a file, with PUT unless the request says otherwise, and returns the answer's body.
+    /// Sends a file, with PUT unless the request has another method, and returns the response body.
     public func upload(
         file: String, to url: String, method: String = "PUT"
     ) async throws(TaskError) -> (Data, TaskResponse) {
         try await self.data(for: TaskRequest(url: url, method: method, body: .file(file)))
     }
 
-    /// As ``upload(file:to:method:)-(String,String,_)``, for file URLs.
+    /// Like ``upload(file:to:method:)-(String,String,_)``, for file URLs.
     public func upload(
         file: URL, to url: URL, method: String = "PUT"
     ) async throws(TaskError) -> (Data, TaskResponse) {
@@ -95,7 +95,8 @@ extension Session {
 }
 
 extension TransferTask {
-    /// Starts the task and waits for its end; cancelling the Swift task cancels it.
+    /// Starts the task and waits until it ends; cancelling the Swift task cancels it.
+    ///
     /// - Throws: ``TaskError`` if it did not succeed.
     @discardableResult
     public func success() async throws(TaskError) -> TaskResult { try await self.success(showing: nil) }
