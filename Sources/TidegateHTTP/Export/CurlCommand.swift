@@ -51,7 +51,7 @@ public struct CurlCommand: Sendable, Hashable {
         self.arguments += ["--globoff", redaction.url(request.address.text)]
     }
 
-    /// The command for a request of which only these values are known.
+    /// The command for a request whose other values are unknown.
     package init(method: String, url: String, notes: [String]) {
         self.arguments = ["curl"]
         self.notes = notes
