@@ -33,7 +33,7 @@ package struct CELExpression: Sendable, Hashable {
     ) throws(CELError) -> Bool {
         let value = try self.value(for: document, isCancelled: isCancelled)
         guard case .bool(let truth) = value else {
-            throw CELError("the result is no bool but a value of type \(value.type.name)")
+            throw CELError("the result is not a bool but a value of type \(value.type.name)")
         }
         return truth
     }

@@ -17,7 +17,7 @@ enum Catalogue {
         "tidegate_task_completions_total", by: ["kind", "outcome"], "Tasks that are over.")
     static let taskFailures = counter(
         "tidegate_task_failures_total", by: ["error_type", "party"],
-        "Tasks that failed, by cause and whose failure it was."
+        "Tasks that failed, by cause and responsible party."
     ).withExemplars()
     static let taskDuration = histogram(
         "tidegate_task_duration_seconds", by: ["kind", "outcome"], bounds: Buckets.tasks,
@@ -77,7 +77,7 @@ enum Catalogue {
         "Times pooled connections and cached names were dropped because the path changed.")
     static let requestCertificateExpiry = gauge(
         "tidegate_request_certificate_expiry_timestamp_seconds", by: ["host"],
-        "When the certificate ends that the host showed last, with the host label; the first to end of _other.")
+        "When the host's last certificate expires, with the host label; for _other the earliest.")
     static let refetchedBytes = counter(
         "tidegate_refetched_bytes_total", "Bytes received again for offsets already held.")
     static let resumeRestarts = counter("tidegate_resume_restarts_total", "Resumed downloads that had to start again.")
@@ -89,7 +89,7 @@ enum Catalogue {
     static let gateWaitingTasks = gauge("tidegate_gate_waiting_tasks", "Tasks waiting at the gate.")
     static let gateWait = histogram(
         "tidegate_gate_wait_seconds", by: ["result"], bounds: Buckets.waits,
-        "Waits at a gate that was shut; tasks let through at once are not observed.")
+        "Waits at a shut gate; tasks admitted immediately are not observed.")
     static let gateAdmissions = counter(
         "tidegate_gate_admissions_total", by: ["result"], "Tasks that passed the gate or timed out there.")
 
@@ -136,10 +136,10 @@ enum Catalogue {
         "Time of the stages of checks of configured targets.")
     static let targetCheckFailures = counter(
         "tidegate_target_check_failures_total", by: ["target", "party"],
-        "Checks that did not reach the configured target, by whose failure it was.")
+        "Checks that did not reach the configured target, by responsible party.")
     static let targetCertificateExpiry = gauge(
         "tidegate_target_certificate_expiry_timestamp_seconds", by: ["target"],
-        "When the certificate ends that the configured target showed last.")
+        "When the configured target's last certificate expires.")
     static let targetLevel = gauge(
         "tidegate_target_level", by: ["target", "level"], "The configured targets' levels: exactly one each is 1.")
     static let detection = histogram(
@@ -154,24 +154,24 @@ enum Catalogue {
     )
     static let probeFailures = counter(
         "tidegate_probe_failures_total", by: ["probe", "party"],
-        "Runs of scheduled probes that failed, by whose failure it was.")
+        "Runs of scheduled probes that failed, by responsible party.")
     static let probeOverruns = counter(
         "tidegate_probe_overruns_total", by: ["probe"],
-        "Turns of scheduled probes that were left out because the run before was not over.")
+        "Runs of scheduled probes that were skipped because the previous run was not over.")
     static let probeDuration = histogram(
         "tidegate_probe_duration_seconds", by: ["probe"], bounds: Buckets.requests,
         "Time of the runs of scheduled probes that succeeded or failed.")
     static let probeSuccess = gauge(
         "tidegate_probe_success", by: ["probe"],
-        "Whether the last run succeeded that was not inconclusive; absent before the first.")
+        "Whether the last conclusive run succeeded; absent before the first.")
     static let probeFailureInfo = gauge(
         "tidegate_probe_failure_info", by: ["probe", "reason", "party"],
-        "Why a scheduled probe fails, and whose failure it is; absent while it succeeds.")
+        "Why a scheduled probe fails, and the responsible party; absent while it succeeds.")
     static let probeUptime = gauge(
         "tidegate_probe_uptime_ratio", by: ["probe"], "The share of runs that succeeded, without inconclusive ones.")
     static let probeCertificateExpiry = gauge(
         "tidegate_probe_certificate_expiry_timestamp_seconds", by: ["probe"],
-        "When the certificate ends that the probed server showed last.")
+        "When the probed server's last certificate expires.")
 
     // MARK: Netlink
 
@@ -200,7 +200,7 @@ enum Catalogue {
     static let busQueueCapacity = gauge(
         "tidegate_bus_queue_capacity", by: ["subscriber"], "Events that could wait for their subscriber.")
     static let metricConflicts = counter(
-        "tidegate_metric_conflicts_total", "Metrics of the embedding program refused because of a clash.")
+        "tidegate_metric_conflicts_total", "Metrics of the embedding program rejected because of a clash.")
     static let labelOverflow = counter(
         "tidegate_label_overflow_total", by: ["metric", "label"],
         "Times a label had more values than allowed, so that _other stood for a new one.")
@@ -220,10 +220,10 @@ enum Catalogue {
         "tidegate_journal_write_duration_seconds", bounds: Buckets.phases,
         "Time of the journal's transactions, until they were durable.")
     static let remoteWriteSamples = counter(
-        "tidegate_remote_write_samples_total", "Samples that the remote-write receiver has taken.")
+        "tidegate_remote_write_samples_total", "Samples that the remote-write receiver accepted.")
     static let remoteWriteDropped = counter(
         "tidegate_remote_write_samples_dropped_total", by: ["reason"],
-        "Samples that were dropped before the remote-write receiver took them.")
+        "Samples that were dropped before the remote-write receiver accepted them.")
     static let remoteWriteFailures = counter(
         "tidegate_remote_write_failures_total", by: ["error_type"],
         "Failed attempts to send samples, which are repeated.")
@@ -258,21 +258,21 @@ enum Catalogue {
         "tidegate_observed_connections", by: ["direction", "state"],
         "TCP connections of other programs when they were last listed.")
     static let observedConnects = counter(
-        "tidegate_observed_connects_total", by: ["outcome"], "Connects of other programs, by what became of them.")
+        "tidegate_observed_connects_total", by: ["outcome"], "Connects of other programs, by outcome.")
     static let observedAccepts = counter(
         "tidegate_observed_accepts_total", "Connections to programs of this machine that peers opened.")
     static let observedEnds = counter(
         "tidegate_observed_ends_total", by: ["direction", "outcome"],
-        "Established connections of other programs that ended, by how.")
+        "Established connections of other programs that ended, by outcome.")
     static let observedFailures = counter(
         "tidegate_observed_failures_total", by: ["outcome", "party"],
-        "Connections of other programs that failed, by what became of them and whose failure it was.")
+        "Connections of other programs that failed, by outcome and responsible party.")
     static let observedStalledConnections = gauge(
         "tidegate_observed_stalled_connections", by: ["direction", "kind"],
-        "Connections of other programs that hang, by how.")
+        "Connections of other programs that hang, by kind.")
     static let observedStalls = counter(
         "tidegate_observed_stalls_total", by: ["direction", "kind"],
-        "Times a connection of another program began to hang, by how.")
+        "Times a connection of another program began to hang, by kind.")
     static let observedLastAnswer = gauge(
         "tidegate_observed_last_answer_timestamp_seconds", by: ["scope"],
         "When any remote last answered another program: on the link, in private space or public; absent before.")
@@ -296,10 +296,10 @@ enum Catalogue {
         "TCP connections of other programs to the configured target when they were last listed.")
     static let observedTargetConnects = counter(
         "tidegate_observed_target_connects_total", by: ["target", "outcome"],
-        "Connects of other programs to the configured target, by what became of them.")
+        "Connects of other programs to the configured target, by outcome.")
     static let observedTargetEnds = counter(
         "tidegate_observed_target_ends_total", by: ["target", "outcome"],
-        "Established connections of other programs to the configured target that ended, by how.")
+        "Established connections of other programs to the configured target that ended, by outcome.")
     static let observedTargetLastAnswer = gauge(
         "tidegate_observed_target_last_answer_timestamp_seconds", by: ["target"],
         "When the configured target last answered another program; absent before.")
@@ -317,7 +317,7 @@ enum Catalogue {
     static let tcpSYNRetransmits = kernel(
         "syn_retransmits", "Segments that open connections and were sent again, as the kernel counts them.")
     static let tcpTimeoutAborts = kernel(
-        "timeout_aborts", "Connections that the kernel gave up because nothing came back.")
+        "timeout_aborts", "Connections that the kernel aborted because nothing was received.")
     static let tcpListenOverflows = kernel(
         "listen_overflows", "Connections of peers that were dropped because a listener's queue was full.")
 
@@ -340,12 +340,12 @@ enum Catalogue {
         "Connects and resets that the kernel counted and that were not observed.")
     static let observationExcluded = counter(
         "tidegate_observation_excluded_total", by: ["kind"],
-        "Connects that were left out: of this program, of other processes of Tidegate, or by the configuration.")
+        "Connects not counted: of this program, of other Tidegate processes, or excluded by the configuration.")
     static let observationDumpDuration = histogram(
         "tidegate_observation_dump_duration_seconds", by: ["kind"],
-        bounds: ConnectionStatistics.dumpBounds, "Time of lists of sockets.")
+        bounds: ConnectionStatistics.dumpBounds, "Time taken to list sockets.")
     static let observationTracked = gauge(
-        "tidegate_observation_tracked_connections", "Connections of other programs that are kept in mind.")
+        "tidegate_observation_tracked_connections", "Tracked connections of other programs.")
     static let observationReceiveBuffer = gauge(
         "tidegate_observation_receive_buffer_bytes", "Effective size of the receive buffer for messages about sockets.")
 

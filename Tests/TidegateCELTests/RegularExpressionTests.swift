@@ -28,7 +28,7 @@ struct RegularExpressionTests {
         do throws(TextError) {
             _ = try RegularExpression("a(b")
         } catch {
-            #expect(error.description == "\"a(b\" is no regular expression: missing ): a(b")
+            #expect(error.description == "\"a(b\" is not a regular expression: missing ): a(b")
         }
     }
 

@@ -38,7 +38,7 @@ import Tidegate
         (["connections", "--port", "70000"], "--port: 70000 is not a port from 1 to 65535"),
         (["connections", "--port", "0"], "--port: 0 is not a port from 1 to 65535"),
         (["connections", "-4", "-6"], "-4 and -6 are mutually exclusive"),
-        (["connections", "--json", "--by", "owner"], "--by is for text: it does not go with --json"),
+        (["connections", "--json", "--by", "owner"], "--by and --json are mutually exclusive"),
         (["connections", "--owner", "--by", "gateway"], "--owner and --by gateway are mutually exclusive"),
         (["explain", "-4", "-6", "a.example"], "-4 and -6 are mutually exclusive"),
         (["explain", "--brief", "--json"], "--brief cannot be combined with --json or --verbose"),

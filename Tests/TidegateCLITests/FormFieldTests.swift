@@ -37,17 +37,17 @@ struct FormFieldTests {
         arguments: [
             ("secret", "a part of a form has no name (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
             ("=x", "a part of a form has no name (expected NAME=VALUE, NAME=@FILE or NAME=<FILE)"),
-            ("a=@", "\"a\": there is no file behind @"), ("a=<;type=x/y", "\"a\": there is no file behind <"),
-            ("a=x;y", "\"a\": put what has a semicolon in quotation marks: a='\"…;…\"'"),
-            ("a=\"x\"y", "\"a\": there is something behind the closing quotation mark"),
+            ("a=@", "\"a\": there is no file after @"), ("a=<;type=x/y", "\"a\": there is no file after <"),
+            ("a=x;y", "\"a\": quote a value that has a semicolon: a='\"…;…\"'"),
+            ("a=\"x\"y", "\"a\": unexpected text after the closing quotation mark"),
             (
                 "a=@x,y",
-                "\"a\": a part has one file: repeat --form, or put a name that has a comma in quotation marks"
+                "\"a\": a part has one file: repeat --form, or quote a name that has a comma"
             ),
             ("a=x;type=text", "\"a\": type: \"text\" is not a content type (such as image/png)"),
             (
                 "a=x;headers=\"X: y\"",
-                "\"a\": of curl's \"headers=\" and \"encoder=\" there is neither, only type= and filename="
+                "\"a\": curl's \"headers=\" and \"encoder=\" are not supported; only type= and filename= are"
             ),
         ])
     func refused(_ text: String, _ message: String) {

@@ -41,7 +41,7 @@ import Tidegate
     @Test("A key is described by its sentence")
     func descriptions() {
         let key = self.schema["properties"]?["transfers"]?["anyOf"]?.first?["properties"]?["max_connections"]
-        #expect(key?["description"] == .string("How many there are at most in all."))
+        #expect(key?["description"] == .string("The maximum number of connections in total."))
     }
 
     // What the schema uses of JSON Schema.

@@ -139,7 +139,7 @@ import Testing
             (#"[{"name":"hunter2"}]"#, "[0]: JSON has no member id"),
             (#"[{"id":"hunter2"}]"#, "[0].id: the value is not Int"),
             (#"[{"id":null}]"#, "[0].id: JSON has no value for Int"),
-            (#"[{"id":1e30}]"#, "the value is of the right type, and not valid"),
+            (#"[{"id":1e30}]"#, "the value has the right type but is not valid"),
         ])
     func mismatch(body: String, message: String) {
         let error = #expect(throws: ResponseSerializationError.self) {

@@ -29,9 +29,9 @@ import TidegateHTTP
         "What is wrong, and in which line",
         arguments: [
             ("text", "no element begins in line 1"),
-            ("<a>\n<b></a>", "an end tag does not belong to the element before it in line 2"),
-            ("<a>", "an element has no end in line 1"), ("<a/><b/>", "something follows the root element in line 1"),
-            ("<![CDATA[x]]><a/>", "text stands outside of the root element in line 1"),
+            ("<a>\n<b></a>", "an end tag does not match its start tag in line 2"),
+            ("<a>", "an element has no end in line 1"), ("<a/><b/>", "content follows the root element in line 1"),
+            ("<![CDATA[x]]><a/>", "text is outside the root element in line 1"),
             ("<a x=1/>", "an attribute's value is not quoted in line 1"),
             ("<a x/>", "an attribute has no value in line 1"),
             ("<a x='1' x='2'/>", "an attribute is given twice in line 1"),

@@ -139,7 +139,7 @@ struct HTTPProbeTests {
             ("{}", "body.status == 'up'", #"the expression about the body has no value: there is no key "status""#),
             (
                 #"{"status": "up"}"#, "body.status",
-                "the expression about the body has no value: the result is no bool but a value of type string"
+                "the expression about the body has no value: the result is not a bool but a value of type string"
             ),
             ("up", "true", "the body is not JSON: no value begins at byte 0"),
             ("", "true", "the body is not JSON: no value begins at byte 0"),

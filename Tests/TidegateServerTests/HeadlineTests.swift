@@ -9,7 +9,7 @@ import TidegateCore
         "The first line is one sentence: what and whose; since when, what to do and counts follow",
         arguments: [
             (.healthy, "Online.", ["71 requests in 15 min, none failed"]),
-            (.unchecked, "There is a route; whether it leads anywhere is not checked.", []),
+            (.unchecked, "There is a route; nothing beyond it is checked.", []),
             (
                 .pulledCable, "This host: uplink has no carrier.",
                 [

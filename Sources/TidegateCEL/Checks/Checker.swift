@@ -80,7 +80,7 @@ struct Checker {
         let members = try entries.map { entry throws(CELError) in
             let (key, value) = (try self.check(entry.key), try self.check(entry.value))
             guard [.dynamic, .bool, .int, .uint, .string].contains(key.type) else {
-                throw CELError("a value of type \(key.type.name) is no key of a map", at: entry.key.offset)
+                throw CELError("a value of type \(key.type.name) cannot be a map key", at: entry.key.offset)
             }
             return (key: key, value: value)
         }

@@ -69,7 +69,7 @@ struct Call {
             guard case .int(let index)? = MapKey(self.arguments[1]) else {
                 if case .string = self.arguments[1] { return nil }
                 if case .bool = self.arguments[1] { return nil }
-                throw CELError("an index is no whole number")
+                throw CELError("an index is not a whole number")
             }
             guard index >= 0, index < elements.count else {
                 throw CELError("there is no element \(index) in a list of \(elements.count)")

@@ -29,7 +29,7 @@ extension Call {
     private static func failure(_ text: [UInt8], _ wanted: String) -> CELError {
         // A server's text may be long.
         let shown = String(decoding: text.prefix(40), as: UTF8.self) + (text.count > 40 ? "…" : "")
-        return CELError("\"\(shown)\" is no \(wanted)")
+        return CELError("\"\(shown)\" is not a valid \(wanted)")
     }
 
     private static func bool(_ value: Value) throws(CELError) -> Value? {
@@ -85,7 +85,7 @@ extension Call {
             let digits = NumberText.float(number)
             text = digits.hasSuffix(".0") ? String(digits.dropLast(2)) : digits
         case .bytes(let bytes):
-            guard let valid = String(validating: bytes, as: UTF8.self) else { throw CELError("bytes are no UTF-8") }
+            guard let valid = String(validating: bytes, as: UTF8.self) else { throw CELError("bytes are not UTF-8") }
             text = valid
         case .timestamp(let moment): text = moment.text
         case .duration(let nanoseconds): text = self.seconds(nanoseconds)

@@ -58,7 +58,7 @@ struct Evaluator {
         for entry in entries {
             let value = try self.value(of: entry.key)
             guard let key = MapKey(value) else {
-                throw CELError("a value of type \(value.type.name) is no key of a map")
+                throw CELError("a value of type \(value.type.name) cannot be a map key")
             }
             guard members.updateValue(try self.value(of: entry.value), forKey: key) == nil else {
                 throw CELError("a map has the same key twice")

@@ -41,7 +41,7 @@ package final class RegularExpression: Sendable, Hashable {
         guard let code = unsafe tg_re2_new(pattern, pattern.utf8.count) else { throw TextError("out of memory") }
         if let error = unsafe tg_re2_error(code) {
             defer { unsafe tg_re2_free(code) }
-            throw TextError("\"\(pattern)\" is no regular expression: \(unsafe String(cString: error))")
+            throw TextError("\"\(pattern)\" is not a regular expression: \(unsafe String(cString: error))")
         }
         unsafe self.code = code
         var names: [String: Int] = [:]

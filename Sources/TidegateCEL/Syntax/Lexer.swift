@@ -42,7 +42,7 @@ struct Lexer {
             self.offset += symbol.count
             return Token(kind: .symbol(symbol.map(String.init).joined()), offset: start)
         }
-        throw CELError("\"\(first)\" is no part of an expression", at: start)
+        throw CELError("\"\(first)\" is not part of an expression", at: start)
     }
 
     private mutating func skipSpace() {
@@ -216,10 +216,10 @@ struct QuotedLiteral {
             let number = UInt32(text, radix: radix)
         else { throw CELError("an escape is unknown", at: place) }
         if self.isBytes {
-            guard let byte = UInt8(exactly: number) else { throw CELError("an escape is no byte", at: place) }
+            guard let byte = UInt8(exactly: number) else { throw CELError("an escape is not a byte", at: place) }
             self.bytes.append(byte)
         } else {
-            guard let scalar = Unicode.Scalar(number) else { throw CELError("an escape is no character", at: place) }
+            guard let scalar = Unicode.Scalar(number) else { throw CELError("an escape is not a character", at: place) }
             self.bytes += Array(String(scalar).utf8)
         }
         return skipped + digits

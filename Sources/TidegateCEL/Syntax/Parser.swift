@@ -254,7 +254,7 @@ struct Parser {
         _ kind: ComprehensionKind, over range: SyntaxNode, _ arguments: [SyntaxNode], at offset: Int
     ) throws(CELError) -> SyntaxNode {
         guard case .name(let variable) = arguments[0].kind else {
-            throw CELError("the first argument of \(kind.rawValue)() is no name", at: arguments[0].offset)
+            throw CELError("the first argument of \(kind.rawValue)() is not a name", at: arguments[0].offset)
         }
         let isMap = kind == .map
         let comprehension = Comprehension(

@@ -5,16 +5,17 @@ internal import Tidegate
 struct ConnectionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "connections",
-        abstract: "Show other programs' TCP connections: which hang, which failed, whose failure.",
+        abstract: "Show other programs' TCP connections that hang or failed, and the responsible party.",
         discussion: """
             One row for each remote, those with connections that hang first. Asks the kernel for the connections of \
-            this network namespace, without touching a program; needs no privileges. With a daemon the outcomes of \
-            the last five minutes are there; without one they begin with the command, so that --failed implies \
-            --watch. A daemon of a user other than root and yourself is asked only with --control.user.
+            this network namespace, without touching any program; needs no privileges. With a daemon, the outcomes \
+            of the last five minutes are included. Without one, outcomes are collected from the start of the \
+            command, so --failed implies --watch. A daemon of a user other than root and yourself is only used with \
+            --control.user.
 
             --owner names programs of the same user, and with CAP_SYS_PTRACE those of every user.
 
-            Silence says nothing of idle connections and of those that only receive. UDP and QUIC are not shown.
+            Silence is not detected on idle connections, nor on those that only receive. UDP and QUIC are not shown.
 
             Examples:
               tidegate connections
@@ -37,7 +38,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
     @Option(help: .value("n", "Only this port: the remote's, or this host's where the peer connects."))
     var port: Int?
 
-    @Option(help: .value("name", "Only this configured target; without a daemon a host, perhaps with a port."))
+    @Option(help: .value("name", "Only this configured target; without a daemon, a host with an optional port."))
     var target: String?
 
     @Flag(help: "Only remotes with connections that hang.")
@@ -63,7 +64,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
 
     func validate() throws {
         _ = try self.filter()
-        if self.json, self.by != .remote { throw ValidationError("--by is for text: it does not go with --json") }
+        if self.json, self.by != .remote { throw ValidationError("--by and --json are mutually exclusive") }
         try OptionParsing.exclude(("--owner", self.owner), ("--by \(self.by.rawValue)", self.by != .remote))
     }
 

@@ -4,19 +4,20 @@ internal import Tidegate
 /// `tidegate explain`: why a target can be reached or not.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Show why a host or URL is reachable or not, and whose failure it is.",
+        commandName: "explain", abstract: "Show why a host or URL is reachable or not, and who is responsible.",
         discussion: """
-            Checks every rung of the ladder over IPv4 and IPv6, from the interface to the HTTP response. Of a target \
-            that works it prints the result, the way out, and what is worth knowing; of one that does not, what is \
-            wrong, whose failure it is, what to do, and the evidence of every rung. Without a target it answers why \
-            this host is offline: every way out, every resolver, and the configured targets where a daemon runs.
+            Checks every rung of the ladder over IPv4 and IPv6, from the interface to the HTTP response. For a \
+            target that works, prints the result, the way out, and what is worth knowing. For one that does not, \
+            prints the cause, the responsible party, the advice, and the evidence of every rung. Without a target, \
+            shows why this host is offline: every way out, every resolver, and the configured targets if a daemon \
+            runs.
 
-            Reads the kernel directly; needs no daemon and no privileges. Where a target or a resolver is silent, it \
+            Reads the kernel directly; needs no daemon and no privileges. If a target or a resolver is silent, it \
             sends a dozen packets with limited hops towards it and towards a public address, as traceroute does.
 
-            Ends within 2 s, with three exceptions. Resolvers have 2.5 s, if the way out works. A target that is \
-            silent behind routers that answer gets 3.4 s, as its last router says only then that it is gone. A server \
-            that has taken a request gets all of --timeout for the first byte of its answer.
+            Ends within 2 s, with three exceptions. Resolvers have 2.5 s if the way out works. A silent target \
+            behind routers that answer gets 3.4 s, because only then does its last router report that it is gone. A \
+            server that has accepted a request gets all of --timeout for the first byte of its answer.
 
             Examples:
               tidegate explain
@@ -35,7 +36,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var authority: AuthorityOptions
     @OptionGroup var proxies: ProxyOptions
 
-    @Flag(name: .customLong("internet"), help: "Request the default internet check URLs, too.")
+    @Flag(name: .customLong("internet"), help: "Also request the default internet check URLs.")
     var checksInternet = false
 
     @Option(help: .value("duration", "Maximum time for each target."))
@@ -43,7 +44,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var socket: SocketOptions
 
-    @Flag(name: .shortAndLong, help: "Print the ladder of a target that works, too, over both versions of IP.")
+    @Flag(name: .shortAndLong, help: "Also print the ladder of a target that works, over both IP versions.")
     var verbose = false
 
     @Flag(help: "Print one sentence for each target.")

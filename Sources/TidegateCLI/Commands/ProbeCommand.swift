@@ -11,10 +11,10 @@ struct ProbeCommand: AsyncParsableCommand {
         commandName: "probe", abstract: "Probe a target once by a module of blackbox_exporter, and print the metrics.",
         discussion: """
             Modules are read from the configuration file of tidegate serve, or from one of blackbox_exporter. Without a \
-            file there is one module, http_2xx, which requests a URL and takes 2xx for a success.
+            file there is one module, http_2xx, which requests a URL and expects a 2xx status.
 
             Reads the kernel directly; needs no daemon and no privileges. Without a path to the target the probe ends \
-            at once, and says nothing of the target.
+            immediately, and its result says nothing about the target.
 
             Examples:
               tidegate probe http_2xx https://example.com/
@@ -27,7 +27,7 @@ struct ProbeCommand: AsyncParsableCommand {
     @Argument(help: .value("module", "Name of the module."))
     var module: String
 
-    @Argument(help: .value("target", "What is probed."))
+    @Argument(help: .value("target", "Target to probe."))
     var target: String
 
     @Option(name: .customLong("config.file"), help: .value("file", "Configuration file (YAML)."))
@@ -36,7 +36,7 @@ struct ProbeCommand: AsyncParsableCommand {
     @Option(help: .value("duration", "Maximum time, if the module has none."))
     var timeout = "10s"
 
-    @Flag(help: "Print what happened and the module, too.")
+    @Flag(help: "Also print the log and the module.")
     var debug = false
 
     func validate() throws { _ = try OptionParsing.positive(self.timeout, of: "--timeout") }
@@ -88,7 +88,7 @@ struct ProbeCommand: AsyncParsableCommand {
             self.configurationFile.map { "unknown module \"\(name)\": \($0) does not define it" }
                 ?? "unknown module \"\(name)\": give the file that defines it with --config.file"
         case .missingTarget: "the target is empty"
-        case .badTimeout(let text): "\"\(text)\" is no number of seconds"
+        case .badTimeout(let text): "\"\(text)\" is not a number of seconds"
         case .invalidHostname(let name): "\"\(name)\" is not a host name"
         case .credentials(let module): "the credentials of the module \(module) may not be sent"
         case .tooMany(let limit): "\(limit) probes are running"

@@ -24,7 +24,7 @@ struct TidegateCommand: AsyncParsableCommand {
 /// `tidegate generate`: prints starter files.
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "generate", abstract: "Print files to begin with.",
+        commandName: "generate", abstract: "Print starter files.",
         subcommands: [GenerateConfigCommand.self, GenerateSchemaCommand.self])
 }
 
@@ -68,8 +68,8 @@ struct TasksCommand: AsyncParsableCommand {
 
             The control socket is open to root, the daemon's user and the members of the socket's group. A user's \
             commands go to the daemon of that user; for root's daemon: --control.socket \
-            \(DefaultPaths(user: 0, environment: { _ in nil }).socket). Another user's daemon is sent nothing without \
-            --control.user.
+            \(DefaultPaths(user: 0, environment: { _ in nil }).socket). Nothing is sent to another user's daemon \
+            without --control.user.
 
             Exit status: 0 on success, 1 if no daemon answers or there is no such task, 2 for usage errors, such as a \
             word that fits several tasks; "tasks wait" has its own.

@@ -40,7 +40,7 @@ struct FetchOptions: ParsableArguments {
     @Option(help: .value("file", "Write what was sent and received to this file as HAR 1.2."))
     var har: String?
 
-    @Flag(help: "With -v and --har: credentials, cookies and values of queries, too.")
+    @Flag(help: "With -v and --har: include credentials, cookies and query values.")
     var showSecrets = false
 
     @Option(help: .value("format", "Print an object for each finished transfer."))

@@ -42,7 +42,7 @@ enum FetchText {
         if let kept { return "; \(ByteText(kept)) kept" }
         // Part of a file had arrived and was discarded.
         return result.kind == .download && result.bytes > 0
-            ? "; nothing kept: the server names no version by which the rest could be asked for" : ""
+            ? "; nothing kept: the server sent no validator for resuming" : ""
     }
 
     /// Why a transfer failed, and which party is at fault.

@@ -54,11 +54,11 @@ struct FormField: Hashable {
                 self.fileName = try scanner.word()
                 isAfterType = false
             } else if scanner.skip("headers=") || scanner.skip("encoder=") {
-                throw TextError("of curl's \"headers=\" and \"encoder=\" there is neither, only type= and filename=")
+                throw TextError("curl's \"headers=\" and \"encoder=\" are not supported; only type= and filename= are")
             } else if isAfterType, let type = self.contentType {
                 self.contentType = "\(type);\(scanner.raw(trimming: false))"
             } else {
-                throw TextError("put what has a semicolon in quotation marks: \(self.name)='\"…;…\"'")
+                throw TextError("quote a value that has a semicolon: \(self.name)='\"…;…\"'")
             }
         }
         if let type = self.contentType { try FormField.check(type) }
@@ -87,9 +87,9 @@ private struct FormFieldScanner {
         let isQuoted = self.rest.drop { $0 == " " }.first == "\""
         let file = try self.word()
         if isSplitByCommas, !isQuoted, file.contains(",") {
-            throw TextError("a part has one file: repeat --form, or put a name that has a comma in quotation marks")
+            throw TextError("a part has one file: repeat --form, or quote a name that has a comma")
         }
-        guard !file.isEmpty else { throw TextError("there is no file behind \(sign)") }
+        guard !file.isEmpty else { throw TextError("there is no file after \(sign)") }
         return file
     }
 
@@ -98,7 +98,7 @@ private struct FormFieldScanner {
         self.rest = self.rest.drop { $0 == " " }
         guard let (text, end) = self.quoted() else { return self.raw() }
         self.rest = self.rest[end...]
-        guard self.raw().isEmpty else { throw TextError("there is something behind the closing quotation mark") }
+        guard self.raw().isEmpty else { throw TextError("unexpected text after the closing quotation mark") }
         return text
     }
 

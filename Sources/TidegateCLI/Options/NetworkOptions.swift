@@ -115,7 +115,7 @@ struct ProxyOptions: ParsableArguments {
             "url", "Proxy to use, as SCHEME://[USER:PASSWORD@]HOST:PORT; http, https, socks4a, socks5 or socks5h."))
     var proxy: String?
 
-    @Flag(help: "Use the proxy that http_proxy, https_proxy, all_proxy and no_proxy name.")
+    @Flag(help: "Use the proxy from http_proxy, https_proxy, all_proxy and no_proxy.")
     var proxyFromEnvironment = false
 
     @Option(

@@ -81,13 +81,13 @@ struct TasksShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show the details of a task, the body that it received, or its request.",
         discussion: """
-            The body of a task without -o is kept by the daemon: its first 64 KiB, of the last 256 tasks, in memory \
-            until the daemon is restarted. Of an error response the same is kept.
+            The daemon keeps the body of a task without -o, and that of an error response: the first 64 KiB, for the \
+            last 256 tasks, in memory until it is restarted.
 
-            --as curl prints the request as a command for a shell, --as har what each attempt sent and received, as \
-            HAR 1.2. Both are kept as long; of a task that ended before, only its method and the URL without its \
-            query are left. Credentials, cookies and values of queries are replaced, unless --show-secrets is given; \
-            bodies are not looked at.
+            --as curl prints the request as a shell command, --as har what each attempt sent and received, as HAR \
+            1.2. Both are kept for the same time. For a task that ended earlier, only the method and the URL without \
+            its query are left. Credentials, cookies and query values are replaced unless --show-secrets is given; \
+            bodies are unchanged.
 
             Examples:
               tidegate tasks show nightly-backup
@@ -106,7 +106,7 @@ struct TasksShowCommand: AsyncParsableCommand {
     @Option(name: .customLong("as"), help: .value("format", "Print the request as curl or har."))
     var format: ExportFormat?
 
-    @Flag(help: "With --as: credentials, cookies and values of queries, too.")
+    @Flag(help: "With --as: include credentials, cookies and query values.")
     var showSecrets = false
 
     @OptionGroup var control: ControlOptions

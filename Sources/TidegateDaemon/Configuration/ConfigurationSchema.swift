@@ -16,17 +16,17 @@ enum ConfigurationSchema {
         .section("control", \.memberDirectories, Self.control)
             .documented("What members of the control socket's group may do. Changes need a restart."),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks).reloaded
-            .documented("Requests that the sidecar makes by itself. Changes apply when the file is reloaded."),
+            .documented("Scheduled requests of the sidecar. Changes apply when the file is reloaded."),
         ProbeSchema.modules.reloaded, ProbeSchema.targets.reloaded, ProbeSchema.credentials.reloaded,
         ProbeSchema.bodyBudget, ProbeSchema.scheduled.reloaded,
         .section("remote_write", \.remoteWrite, Self.remoteWrite, check: Self.checkRemoteWrite)
             .documented("Sends samples where Prometheus cannot scrape. Changes need a restart."),
         .section("events", \.events, Self.events)
-            .documented("The history of events, and what they show of URLs. Changes need a restart."),
+            .documented("The history of events, and the parts of URLs in them. Changes need a restart."),
         .section("metrics", \.metrics, Self.metrics, check: Self.checkMetrics)
             .documented("Which host names metrics show. Changes need a restart."),
         .section("observation", \.observation, Self.observation)
-            .documented("What is observed of the connections of other programs. Changes need a restart."),
+            .documented("How other programs' connections are observed. Changes need a restart."),
     ]
 
     // MARK: reachability
@@ -50,7 +50,7 @@ enum ConfigurationSchema {
             ],
             check: Self.checkSentinels),
         .sections("targets", \.targets, blank: Configuration.NamedTarget(), Self.target, check: Self.checkTargets)
-            .documented("Hosts, ports and URLs that are watched all the time."),
+            .documented("Hosts, ports and URLs that are monitored permanently."),
         .section(
             "metered", \.reachability.meteredInterfaces,
             [
@@ -67,7 +67,7 @@ enum ConfigurationSchema {
 
     static let internetCheck: [Field<InternetCheckPolicy>] = [
         .value("enabled", \.isEnabled, .boolean).documented(
-            "True requests the URLs from time to time; without it no packet shows whether the internet answers.",
+            "True requests the URLs periodically; otherwise nothing checks whether the internet answers.",
             default: "false"),
         .list("urls", \.urls, .text("a URL", or: "is not an http:// or https:// URL") { try? InternetCheckURL($0) })
             .documented(
@@ -95,9 +95,9 @@ enum ConfigurationSchema {
 
     static let transfers: [Field<Configuration.Transfers>] = [
         .value("max_connections_per_host", \.session.maxConnectionsPerHost, .number(in: 1...1000)).documented(
-            "How many connections one origin has at most.", default: "\(SessionConfiguration().maxConnectionsPerHost)"),
+            "The maximum number of connections per origin.", default: "\(SessionConfiguration().maxConnectionsPerHost)"),
         .value("max_connections", \.session.maxConnections, .number(in: 1...100_000)).documented(
-            "How many there are at most in all.", default: "\(SessionConfiguration().maxConnections)"),
+            "The maximum number of connections in total.", default: "\(SessionConfiguration().maxConnections)"),
         .value("max_filesize", \.session.maxBodyBytes, ValueParser<Int>.size(in: 1...(1 << 60))).documented(
             "How large a response's body may be, decoded, such as 500MiB; null is no limit."),
         .value("proxy", \.session.proxy.both, ValueParser<String>.proxy).documented(
@@ -107,7 +107,7 @@ enum ConfigurationSchema {
             "Hosts, domains, networks, each perhaps with a port, or \"*\": what is connected to directly.",
             default: "[]"),
         .section("tls", \.session.tls, TLSSchema.fields, check: TLSSchema.check).documented(
-            "Which servers are trusted, and what is shown to them."),
+            "Which servers are trusted, and the client certificate."),
         .value("redirects", \.session.redirects, ValueParser<RedirectPolicy>.name).documented(
             "Which redirects are followed: same-origin, no-downgrade (not from https to http) or free, which also takes "
                 + "credentials along.", default: SessionConfiguration().redirects.rawValue),
@@ -125,7 +125,7 @@ enum ConfigurationSchema {
 
     static let retry: [Field<Configuration.Retry>] = [
         .value("attempts", \.attempts, .number(in: 1...1000)).documented(
-            "How many attempts a request has; lost paths do not count.", default: "\(RetryPolicy().attempts)"),
+            "The maximum number of attempts; lost paths do not count.", default: "\(RetryPolicy().attempts)"),
         .value("base", \.base, .duration(atLeast: .milliseconds(1))).documented(
             "The first wait between attempts, which doubles.", default: "\(DurationText(RetryPolicy().base))"),
         .value("cap", \.cap, .duration(atLeast: .milliseconds(1))).documented(
@@ -140,13 +140,13 @@ enum ConfigurationSchema {
 
     static let budget: [Field<RetryBudgetPolicy>] = [
         .value("tokens", \.tokens, .number(in: 0...1e9)).documented(
-            "How many there are at most.", default: "\(RetryBudgetPolicy().tokens)"),
+            "The maximum number of tokens.", default: "\(RetryBudgetPolicy().tokens)"),
         .value("retry_cost", \.retryCost, .number(in: 0...1e9)).documented(
             "What a retry costs.", default: "\(RetryBudgetPolicy().retryCost)"),
         .value("connect_cost", \.connectCost, .number(in: 0...1e9)).documented(
             "What a retry costs after a failed connection.", default: "\(RetryBudgetPolicy().connectCost)"),
         .value("refill_per_second", \.refillPerSecond, .number(in: 0...1e9)).documented(
-            "How many come back in a second.", default: "\(RetryBudgetPolicy().refillPerSecond)"),
+            "The number of tokens added per second.", default: "\(RetryBudgetPolicy().refillPerSecond)"),
     ]
 
     static let gate: [Field<GatePolicy>] = [
@@ -189,14 +189,14 @@ enum ConfigurationSchema {
         .value("body_file", \.submission.bodyFile, .absolutePath).documented("The file to send."),
         .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true).documented(
             "Required: from one run to the next; a run is left out while the last one is not over.", default: "5m"),
-        .value("jitter", \.jitter, .percentage).documented("By how much of every a run is put off.", default: "10%"),
+        .value("jitter", \.jitter, .percentage).documented("Maximum random delay as a share of every.", default: "10%"),
         .value("download", \.submission.output, .absolutePath).documented("The file that is replaced by the response."),
         .value("mode", \.submission.mode, .fileMode).documented("The permissions of the file, such as \"0640\"."),
         .value("timeout", \.timeout, .limit).documented("How long an attempt, and all of them together, may take."),
-        .list("require", \.submission.require, .requirement).documented("As transfers.gate.require, which null takes."),
+        .list("require", \.submission.require, .requirement).documented("Like transfers.gate.require, the default."),
         .section("retry", \.retry, Self.retry.map { $0.documented("") }).documented(
-            "As transfers.retry, which null takes."),
-        .value("sha256", \.submission.sha256, .digest).documented("The digest that the response has to have."),
+            "Like transfers.retry, the default."),
+        .value("sha256", \.submission.sha256, .digest).documented("The required SHA-256 digest of the response."),
     ]
 
     // MARK: remote write
@@ -274,12 +274,12 @@ enum ConfigurationSchema {
             "off, allowlist for those of hosts, or top for the first ones seen.", default: "off"),
         .list("hosts", \.hosts, .labelledHost).documented("The host names that metrics show.", default: "[]"),
         .value("max_hosts", \.maxHosts, .number(in: 1...1000)).documented(
-            "How many they are at most.", default: "\(Configuration.Metrics().maxHosts)"),
+            "The maximum number of host names.", default: "\(Configuration.Metrics().maxHosts)"),
     ]
 
     static let observation: [Field<ConnectionsConfiguration>] = [
         .value("connections", \.isEnabled, .boolean).documented(
-            "False does not even open the kernel's sockets for it.", default: "true"),
+            "False also keeps the kernel's sockets for it closed.", default: "true"),
         .value(
             "connecting_interval", \.connectingInterval, ValueParser<Duration>.duration(atLeast: .milliseconds(100))
         ).documented("From one list of the connections that are being opened to the next.", default: "1s"),
@@ -299,7 +299,7 @@ enum ConfigurationSchema {
                     "Ports, of this host or of the remote, whose connections do not count.", default: "[]"),
             ]),
         .value("max_tracked", \.maxTracked, .number(in: 1...10_000_000)).documented(
-            "How many connections are kept in mind; those beyond are counted at their end only.",
+            "The maximum number of tracked connections; others are only counted when they end.",
             default: "50000"),
         .value("receive_buffer", \.receiveBufferBytes, ValueParser<Int>.size(in: 4096...1 << 30)).documented(
             "For the kernel's messages; without CAP_NET_ADMIN net.core.rmem_max is the limit.", default: "8MiB"),

@@ -8,7 +8,7 @@ enum TLSSchema {
         .value("ca_file", \.caFile, .absolutePath).documented(
             "A PEM file of authorities that are trusted instead of the system's."),
         .value("cert_file", \.clientCertificate, .absolutePath).documented(
-            "A PEM file with the certificate that is shown to servers that ask for one."),
+            "A PEM file with the client certificate for servers that request one."),
         .value("key_file", \.clientKey, .absolutePath).documented(
             "A PEM file with its key, without a passphrase; null if the key is in cert_file."),
         .mapping("pins") { policy, entry throws(TextError) in
@@ -26,7 +26,7 @@ enum TLSSchema {
         .value("validate_host_name", \.validatesHostName, .boolean).documented(
             "False accepts certificates for other names, from hosts that have pins.", default: "true"),
         .value("insecure", \.isInsecure, .boolean).documented(
-            "True verifies no certificate: anybody on the way can read and change everything.", default: "false"),
+            "True verifies no certificate: an attacker on the path can read and change everything.", default: "false"),
     ]
 
     private static let hosts = Field<ServerTrustPolicy>.entries(

@@ -151,8 +151,8 @@ public struct ResponseSerializationError: Error, Sendable, CustomStringConvertib
         case .invalidJSON(let error): return "the body is \(error)"
         case .mismatch(let path, let problem): return path.isEmpty ? problem : "\(path): \(problem)"
         case .invalidXML(let error): return "the body is \(error)"
-        case .invalidPropertyList: return "the body is no property list"
-        case .unknownImage: return "the body is no image of a known format"
+        case .invalidPropertyList: return "the body is not a property list"
+        case .unknownImage: return "the body is not an image in a known format"
         }
     }
 }

@@ -165,7 +165,7 @@ extension ResponseSerializationError.Reason {
         case DecodingError.typeMismatch(let type, let context):
             .mismatch(path: context.codingPath.text, problem: "the value is not \(type)")
         case DecodingError.dataCorrupted(let context):
-            .mismatch(path: context.codingPath.text, problem: "the value is of the right type, and not valid")
+            .mismatch(path: context.codingPath.text, problem: "the value has the right type but is not valid")
         default: .mismatch(path: "", problem: "decoding failed with \(type(of: error))")
         }
     }

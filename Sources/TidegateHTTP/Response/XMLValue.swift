@@ -117,7 +117,7 @@ private struct XMLParser {
         guard self.isNext("<") else { throw self.error("no element begins") }
         let root = try self.element()
         try self.skipMisc(allowingDoctype: false)
-        guard self.isAtEnd else { throw self.error("something follows the root element") }
+        guard self.isAtEnd else { throw self.error("content follows the root element") }
         return root
     }
 
@@ -148,14 +148,14 @@ private struct XMLParser {
                 let name = try self.name()
                 self.skipSpace()
                 guard let element = open.popLast(), element.name == name, self.take(">") else {
-                    throw self.error("an end tag does not belong to the element before it")
+                    throw self.error("an end tag does not match its start tag")
                 }
                 guard !open.isEmpty else { return element }
                 open[open.count - 1].content.append(.element(element))
             } else if self.take("<!--") {
                 _ = try self.take(until: "-->", of: "a comment")
             } else if self.take("<![CDATA[") {
-                guard !open.isEmpty else { throw self.error("text stands outside of the root element") }
+                guard !open.isEmpty else { throw self.error("text is outside the root element") }
                 self.add(String(decoding: try self.take(until: "]]>", of: "a CDATA section"), as: UTF8.self), to: &open)
             } else if self.take("<?") {
                 _ = try self.take(until: "?>", of: "a processing instruction")

@@ -118,7 +118,7 @@ struct DNSProbe: TargetProbe {
         let host = "\(address.address)"
         switch error {
         case TCPConnector.Failure.timedOut where progress.hasJunk:
-            findings.fail(.protocolError, .theirs, "\(host) sent nothing that is a reply to the question")
+            findings.fail(.protocolError, .theirs, "\(host) sent no DNS response to the query")
         case TCPConnector.Failure.timedOut,
             _ where self.options.transport == .tcp && self.context.remaining == .zero:
             evidence.failure = .timedOut
@@ -130,7 +130,7 @@ struct DNSProbe: TargetProbe {
             evidence.socketError = .reset
             findings.fail(.reset, evidence)
         case DNSProbeExchange.Failure.malformed:
-            findings.fail(.protocolError, .theirs, "what \(host) sent is no reply to the question")
+            findings.fail(.protocolError, .theirs, "\(host) sent something other than a DNS response to the query")
         case DNSProbeExchange.Failure.refused(let error, let code, let local):
             // UDP does not connect, and the host that refuses a datagram is somewhere between this host and the server.
             (evidence.stage, evidence.refusal, evidence.local) = (.connect, error, local)

@@ -55,7 +55,7 @@ enum GRPCError: Error {
         switch self {
         case .status(let status, let message):
             "the server answered \(status)" + (message.isEmpty ? "" : ": \(message)")
-        case .http(let status): "the server answered HTTP \(status) without a status of gRPC"
+        case .http(let status): "the server answered HTTP \(status) without a gRPC status"
         case .reset(let code): "the server reset the call: \(code.label) (\(self.status))"
         case .goAway(let code): "the server ended the connection before its answer: \(code.label)"
         case .closed: "the server closed the connection before its answer"

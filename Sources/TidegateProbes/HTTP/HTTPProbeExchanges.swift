@@ -304,7 +304,7 @@ extension AttemptRequest {
                     try Target("\(host.host):\(port ?? url.scheme.port)")
                 }
         } catch {
-            throw TextError("the server's name \"\(server)\" is none: \(error)")
+            throw TextError("invalid server name \"\(server)\": \(error)")
         }
         guard name != url.target else { return }
         // libcurl takes the handshake's name from the URL, and would also use it for the Host field.

@@ -20,9 +20,9 @@ struct ProbeMetric: Sendable {
         "probe_ip_addr_hash", "Specifies the hash of IP address. It's useful to detect if the IP address changes.")
     static let gated = Self(
         "probe_gated",
-        "1 if this host had no path to the target, or lost it meanwhile: the probe says nothing of the target.")
+        "1 if this host had no path to the target or lost it: the result says nothing about the target.")
     static let failure = Self(
-        "probe_failure_info", "Why the probe failed, and whose failure it was.", labels: ["reason", "party"])
+        "probe_failure_info", "Why the probe failed, and the responsible party.", labels: ["reason", "party"])
     static let failedDueToRegex = Self("probe_failed_due_to_regex", "Indicates if probe failed due to regex")
     static let failedDueToCEL = Self(
         "probe_failed_due_to_cel", "Indicates if probe failed due to CEL expression not matching")

@@ -80,12 +80,12 @@ extension StreamFailure {
     var atSocket: (party: FaultParty, text: String) {
         guard self.stage == .connect else { return (self.lacksClientCertificate ? .mine : .theirs, self.text) }
         return switch self.errorNumber {
-        case ENOENT: (.theirs, "there is no socket of that name: the program that makes it does not run")
+        case ENOENT: (.theirs, "the socket does not exist: the program that creates it is not running")
         case ECONNREFUSED: (.theirs, "no program listens at the socket")
         case EAGAIN: (.theirs, "the program at the socket accepts no connections, and its backlog is full")
         case EACCES: (.mine, "this user may not write to the socket, or not enter its directory")
         case EPROTOTYPE: (.mine, "the socket is for datagrams, and not for connections")
-        case ENOTDIR: (.mine, "a part of the path is no directory")
+        case ENOTDIR: (.mine, "a part of the path is not a directory")
         case 0 where self.failure == .timedOut: (.theirs, self.text)
         default: (.mine, self.text)
         }

@@ -123,7 +123,7 @@ struct WebSocketHandshake: Sendable {
             channel.eventLoop.makeSucceededVoidFuture()
         }
         guard verifier.shouldAllowUpgrade(upgradeResponse: head) else {
-            return "the server's Sec-WebSocket-Accept does not fit the key"
+            return "the server's Sec-WebSocket-Accept does not match the key"
         }
         guard head.headers.tokens("Sec-WebSocket-Extensions").isEmpty else {
             return "the server uses an extension that was not offered"

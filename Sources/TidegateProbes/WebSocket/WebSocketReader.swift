@@ -231,7 +231,7 @@ struct WebSocketMessages {
         case .text, .binary:
             guard self.start == nil else { throw .violation("the server begins a message inside another one") }
             return try self.join([], bytes, isLast: frame.fin)
-        default: throw .violation("the server sends a frame with an opcode that means nothing")
+        default: throw .violation("the server sends a frame with an unknown opcode")
         }
     }
 

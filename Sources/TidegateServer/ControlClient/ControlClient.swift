@@ -211,7 +211,7 @@ package struct ControlClient: Sendable {
     private func verify(_ channel: any Channel) async throws(ControlClientError) {
         guard let user = await PeerVerification.peer(of: channel)?.user else {
             throw ControlClientError(
-                .notAllowed, "who listens on the control socket \(self.socket) cannot be found out")
+                .notAllowed, "the owner of the control socket \(self.socket) cannot be determined")
         }
         guard ![0, geteuid(), self.owner].contains(user) else { return }
         throw ControlClientError(

@@ -113,8 +113,8 @@ struct Headline {
                 : "The kernel's network state cannot be read; requests are not held."
         case (_, .internet): "The internet answers."
         case (_, .dns): "The resolver answers; the internet is not checked."
-        case (_, .some): "The gateway answers; what is beyond it is not checked."
-        case (_, nil): "There is a route; whether it leads anywhere is not checked."
+        case (_, .some): "The gateway answers; nothing beyond it is checked."
+        case (_, nil): "There is a route; nothing beyond it is checked."
         }
     }
 

@@ -81,7 +81,7 @@ struct PageView {
             ("Way out", self.status.global.path.map { "\($0.description)" }),
             ("Note", notes.isEmpty ? nil : "\(notes.joined(separator: ", "))"),
             ("Updated by", "\(self.status.mode.description)"),
-            ("Kernel", self.status.health.isConsistent ? nil : "the tables are being read again"),
+            ("Kernel", self.status.health.isConsistent ? nil : "resynchronizing"),
         ]
         return facts.compactMap { name, value in
             value.map { HTML("div", HTML("dt", name), HTML("dd", $0)) }

@@ -5,7 +5,7 @@ import TidegateCore
 
 /// The files that blackbox_exporter's own tests call bad, each with what is bad in it.
 @Suite struct BadModuleFileTests {
-    private static let badRegexp = "\":[\" is no regular expression: missing ]: ["
+    private static let badRegexp = "\":[\" is not a regular expression: missing ]: ["
 
     // The module of a file, and the message after its name and the line.
     private static let files: [(file: String, module: String, message: String)] = [
@@ -19,7 +19,7 @@ import TidegateCore
         ),
         (
             "invalid-prober", "{prober: invalid}",
-            ".prober: there is no prober \"invalid\""
+            ".prober: unknown prober \"invalid\""
         ),
         (
             "invalid-dns-module", "{prober: dns, dns: {preferred_ip_protocol: ip6}}",
@@ -119,7 +119,7 @@ import TidegateCore
         (
             "invalid-websocket-header-newline-value",
             "{prober: websocket, websocket: {http_config: {http_headers: {X-A: {values: [\"a\\nb\"]}}}}}",
-            ".websocket.http_config.http_headers.X-A: the value of X-A has a character that a field cannot have"
+            ".websocket.http_config.http_headers.X-A: the value of X-A has a character that a field cannot contain"
         ),
         (
             "invalid-websocket-header-control-char",

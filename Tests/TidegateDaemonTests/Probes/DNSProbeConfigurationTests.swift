@@ -42,7 +42,7 @@ import TidegateCEL
         "A mistake is reported by line and key",
         arguments: [
             ("{}", ": missing key \"query_name\""),
-            ("{query_name: \"\"}", ".query_name: the name that is asked about must not be empty; the root is \".\""),
+            ("{query_name: \"\"}", ".query_name: the query name must not be empty; the root is \".\""),
             ("{query_name: a..b}", ".query_name: \"a..b\" cannot be a name in the DNS"),
             ("{query_name: a, query_type: X}", ".query_type: \"X\" is not a type of records such as A or MX"),
             ("{query_name: a, query_class: X}", ".query_class: \"X\" is not a class of records such as IN or CH"),
@@ -54,7 +54,7 @@ import TidegateCEL
             ("{query_name: a, dns_over_tls: true}", ": dns_over_tls needs transport_protocol: tcp"),
             (
                 "{query_name: a, validate_answer_rrs: {fail_if_matches_regexp: [\":[\"]}}",
-                ".validate_answer_rrs.fail_if_matches_regexp[0]: \":[\" is no regular expression: missing ]: ["
+                ".validate_answer_rrs.fail_if_matches_regexp[0]: \":[\" is not a regular expression: missing ]: ["
             ),
             ("{query_name: a, source_ip_address: here}", ".source_ip_address: \"here\" is not an IP address"),
         ])

@@ -151,10 +151,10 @@ import TidegateCEL
         "A mistake is reported by line and key",
         arguments: [
             ("{}", "b.yml:1: modules.m: missing key \"prober\""),
-            ("{prober: curl}", "b.yml:1: modules.m.prober: there is no prober \"curl\""),
+            ("{prober: curl}", "b.yml:1: modules.m.prober: unknown prober \"curl\""),
             (
                 "{prober: tcp, tcp: {query_response: [{expect: \"(\"}]}}",
-                "b.yml:1: modules.m.tcp.query_response[0].expect: \"(\" is no regular expression: missing ): ("
+                "b.yml:1: modules.m.tcp.query_response[0].expect: \"(\" is not a regular expression: missing ): ("
             ),
             (
                 "{prober: unix, unix: {tls: true}}",
@@ -167,7 +167,7 @@ import TidegateCEL
             ),
             (
                 "{prober: http, http: {fail_if_body_matches_regexp: [\":[\"]}}",
-                "b.yml:1: modules.m.http.fail_if_body_matches_regexp[0]: \":[\" is no regular expression: "
+                "b.yml:1: modules.m.http.fail_if_body_matches_regexp[0]: \":[\" is not a regular expression: "
                     + "missing ]: ["
             ),
             (
@@ -180,7 +180,7 @@ import TidegateCEL
             ),
             (
                 "{prober: http, http: {fail_if_header_matches: [{header: a, regexp: \"(\"}]}}",
-                "b.yml:1: modules.m.http.fail_if_header_matches[0]: regexp: \"(\" is no regular expression: "
+                "b.yml:1: modules.m.http.fail_if_header_matches[0]: regexp: \"(\" is not a regular expression: "
                     + "missing ): ("
             ),
             (
@@ -218,7 +218,7 @@ import TidegateCEL
             (
                 "{prober: http, http: {fail_if_body_json_matches_cel: \"body.up =\"}}",
                 "b.yml:1: modules.m.http.fail_if_body_json_matches_cel: "
-                    + "\"body.up =\" is no expression of CEL: \"=\" is no part of an expression at column 9"
+                    + "\"body.up =\" is not a CEL expression: \"=\" is not part of an expression at column 9"
             ),
             (
                 "{prober: http, http: {enable_http3: true}}",

@@ -90,7 +90,7 @@ struct ProbeTLSConfigurationTests {
         #expect(Self.problem("cert_file: /a") == half)
         #expect(Self.problem("key: \(key)") == half)
         #expect(
-            Self.problem("cert: \(certificate), key: \(otherKey)") == ": key is not that of the certificate in cert")
+            Self.problem("cert: \(certificate), key: \(otherKey)") == ": key does not match the certificate in cert")
         #expect(Self.problem("ca_ref: a") == ".ca_ref: needs a secret manager; give ca or ca_file")
         #expect(Self.problem("cert_ref: a") == ".cert_ref: needs a secret manager; give cert or cert_file")
         #expect(Self.problem("key_ref: a") == ".key_ref: needs a secret manager; give key or key_file")
@@ -102,14 +102,14 @@ struct ProbeTLSConfigurationTests {
         let identity = try await authority.sign(["client.test"])
         // A key on a single line, as YAML folds it without a `|`.
         let folded = try Self.text(identity.key).replacing("\n", with: " ")
-        let none = "there is no certificate in PEM in the text"
+        let none = "the text contains no PEM certificate"
         #expect(Self.problem("ca: s3cret") == ".ca: \(none)")
         #expect(Self.problem("ca: [s3cret]") == ".ca: expected a text in PEM")
         let certificate = Self.quoted(try Self.text(identity.certificate))
         for key in ["s3cret", Self.quoted(folded), certificate] {
             #expect(
                 Self.problem("cert_file: /c.pem, key: \(key)")?.split(separator: "\n").first
-                    == ".key: there is no key in PEM without a passphrase in the text")
+                    == ".key: the text contains no PEM key without a passphrase")
         }
         #expect(Self.problem("cert_file: /c.pem, key: {s3cret: s3cret}")?.contains("s3cret") == false)
     }
@@ -126,7 +126,7 @@ struct ProbeTLSConfigurationTests {
         #expect(try name("\"[2001:db8::9]\"") == "2001:db8::9")
         #expect(
             Self.problem("server_name: \"tide.test:443\"")
-                == ".server_name: \"tide.test:443\" has a port, which certificates are not for")
+                == ".server_name: \"tide.test:443\" has a port, which certificates do not cover")
         #expect(Self.problem("server_name: \"a b\"") == ".server_name: \"a b\" is not a host name")
         let unix = "{prober: unix, unix: {tls: true, tls_config: {server_name: \"\"}}}"
         #expect(throws: ConfigurationError.self) { try Self.module(unix) }

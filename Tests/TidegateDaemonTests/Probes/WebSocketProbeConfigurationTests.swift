@@ -78,19 +78,19 @@ import TidegateCEL
             ("{http_config: {no_proxy: a}}", ".http_config.no_proxy: not available in this version"),
             (
                 "{http_config: {proxy_from_environment: true}}",
-                ".http_config.proxy_from_environment: a WebSocket connection does not have that"
+                ".http_config.proxy_from_environment: WebSocket connections do not support this"
             ),
             (
                 "{http_config: {follow_redirects: true}}",
-                ".http_config.follow_redirects: a WebSocket connection does not have that"
+                ".http_config.follow_redirects: WebSocket connections do not support this"
             ),
             (
                 "{http_config: {enable_http2: true}}",
-                ".http_config.enable_http2: a WebSocket connection does not have that"
+                ".http_config.enable_http2: WebSocket connections do not support this"
             ),
             (
                 "{query_response: [{starttls: true}]}",
-                ".query_response[0].starttls: a WebSocket connection does not have that"
+                ".query_response[0].starttls: WebSocket connections do not support this"
             ),
             ("{query_response: [{expect_bytes: a}]}", ".query_response[0].expect_bytes: not available in this version"),
             (

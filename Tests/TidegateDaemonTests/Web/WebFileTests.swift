@@ -46,15 +46,15 @@ import TidegateTestKit
         ),
         (
             "tls_server_config: {cert_file: text.pem, key_file: key.pem}",
-            "1: tls_server_config.cert_file: holds no certificate in PEM"
+            "1: tls_server_config.cert_file: contains no PEM certificate"
         ),
         (
             "tls_server_config: {cert_file: cert.pem, key_file: text.pem}",
-            "1: tls_server_config.key_file: holds no private key in PEM that can be read without a passphrase"
+            "1: tls_server_config.key_file: contains no PEM private key without a passphrase"
         ),
         (
             "tls_server_config:\n  cert_file: cert.pem\n  key_file: other-key.pem",
-            "3: tls_server_config.key_file: is not the key of the certificate"
+            "3: tls_server_config.key_file: does not match the certificate"
         ),
         (
             "tls_server_config: {\(pair), min_version: TLS14}",
@@ -79,7 +79,7 @@ import TidegateTestKit
         ),
         (
             "tls_server_config: {\(pair), cipher_suites: [TLS_AES_128_GCM_SHA256], max_version: TLS12}",
-            "1: tls_server_config: allows no cipher suite of a version that it allows"
+            "1: tls_server_config: has no cipher suite for any allowed version"
         ),
         (
             "tls_server_config: {\(pair), prefer_server_cipher_suites: perhaps}",
@@ -96,7 +96,7 @@ import TidegateTestKit
         ),
         (
             "tls_server_config: {\(pair), client_ca_file: text.pem, client_auth_type: RequireAndVerifyClientCert}",
-            "1: tls_server_config.client_ca_file: holds no certificate in PEM"
+            "1: tls_server_config.client_ca_file: contains no PEM certificate"
         ),
         (
             "tls_server_config: {\(pair), client_allowed_sans: [a], client_auth_type: VerifyClientCertIfGiven}",

@@ -11,19 +11,19 @@ enum GRPCProbeCases {
 
     /// Answers that end.
     static let answers: [(action: GRPCServer.Action, expected: Expected)] = [
-        (.answer([(":status", "404")]), ("status", 12, "the server answered HTTP 404 without a status of gRPC")),
-        (.answer([(":status", "401")]), ("status", 16, "the server answered HTTP 401 without a status of gRPC")),
-        (.answer([(":status", "403")]), ("status", 7, "the server answered HTTP 403 without a status of gRPC")),
-        (.answer([(":status", "400")]), ("status", 13, "the server answered HTTP 400 without a status of gRPC")),
-        (.answer([(":status", "503")]), ("status", 14, "the server answered HTTP 503 without a status of gRPC")),
-        (.answer([(":status", "500")]), ("status", 2, "the server answered HTTP 500 without a status of gRPC")),
+        (.answer([(":status", "404")]), ("status", 12, "the server answered HTTP 404 without a gRPC status")),
+        (.answer([(":status", "401")]), ("status", 16, "the server answered HTTP 401 without a gRPC status")),
+        (.answer([(":status", "403")]), ("status", 7, "the server answered HTTP 403 without a gRPC status")),
+        (.answer([(":status", "400")]), ("status", 13, "the server answered HTTP 400 without a gRPC status")),
+        (.answer([(":status", "503")]), ("status", 14, "the server answered HTTP 503 without a gRPC status")),
+        (.answer([(":status", "500")]), ("status", 2, "the server answered HTTP 500 without a gRPC status")),
         (
             .answer([(":status", "200"), ("content-type", "text/html")], body: [Array("<p>".utf8)]),
-            ("protocol_error", 2, "the server answered HTTP 200 without a status of gRPC")
+            ("protocol_error", 2, "the server answered HTTP 200 without a gRPC status")
         ),
         (
             .answer([(":status", "200"), ("content-type", "application/grpcx"), ("grpc-status", "0")]),
-            ("protocol_error", 2, "the server answered HTTP 200 without a status of gRPC")
+            ("protocol_error", 2, "the server answered HTTP 200 without a gRPC status")
         ),
         // A status of gRPC counts whatever that of HTTP is.
         (
@@ -33,7 +33,7 @@ enum GRPCProbeCases {
         (.status("OK"), ("status", 2, "the server answered UNKNOWN")),
         (
             .answer(GRPCServer.head),
-            ("protocol_error", 2, "the server answered HTTP 200 without a status of gRPC")
+            ("protocol_error", 2, "the server answered HTTP 200 without a gRPC status")
         ),
         (
             .answer(GRPCServer.head, body: [[0, 0, 0, 0, 0]]),

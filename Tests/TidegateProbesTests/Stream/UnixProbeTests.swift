@@ -44,7 +44,7 @@ struct UnixProbeTests {
             #expect(report.duration < .seconds(20), "what the kernel refuses takes no time")
         }
         try await expect(
-            .theirs, "there is no socket of that name: the program that makes it does not run", at: self.path)
+            .theirs, "the socket does not exist: the program that creates it is not running", at: self.path)
         let left = try LocalSocket(.stream, at: self.folder + "/left", backlog: nil)
         try await expect(.theirs, "no program listens at the socket", at: self.folder + "/left")
         let datagrams = try LocalSocket(.datagram, at: self.folder + "/datagrams", backlog: nil)
@@ -54,7 +54,7 @@ struct UnixProbeTests {
         try await expect(
             .theirs, "the program at the socket accepts no connections, and its backlog is full",
             at: self.folder + "/full")
-        try await expect(.mine, "a part of the path is no directory", at: self.folder + "/full/s")
+        try await expect(.mine, "a part of the path is not a directory", at: self.folder + "/full/s")
         withExtendedLifetime((left, datagrams, full, fillers)) {}
         let long = try await self.probe("/" + String(repeating: "a", count: 200))
         #expect(long.failure?.reason == "invalid_target")

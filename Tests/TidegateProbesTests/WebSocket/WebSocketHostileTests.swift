@@ -31,10 +31,10 @@ struct WebSocketHostileTests {
             ),
             (
                 accepted + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", 101, "protocol_error",
-                "the server's Sec-WebSocket-Accept does not fit the key"
+                "the server's Sec-WebSocket-Accept does not match the key"
             ),
             (
-                accepted + "\r\n", 101, "protocol_error", "the server's Sec-WebSocket-Accept does not fit the key"
+                accepted + "\r\n", 101, "protocol_error", "the server's Sec-WebSocket-Accept does not match the key"
             ),
             (
                 "SSH-2.0-OpenSSH_9.2\r\n", 0, "protocol_error", "what the server sends is not an answer of HTTP/1.1"
@@ -102,8 +102,8 @@ struct WebSocketHostileTests {
         arguments: [
             (WebSocketServer.frame(1, "hi", isMasked: true), "the server masks its frames"),
             (WebSocketServer.frame(1, "hi", bits: 0x40), "the server sets a bit that belongs to an extension"),
-            (WebSocketServer.frame(3, "hi"), "the server sends a frame with an opcode that means nothing"),
-            (WebSocketServer.frame(11, "hi"), "the server sends a frame with an opcode that means nothing"),
+            (WebSocketServer.frame(3, "hi"), "the server sends a frame with an unknown opcode"),
+            (WebSocketServer.frame(11, "hi"), "the server sends a frame with an unknown opcode"),
             (WebSocketServer.frame(0, "hi"), "the server continues a message that it never began"),
             (
                 WebSocketServer.frame(1, "a", isLast: false) + WebSocketServer.frame(1, "b"),

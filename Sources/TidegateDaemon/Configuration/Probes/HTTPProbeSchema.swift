@@ -169,7 +169,7 @@ enum HTTPClientSchema {
     // The value may be a secret, so no message quotes it.
     private static func check(_ value: String, of name: String) throws(TextError) {
         guard !HTTPField.isValidValue(value) else { return }
-        throw TextError("the value of \(name) has a character that a field cannot have")
+        throw TextError("the value of \(name) has a character that a field cannot contain")
     }
 
     /// A key with header fields by name.

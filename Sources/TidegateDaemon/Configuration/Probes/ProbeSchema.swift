@@ -23,7 +23,7 @@ enum ProbeSchema {
                 "Networks and host names that may be probed, such as 10.0.0.0/8 or *.example.com; none means all.",
                 default: "[]"),
             .list("deny", \.deny, .probeTarget).documented(
-                "What may not be probed, whatever allow says; also where redirects lead.",
+                "Targets that may not be probed, even if allow lists them; also applies to redirects.",
                 default: "[\(ProbeTargetPolicy.linkLocal.map { "\"\($0)\"" }.joined(separator: ", "))]"),
             .value("allow_private_redirects", \.allowsPrivateRedirects, .boolean).documented(
                 "True lets a server with a public address redirect a probe to a loopback, link-local or private address.",
@@ -60,10 +60,10 @@ enum ProbeSchema {
                 "Required: from one turn to the next; one is left out while the run before is not over.",
                 default: "15s"),
             .value("jitter", \.jitter, .percentage).documented(
-                "By how much of every a run is put off at most.", default: "10%"),
+                "Maximum random delay as a share of every.", default: "10%"),
         ],
         check: { probes, list in list.refuseDuplicates(of: "name", in: probes.map(\.name)) }
-    ).documented("Targets that the sidecar probes by itself. Changes apply when the file is reloaded.")
+    ).documented("Targets that the sidecar probes on a schedule. Changes apply when the file is reloaded.")
 
     private static let module: [Field<ProbeModule>] = [
         .value("prober", \.prober, .prober, isRequired: true),
@@ -183,9 +183,9 @@ enum ProbeSchema {
         ] + ["ca", "cert", "key"].map { .refused("\($0)_ref", "needs a secret manager; give \($0) or \($0)_file") }
 
     private static let certificates = Self.pem(
-        "there is no certificate in PEM in the text", ProbeTLSOptions.hasCertificate)
+        "the text contains no PEM certificate", ProbeTLSOptions.hasCertificate)
     private static let privateKey = Self.pem(
-        "there is no key in PEM without a passphrase in the text", ProbeTLSOptions.hasKey)
+        "the text contains no PEM key without a passphrase", ProbeTLSOptions.hasKey)
 
     // An empty text means no value. The text may be a key, so no message quotes it.
     private static func pem(
@@ -205,7 +205,7 @@ enum ProbeSchema {
         if hasCertificate != (options.key != nil || options.keyFile != nil) {
             section.add("cert or cert_file has to be given together with key or key_file")
         }
-        if !options.hasMatchingTexts { section.add("key is not that of the certificate in cert") }
+        if !options.hasMatchingTexts { section.add("key does not match the certificate in cert") }
         if let lowest = options.minVersion, let highest = options.maxVersion, lowest > highest {
             section.add("min_version is above max_version")
         }

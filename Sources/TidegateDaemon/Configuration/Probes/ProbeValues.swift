@@ -12,7 +12,7 @@ extension ValueParser<RegularExpression> {
 extension ValueParser<CELExpression> {
     static let expression = ValueParser.text("an expression") { text in
         try Result { try CELExpression(text, variable: "body") }
-            .mapError { TextError("\"\(text)\" is no expression of CEL: \($0)") }.get()
+            .mapError { TextError("\"\(text)\" is not a CEL expression: \($0)") }.get()
     }
 }
 
@@ -77,7 +77,7 @@ extension ValueParser<HeaderCondition> {
 extension ValueParser<ProbeModule.Prober> {
     static let prober = ValueParser.text("a prober") { text in
         guard let prober = ProbeModule.Prober(rawValue: text) else {
-            throw TextError("there is no prober \"\(text)\"")
+            throw TextError("unknown prober \"\(text)\"")
         }
         return prober
     }
@@ -115,7 +115,7 @@ extension ValueParser<String?> {
     static let serverName = ValueParser.text("a host") { text in
         guard !text.isEmpty else { return nil }
         let target = try Target(text)
-        guard target.port == nil else { throw TextError("\"\(text)\" has a port, which certificates are not for") }
+        guard target.port == nil else { throw TextError("\"\(text)\" has a port, which certificates do not cover") }
         // Without the trailing dot of the root, which neither handshakes nor certificates contain.
         return target.host
     }
@@ -129,7 +129,7 @@ extension ValueParser<String> {
 
     static let queryName = ValueParser.text("a name", or: "cannot be a name in the DNS") { text in
         guard !text.isEmpty else {
-            throw TextError("the name that is asked about must not be empty; the root is \".\"")
+            throw TextError("the query name must not be empty; the root is \".\"")
         }
         return DNSProbeOptions.isName(text) ? text : nil
     }
@@ -151,7 +151,7 @@ extension ValueParser<RegularExpression?> {
 extension ValueParser<Bool> {
     /// A feature that WebSocket connections lack, so it can only be switched off.
     static let off = ValueParser { node throws(TextError) in
-        guard try !ValueParser.boolean.parse(node) else { throw TextError("a WebSocket connection does not have that") }
+        guard try !ValueParser.boolean.parse(node) else { throw TextError("WebSocket connections do not support this") }
         return false
     }
 }

@@ -21,7 +21,7 @@ struct TLSContext: Sendable {
         } catch {
             let isMismatch = error is BoringSSLError && "\(error)".contains("KEY_VALUES_MISMATCH")
             throw isMismatch || error as? NIOSSLError == .failedToLoadPrivateKey
-                ? AccessError(part: .key, message: "is not the key of the certificate")
+                ? AccessError(part: .key, message: "does not match the certificate")
                 : AccessError(part: .tls, message: "cannot be used: \(error)")
         }
     }
@@ -45,7 +45,7 @@ extension TLSServerConfiguration {
     fileprivate func nioConfiguration() throws(AccessError) -> TLSConfiguration {
         let certificates = try Self.certificates(self.certificate, .certificate)
         guard let key = try? NIOSSLPrivateKey(bytes: Array(self.key.utf8), format: .pem) else {
-            throw AccessError(part: .key, message: "holds no private key in PEM that can be read without a passphrase")
+            throw AccessError(part: .key, message: "contains no PEM private key without a passphrase")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
@@ -69,7 +69,7 @@ extension TLSServerConfiguration {
             // Only TLS 1.3 suites remain, and those cannot be selected individually.
             configuration.minimumTLSVersion = .tlsv13
         } else {
-            throw AccessError(part: .tls, message: "allows no cipher suite of a version that it allows")
+            throw AccessError(part: .tls, message: "has no cipher suite for any allowed version")
         }
     }
 
@@ -93,7 +93,7 @@ extension TLSServerConfiguration {
     ) throws(AccessError) -> [NIOSSLCertificate] {
         let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(text.utf8))
         guard let certificates, !certificates.isEmpty else {
-            throw AccessError(part: part, message: "holds no certificate in PEM")
+            throw AccessError(part: part, message: "contains no PEM certificate")
         }
         return certificates
     }
