@@ -30,7 +30,7 @@ enum TaskText {
     // A task without a name shows its URL; `tasks show` prints the whole URL.
     private static let nameWidth = 36
 
-    /// The table of `tasks list`, oldest first; only the header if there are no tasks.
+    /// The table of `tasks list`, oldest first; the line `no tasks` if the list is empty.
     static func list(_ tasks: [TaskDocument], _ style: TextStyle, at now: WallTime) -> [String] {
         guard !tasks.isEmpty else { return ["no tasks"] }
         var table = Table(head: ["ID", "KEY OR NAME", "AGE", "STATE", "NEXT RUN", "WHOSE", "REASON"])

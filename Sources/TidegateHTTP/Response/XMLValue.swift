@@ -22,7 +22,7 @@ public struct XMLValue: Sendable, Hashable {
         self.content = content
     }
 
-    /// Parses a well-formed document (XML 1.0) without entity declarations, at most 256 elements deep.
+    /// Parses a well-formed document (XML 1.0) without an internal DTD subset, at most 256 elements deep.
     ///
     /// Only XML's five predefined entities are known, so that nothing is expanded or fetched.
     /// - Throws: ``XMLError`` with the line.
