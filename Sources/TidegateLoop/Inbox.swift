@@ -2,9 +2,9 @@ internal import CLinux
 internal import Glibc
 public import Synchronization
 
-/// Commands on their way to a thread: any thread puts them in, one takes them out, in order.
+/// A queue of commands for one thread: any thread adds commands, and the owner takes them in order.
 ///
-/// The wake descriptor is written only while the thread waits: a burst costs one system call, and what is sent to a busy
+/// The wake descriptor is written only while the owner waits. A burst costs one system call; a command sent to a busy
 /// thread, by itself or by others, costs none.
 // Inlinable, so that each module specialises it for its commands: generic access would cost more than the lock. Only
 // the bodies of types that are usable from inlinable code leave their module.
@@ -14,7 +14,7 @@ package final class Inbox<Command: Sendable>: Sendable {
     struct State {
         @usableFromInline var commands: [Command] = []
         @usableFromInline var isClosed = false
-        /// The thread waits, or is about to: the next command has to wake it.
+        /// The thread is waiting or about to wait: the next command must wake it.
         @usableFromInline var isParked = false
 
         @usableFromInline
@@ -40,7 +40,7 @@ package final class Inbox<Command: Sendable>: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Adds a command; false once the inbox is closed, and then the command is not executed.
+    /// Adds a command; false if the inbox is closed, in which case the command is not executed.
     @inlinable
     package func put(_ command: Command) -> Bool {
         let (isOpen, wasParked) = self.state.withLock { state in
@@ -52,7 +52,7 @@ package final class Inbox<Command: Sendable>: Sendable {
         return isOpen
     }
 
-    /// The thread is going to wait; false if there is something to take, and then it may not.
+    /// Announces that the thread is about to wait; false if commands are pending, in which case it must not wait.
     ///
     /// Checking and parking are one step: a command is either seen here or wakes the thread.
     @inlinable
@@ -63,7 +63,7 @@ package final class Inbox<Command: Sendable>: Sendable {
         }
     }
 
-    /// Moves everything into an empty array, whose capacity the inbox goes on with; true once nothing will follow.
+    /// Moves all commands into an empty array, whose capacity the inbox then reuses; true if no more will follow.
     @inlinable
     package func takeAll(into commands: inout [Command]) -> Bool {
         self.state.withLock { state in
@@ -73,10 +73,10 @@ package final class Inbox<Command: Sendable>: Sendable {
         }
     }
 
-    /// Resets the descriptor.
+    /// Resets the wake descriptor.
     func drain() {
         var count: UInt64 = 0
-        // EAGAIN is no error here: there was nothing to drain.
+        // EAGAIN is not an error here: there was nothing to drain.
         _ = read(self.descriptor, &count, 8)
     }
 

@@ -14,14 +14,14 @@ package final class Loop {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        // Computed: every event is compared with them, and a stored static is initialised lazily.
+        // Computed, because every event is compared with them and a stored static is initialised lazily.
         package static var read: Interest { Interest(rawValue: EPOLLIN.rawValue) }
         package static var write: Interest { Interest(rawValue: EPOLLOUT.rawValue) }
         package static var error: Interest { Interest(rawValue: EPOLLERR.rawValue) }
         package static var hangUp: Interest { Interest(rawValue: EPOLLHUP.rawValue) }
     }
 
-    // Descriptor tokens are descriptors; these are tokens that no descriptor can have.
+    // Descriptors are their own tokens; no descriptor can have these two values.
     static let inboxToken = UInt64.max
     static let timerToken = UInt64.max - 1
 
@@ -30,14 +30,14 @@ package final class Loop {
     private let epoll: Int32
     private var bootTimer: BootTimeTimer
     private var timers = TimerHeap()
-    // Nil if the time source is the machine's clock, as in every program but a test.
+    // Nil for the machine's clock; only tests use another time source.
     private let source: (any TimeSource)?
     private var sourceTimers = TimerHeap()
-    // Beside it, because a copy of an existential costs ten times what most of its readers do.
+    // Stored separately, because copying the existential costs ten times more than most reads do.
     private let hasSource: Bool
-    // The time source's moment when the current batch of events began.
+    // The time source's moment at the start of the current batch of events.
     private var sourceNow = MonotonicTime(nanoseconds: 0)
-    // Atomic only because an atomic is read without a check for exclusive access, and it is read often.
+    // Atomic only because atomics are read without an exclusivity check, and this is read often.
     private let moment = Atomic<UInt64>(0)
 
     init(time: any TimeSource = SystemClock()) throws(LoopError) {
@@ -56,7 +56,7 @@ package final class Loop {
         close(self.epoll)
     }
 
-    /// The moment the current batch of events began; cheap, and the same for everything in the batch.
+    /// The start of the current batch of events; cheap to read, and the same for every event of the batch.
     package var now: MonotonicTime { MonotonicTime(nanoseconds: self.moment.load(ordering: .relaxed)) }
 
     private func updateNow() {
@@ -69,7 +69,7 @@ package final class Loop {
         try self.control(EPOLL_CTL_ADD, descriptor, interest, token: UInt64(UInt32(bitPattern: descriptor)))
     }
 
-    /// Changes what a watched descriptor is watched for.
+    /// Changes the events that a watched descriptor is watched for.
     package func change(_ descriptor: Int32, to interest: Interest) throws(LoopError) {
         try self.control(EPOLL_CTL_MOD, descriptor, interest, token: UInt64(UInt32(bitPattern: descriptor)))
     }
@@ -94,15 +94,15 @@ package final class Loop {
 
     // MARK: - The time source
 
-    /// ``now`` on the time source that the thread was given.
+    /// ``now`` on the thread's time source.
     package var timeSourceNow: MonotonicTime { self.sourceNow }
 
-    /// A moment of ``clock`` on the time source.
+    /// Converts a moment of ``clock`` to the time source.
     package func onSource(_ moment: MonotonicTime) -> MonotonicTime {
         self.hasSource ? self.sourceNow + (moment - self.now) : moment
     }
 
-    /// Schedules a timer on the time source.
+    /// Schedules a timer on the time source; its token is reported like that of any other timer.
     package func scheduleOnTimeSource(at deadline: MonotonicTime, token: UInt64) -> TimerID {
         self.hasSource
             ? self.sourceTimers.schedule(at: deadline, token: token) : self.schedule(at: deadline, token: token)
@@ -119,11 +119,11 @@ package final class Loop {
         try self.control(EPOLL_CTL_ADD, descriptor, .read, token: Loop.inboxToken)
     }
 
-    /// Waits for events and returns the ready descriptors' tokens with what they are ready for.
+    /// Waits for events and returns the tokens of the ready descriptors with their events.
     ///
-    /// If it may not block, it only takes what is ready.
+    /// Without `mayBlock` it only collects what is ready already.
     func wait(into buffer: inout [epoll_event], mayBlock: Bool) throws(LoopError) -> Int {
-        // No timeout of epoll's: its clock stands still while the machine is suspended.
+        // epoll's own timeout is not used: its clock stops while the machine is suspended.
         let waits = mayBlock ? try self.armTimer() : false
         let count = buffer.withUnsafeMutableBufferPointer {
             epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), waits ? -1 : 0)
@@ -135,9 +135,9 @@ package final class Loop {
         return 0
     }
 
-    /// Makes sure that the thread wakes for its next timer; false if that one is due now.
+    /// Makes sure that the thread wakes for its next timer; false if that timer is due now.
     ///
-    /// Without timers there is no end to the wait.
+    /// Without timers the wait has no limit.
     private func armTimer() throws(LoopError) -> Bool {
         var next = self.timers.nextDeadline()
         let time = self.clock.monotonic()
@@ -148,14 +148,14 @@ package final class Loop {
         return true
     }
 
-    /// How long to wait for the time source's earliest timer; nil if only a command or a jump of it can make one due.
+    /// The time until the time source's earliest timer; nil if only a command or a jump of the source can make one due.
     private func timeToNextOfSource() -> Duration? {
         guard let source = self.source, let next = self.sourceTimers.nextDeadline() else { return nil }
         let remaining = next - source.monotonic()
         return source is any MovableTimeSource && remaining > .zero ? nil : max(.zero, remaining)
     }
 
-    /// The boot time timer's descriptor was ready.
+    /// Handles the expiry of the boot time timer.
     func bootTimerExpired() { self.bootTimer.expired() }
 
     func popDueTimer() -> UInt64? {
@@ -171,10 +171,10 @@ package final class Loop {
     }
 }
 
-/// Wakes a loop at a moment of CLOCK_BOOTTIME, also when the machine was suspended meanwhile (timerfd_create(2)).
+/// Wakes a loop at a moment of CLOCK_BOOTTIME, even if the machine was suspended before it (timerfd_create(2)).
 ///
-/// Moved only when it would expire too late: most deadlines are put off again and again, and one early wake-up costs less
-/// than a system call for each of them.
+/// The timer is rearmed only if it would expire too late. Most deadlines are postponed again and again, and one early
+/// wake-up costs less than a system call for each postponement.
 struct BootTimeTimer {
     let descriptor: Int32
     private var armed: MonotonicTime?
@@ -185,27 +185,27 @@ struct BootTimeTimer {
         self.descriptor = descriptor
     }
 
-    /// Expires at `deadline` or before it.
+    /// Makes the timer expire at `deadline` or earlier.
     mutating func arm(at deadline: MonotonicTime) throws(LoopError) {
         if let armed = self.armed, armed <= deadline { return }
-        // 0 would disarm it.
+        // 0 would disarm the timer.
         guard tg_boot_timer_arm(self.descriptor, max(1, deadline.nanoseconds)) == 0 else {
             throw LoopError(operation: "timerfd_settime", code: errno)
         }
         self.armed = deadline
     }
 
-    /// It has expired, and is not armed any more.
+    /// Records that the timer has expired and is no longer armed.
     mutating func expired() {
         var count: UInt64 = 0
-        // EAGAIN is no error here: it may have been armed anew since the event.
+        // EAGAIN is not an error here: the timer may have been rearmed since the event.
         if read(self.descriptor, &count, 8) == 8 { self.armed = nil }
     }
 
     func close() { _ = Glibc.close(self.descriptor) }
 }
 
-/// A system call of the loop's failed.
+/// A failed system call of the loop.
 package struct LoopError: Error, Sendable, CustomStringConvertible {
     /// The call, as its man page names it.
     package let operation: String

@@ -5,20 +5,20 @@ package import TidegateCore
 
 /// What a ``LoopThread`` runs: created on the thread, called only there, released there.
 package protocol LoopHandler: AnyObject, SendableMetatype {
-    /// What other threads can send to it.
+    /// The commands that other threads send to it.
     associatedtype Command: Sendable
 
     /// Executes a command.
     func receive(_ command: Command)
-    /// A watched descriptor is ready.
+    /// Called when a watched descriptor is ready.
     func ready(_ descriptor: Int32, for events: Loop.Interest)
-    /// A timer is due; `token` is what it was scheduled with.
+    /// Called when a timer is due; `token` is the one that it was scheduled with.
     func timerFired(_ token: UInt64)
-    /// Everything that was ready has been handled; commands that follow from it still belong to the batch.
+    /// Called when everything that was ready has been handled; commands sent from here still belong to the batch.
     func batchEnding()
-    /// The batch is over; the thread will wait next.
+    /// Called at the end of a batch, before the thread waits.
     func batchEnded()
-    /// The thread ends after this call.
+    /// Called last, before the thread ends.
     func stopping()
 }
 
@@ -32,22 +32,22 @@ extension LoopHandler {
 
 /// A named thread that executes commands, watches descriptors and keeps timers.
 package final class LoopThread<Handler: LoopHandler>: Sendable {
-    /// Takes the commands.
+    /// The queue of commands.
     package let inbox: Inbox<Handler.Command>
-    /// Says whether the thread turns.
+    /// Reports whether the thread is stuck in one turn.
     package let turns: TurnRecord
     private let thread: Mutex<pthread_t?>
 
     /// Starts the thread; `make` runs on it, and the handler stays there.
     ///
-    /// The kernel shows 15 bytes of `name`. The loop's timers ``Loop/scheduleOnTimeSource(at:token:)`` follow `time`.
+    /// The kernel shows 15 bytes of `name`. `time` drives the timers of ``Loop/scheduleOnTimeSource(at:token:)``.
     package convenience init(
         name: String, time: any TimeSource = SystemClock(), make: @escaping @Sendable (Loop) -> Handler
     ) throws(LoopError) {
         try self.init(name: name, time: time) { loop, _ in make(loop) }
     }
 
-    /// Starts the thread; `make` also gets the inbox, into which the handler's own work on other threads puts commands.
+    /// Starts the thread; `make` also receives the inbox, so that work on other threads can send commands back.
     package init(
         name: String, time: any TimeSource = SystemClock(),
         make: @escaping @Sendable (Loop, Inbox<Handler.Command>) -> Handler
@@ -61,7 +61,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
             }
         }
         try loop.watchInbox(inbox.descriptor)
-        // The loop is handed over whole: nothing here touches it again.
+        // Ownership of the loop passes to the thread: nothing here touches it again.
         let turns = TurnRecord()
         let start = ThreadStart(loop: loop) { loop in
             tg_thread_name(name)
@@ -74,7 +74,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
 
     deinit { self.stop() }
 
-    /// Sends a command to the handler; false once the thread is stopping, and then nothing happens.
+    /// Sends a command to the handler; false if the thread is stopping, in which case the command is not executed.
     @discardableResult
     package func send(_ command: Handler.Command) -> Bool { self.inbox.put(command) }
 
@@ -83,11 +83,11 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
         self.inbox.close()
         let thread = self.thread.withLock { $0.take() }
         guard let thread else { return }
-        // The last reference may be dropped on the thread itself, which cannot wait for its own end.
+        // The last reference may be dropped on the thread itself, which cannot join itself.
         if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
     }
 
-    /// Ends the thread once it has executed the commands sent so far, without waiting for that.
+    /// Ends the thread after the commands sent so far, without waiting for it.
     package func abandon() {
         self.inbox.close()
         if let thread = self.thread.withLock({ $0.take() }) { pthread_detach(thread) }
@@ -103,8 +103,8 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
             turns.end()
             let count = try? loop.wait(into: &buffer, mayBlock: inbox.park())
             turns.begin(at: loop.now)
-            // Only a broken descriptor of our own can fail here, and then the thread cannot wait any more: its last turn
-            // does not end.
+            // Only a broken descriptor of our own can fail here. The thread then cannot wait any more, and its last
+            // turn never ends.
             guard let count else { break }
             isClosed = LoopThread.execute(&commands, of: inbox, on: handler)
             for position in 0..<count {
@@ -128,7 +128,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
         if isClosed { turns.end() }
     }
 
-    // Both arrays keep their capacity, so that a busy thread's commands allocate nothing.
+    // Both arrays keep their capacity, so that the commands of a busy thread allocate nothing.
     private static func execute(
         _ commands: inout [Handler.Command], of inbox: Inbox<Handler.Command>, on handler: Handler
     ) -> Bool {
@@ -139,18 +139,18 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
     }
 }
 
-/// Does one piece of work after the other.
+/// Runs closures one after the other.
 package final class Worker: LoopHandler {
-    /// Does a piece of work.
+    /// Runs a closure.
     package func receive(_ work: @Sendable () -> Void) { work() }
 }
 
 extension LoopThread<Worker> {
-    /// Starts a thread that does what it is sent; the kernel shows 15 bytes of `name`.
+    /// Starts a thread that runs the closures it is sent; the kernel shows 15 bytes of `name`.
     package convenience init(name: String) throws(LoopError) { try self.init(name: name) { _ in Worker() } }
 }
 
-/// Carries a loop over to its new thread.
+/// Carries a loop to its new thread.
 private final class ThreadStart {
     let loop: Loop
     let run: @Sendable (Loop) -> Void
@@ -179,9 +179,9 @@ private final class ThreadStart {
     }
 }
 
-/// Whether a ``LoopThread`` turns: written by the thread, read by any other.
+/// Records the turns of a ``LoopThread``; the thread writes it, any other may read it.
 package final class TurnRecord: Sendable {
-    /// How long one turn may take before its thread is stalled.
+    /// A thread whose turn takes longer than this is stalled.
     package static let limit = Duration.seconds(10)
 
     private let clock = SystemClock()
@@ -191,7 +191,7 @@ package final class TurnRecord: Sendable {
     // The thread's start is its first turn.
     init() { self.start = Atomic(self.clock.monotonic().nanoseconds) }
 
-    /// Whether the present turn has taken longer than the limit.
+    /// Whether the current turn has taken longer than the limit.
     package var isStalled: Bool { self.isStalled(at: self.clock.monotonic()) }
 
     func isStalled(at moment: MonotonicTime) -> Bool {
@@ -204,15 +204,15 @@ package final class TurnRecord: Sendable {
     func end() { self.start.store(0, ordering: .relaxed) }
 }
 
-/// Something with a thread that starts when it is first needed: most diagnoses never send a packet by it.
+/// The owner of a thread that starts when first needed: most diagnoses never send a packet through it.
 package final class LazyThread<Owner: Sendable>: Sendable {
     private let make: @Sendable () -> Owner?
     private let made = Mutex<Owner?>(nil)
 
-    /// `make` returns nil if the thread cannot start; it is tried again with the next use.
+    /// `make` returns nil if the thread cannot start; the next use tries again.
     package init(_ make: @escaping @Sendable () -> Owner?) { self.make = make }
 
-    /// The owner of the running thread.
+    /// The owner, whose thread is started if needed; nil if that fails.
     package var thread: Owner? {
         self.made.withLock { made in
             if made == nil { made = self.make() }
@@ -220,9 +220,9 @@ package final class LazyThread<Owner: Sendable>: Sendable {
         }
     }
 
-    /// The owner if its thread has started.
+    /// The owner, if its thread has started.
     package var started: Owner? { self.made.withLock { $0 } }
 
-    /// The owner if its thread has started, which the next use then starts anew.
+    /// Removes and returns the owner, if its thread has started; the next use starts a new one.
     package func take() -> Owner? { self.made.withLock { $0.take() } }
 }

@@ -2,14 +2,14 @@ internal import CLinux
 internal import Glibc
 package import TidegateCore
 
-/// Addresses of sockets as system calls read and write them (`sockaddr_in`, `sockaddr_in6`).
+/// Socket addresses in the layout of system calls (`sockaddr_in`, `sockaddr_in6`).
 package enum SocketAddress {
     /// Connects a socket (connect(2)); 0 or the error number.
     package static func connect(_ descriptor: Int32, to address: IPAddress, port: UInt16) -> Int32 {
         self.pass(address, port) { Glibc.connect(descriptor, $0, $1) }
     }
 
-    /// Has a socket send from an address of this host (bind(2)); 0 or the error number.
+    /// Makes a socket send from an address of this host (bind(2)); 0 or the error number.
     package static func bind(_ descriptor: Int32, to address: IPAddress) -> Int32 {
         self.pass(address, 0) { Glibc.bind(descriptor, $0, $1) }
     }
@@ -46,10 +46,10 @@ package enum SocketAddress {
         self.name(of: descriptor).flatMap(self.address)?.withoutZone
     }
 
-    /// How many bytes an address of either family takes as the kernel writes it.
+    /// The room that an address of either family needs, in bytes.
     package static let size = MemoryLayout<sockaddr_in6>.size
 
-    /// What the kernel calls the local end of a socket (getsockname(2)); nil if it has no address.
+    /// The local address of a socket in the kernel's layout (getsockname(2)); nil if it has none.
     package static func name(of descriptor: Int32) -> [UInt8]? {
         var name = [UInt8](repeating: 0, count: self.size)
         var length = socklen_t(name.count)
@@ -59,10 +59,10 @@ package enum SocketAddress {
         return result == 0 && length >= 16 ? name : nil
     }
 
-    /// The address in what the kernel wrote; nil if it is of no family of IP.
+    /// Parses an address in the kernel's layout; nil if its family is not IP.
     package static func address(in name: [UInt8]) -> IPAddress? {
         guard name.count >= 16 else { return nil }
-        // Four octets after family and port, or sixteen after the flow label as well.
+        // The address follows the port in IPv4 (4 octets) and the flow label in IPv6 (16 octets).
         switch Int32(name.withUnsafeBytes { $0.loadUnaligned(as: sa_family_t.self) }) {
         case AF_INET: return IPAddress(octets: name[4..<8])
         case AF_INET6 where name.count >= self.size:
@@ -75,16 +75,16 @@ package enum SocketAddress {
 
 /// A socket's error queue (IP_RECVERR in ip(7)).
 package enum ErrorQueue {
-    /// Empties the queue; returns its last error.
+    /// Empties the queue and returns its last error.
     ///
-    /// - Parameter counts: Whether an error about a packet that starts with these bytes counts.
+    /// - Parameter counts: Whether to consider an error about a packet that starts with these bytes.
     package static func drain(
         _ descriptor: Int32, where counts: (ExtendedSocketError, _ packet: ArraySlice<UInt8>) -> Bool = { _, _ in true }
     ) -> ExtendedSocketError? {
         var last: ExtendedSocketError?
         var control = [UInt8](repeating: 0, count: 256)
         var packet = [UInt8](repeating: 0, count: 64)
-        // Bounded, in case errors arrive faster than they are read.
+        // Bounded, in case errors arrive faster than this reads them.
         for _ in 0..<64 {
             var size = packet.count
             let count = tg_take_error(descriptor, &packet, &size, &control, control.count)

@@ -1,13 +1,13 @@
 package import TidegateCore
 
-/// A timer that was scheduled; stays harmless after it fired.
+/// The identity of a scheduled timer; using it after the timer fired does no harm.
 package struct TimerID: Hashable, Sendable {
-    /// Counts timers, so that a place used again is not taken for the old one.
+    /// A serial number, so that a reused place is not mistaken for the old timer.
     let number: UInt64
     let place: Int
 }
 
-/// Timers in the order of their deadlines; cancelling is lazy, so that it costs no search.
+/// Timers ordered by deadline; cancelling is lazy, so that it needs no search.
 package struct TimerHeap {
     private struct Entry {
         let deadline: MonotonicTime
@@ -21,14 +21,14 @@ package struct TimerHeap {
     }
 
     private var entries: [Entry] = []
-    // The number of the timer in each place; 0 for none. Every request has a timer: a set would hash it twice.
+    // The number of the timer in each place; 0 for none. Every request has a timer, and a set would hash it twice.
     private var live: [UInt64] = []
     private var freePlaces: [Int] = []
     private var lastNumber: UInt64 = 0
 
     package init() {}
 
-    /// How many timers are to fire.
+    /// The number of pending timers.
     package var count: Int { self.live.count - self.freePlaces.count }
 
     /// Schedules a timer; `token` comes back when it fires.
@@ -45,14 +45,15 @@ package struct TimerHeap {
         return id
     }
 
-    /// Cancels a timer; does nothing if it has fired.
+    /// Cancels a timer; does nothing if it has already fired.
     package mutating func cancel(_ timer: TimerID) {
         guard self.end(timer) else { return }
-        // Cancelled entries may not outnumber the live ones: a suspended task must not leave its timers' memory behind.
+        // Cancelled entries may not outnumber the live ones: a suspended task must not leave the memory of its timers
+        // behind.
         if self.entries.count > 64, self.entries.count > 2 * self.count { self.compact() }
     }
 
-    /// The earliest deadline; nil without timers.
+    /// The earliest deadline; nil if no timer is pending.
     package mutating func nextDeadline() -> MonotonicTime? {
         self.dropCancelled()
         return self.entries.first?.deadline
@@ -71,12 +72,12 @@ package struct TimerHeap {
         timer.place < self.live.count && self.live[timer.place] == timer.number
     }
 
-    /// Frees a timer's place; false if it is over already.
+    /// Frees a timer's place; false if the timer has already ended.
     private mutating func end(_ timer: TimerID) -> Bool {
         guard self.isLive(timer) else { return false }
         self.live[timer.place] = 0
         self.freePlaces.append(timer.place)
-        // The room of many timers goes with the last of them.
+        // Frees the memory of many timers when the last of them ends.
         if self.freePlaces.count == self.live.count, self.live.count > 1024 {
             self.live = []
             self.freePlaces = []
