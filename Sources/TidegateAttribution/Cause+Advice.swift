@@ -1,9 +1,9 @@
 package import TidegateCore
 
 extension Cause {
-    /// What to do, in one sentence; `target` is what was asked for.
+    /// What to do, in one sentence; `target` is the requested target.
     ///
-    /// Advice follows from the cause, and never from the rung that showed it.
+    /// Advice follows from the cause, never from the rung that showed it.
     package func advice(for target: Target) -> String {
         switch self {
         case .thisHost(let cause): cause.advice(for: target)
@@ -23,7 +23,7 @@ extension RouterCause {
         case .absent(let address, let link):
             "Check that the gateway \(address) is on and attached to the link of \(link)."
         case .silent(let address, _, let age?) where age <= Thresholds.reachableTime:
-            "Ask the gateway \(address) by its own page or console: its link answered \(age.shortText) ago."
+            "Check the gateway \(address) on its own page or console: its link answered \(age.shortText) ago."
         case .silent(let address, let link, _):
             "Check the power and cabling of \(address); restart it if it stays silent on \(link)."
         case .prohibits(let error): "Allow \(target) in the firewall of \(error.sender(or: "the gateway"))."
@@ -85,14 +85,14 @@ extension UnknownCause {
     fileprivate func advice(for target: Target) -> String {
         switch self {
         case .routerOrProvider(let gateway):
-            "Ask the gateway itself, by its own page or console at \(gateway): whether it has a link to the provider tells."
+            "Check the gateway's own page or console at \(gateway): it shows whether the link to the provider is up."
         case .hostOrPath:
-            "Look for a rule of this host that drops it: nft list ruleset; without one, a filter on the way does."
-        case .oneCheck: "Check the URL, or a second server as well (--internet-check): one alone convicts no network."
+            "Look for a rule of this host that drops it (nft list ruleset); without one, a filter on the way drops it."
+        case .oneCheck: "Check the URL, or add a second server (--internet-check): one failing server proves no outage."
         case .silence where target.address?.isUnspecified ?? false:
             "Try one host by its address: tidegate explain 1.1.1.1:443."
         case .silence:
-            "Try a second host elsewhere: if it answers, the failure is on the way to \(target.shownHost) or there."
+            "Try a second host elsewhere: if it answers, the failure is on the way to \(target.shownHost) or at its end."
         case .notEnoughTime: "Try again with more time (--timeout)."
         }
     }
@@ -104,8 +104,8 @@ extension HostCause {
         case .kernel(let refusal): refusal.advice(for: target)
         case .filter: "Look for the rule that rejects \(target): nft list ruleset."
         case .nothingListens(_, let port):
-            port.map { "Start the service that should listen on port \($0), and see what does listen: ss -ltnp." }
-                ?? "Start the service that should answer there, and see what does listen: ss -lntup."
+            port.map { "Start the service that should listen on port \($0), and check what listens there: ss -ltnp." }
+                ?? "Start the service that should answer there, and check what listens there: ss -lntup."
         case .nameNotFound(let name, let resolver):
             "Check the spelling of \(name): \(resolver.map { "the resolver \($0)" } ?? "the resolver") knows other names."
         case .missingRecord(let name, let family):
@@ -139,14 +139,14 @@ extension HostCause.KernelRefusal {
         case .monitor, .gateway, .dns, .internet, .tcp, .tls, .http:
             self.reason == .resolverNoRoute
                 ? "Give this host a route to its resolvers, or name others in /etc/resolv.conf."
-                : "Allow this process its netlink sockets: a sandbox or a seccomp filter keeps it from seeing the network."
+                : "Allow this process to use netlink sockets: a sandbox or a seccomp filter blocks them."
         }
     }
 
     private var linkAdvice: String {
         switch self.reason {
         case .noInterface: "Add or load a network interface: this host has none besides loopback."
-        case .adminDown: "Switch the link on: ip link set \(self.subject) up."
+        case .adminDown: "Bring the link up: ip link set \(self.subject) up."
         case .noCarrier: "Plug in the cable of \(self.subject), or \(self.detour)."
         case .dormant:
             "Finish the login of \(self.subject), such as 802.1X or Wi-Fi: its network has not authorised it."
@@ -186,7 +186,7 @@ extension HostCause.KernelRefusal {
         case .notAHost: return "Use another address: \(host) is a broadcast, multicast or anycast address."
         default:
             if let link = self.linkSwitchedOff {
-                return "Switch it on (ip link set \(link) up), and restore its routes."
+                return "Bring it up (ip link set \(link) up), and restore its routes."
             }
             return "Add a default \(self.family.name) route, or one to \(host): no route leads there."
         }
@@ -208,12 +208,12 @@ extension ServerCause {
             "Ask the operator of \(target): a server or a firewall in front of it breaks off TLS connections."
         case .notTLS:
             "Try http:// instead: port \(target.port.map { "\($0)" } ?? "443") there does not speak TLS."
-        case .handshakeRefused: "Ask the operator of \(target) which TLS versions and certificates it takes."
+        case .handshakeRefused: "Ask the operator of \(target) which TLS versions and certificates it accepts."
         case .certificate(let error, _): error.advice(for: target)
-        case .responseReset, .bodyStopped: "Ask the operator of \(target): it takes requests and breaks them off."
+        case .responseReset, .bodyStopped: "Ask the operator of \(target): it accepts requests and then drops them."
         case .notHTTP: "Check the port: what listens at \(target) is not a web server."
-        case .status(429): "Send fewer requests: \(target) says that there are too many."
-        case .status(503): "Try again later: \(target) says that it is not available now."
+        case .status(429): "Send fewer requests: \(target) limits their rate."
+        case .status(503): "Try again later: \(target) reports that it is unavailable."
         case .status(let status): "Ask the operator of \(target), or try again later: it answers with \(status)."
         }
     }
@@ -225,7 +225,7 @@ extension CertificateError {
         case .expired: "Renew the certificate of \(target); if it is valid, this host's clock is wrong (date)."
         case .notYetValid: "Check this host's clock (date): the certificate of \(target) is from the future."
         case .selfSigned:
-            "Give \(target) a certificate of an authority, or trust this one: --cacert FILE."
+            "Give \(target) a certificate from a trusted authority, or trust this one: --cacert FILE."
         case .unknownIssuer:
             "Trust its authority (--cacert FILE), or let \(target) send its intermediate certificates."
         case .wrongName:

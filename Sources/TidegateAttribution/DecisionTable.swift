@@ -1,9 +1,9 @@
 package import TidegateCore
 
-/// Decides whose failure something was: the first rule that applies gives the answer.
+/// Decides which party is responsible for a failure: the first matching rule gives the answer.
 ///
-/// Order matters: a path that was lost or changed explains every symptom on it, an answer counts more than silence, and
-/// silence convicts only by its witnesses.
+/// Order matters. A lost or changed path explains every symptom on it; an answer counts more than silence; silence is
+/// attributed by witnesses only.
 package enum DecisionTable {
     static let rules =
         hostRules + nameRules + serverRules + refusalRules + socketRules + silenceRules
@@ -15,27 +15,28 @@ package enum DecisionTable {
         return self.rules.lazy.compactMap { $0.attribution(facts) }.first
     }
 
-    /// Whose failure it was.
+    /// The responsible party.
     package static func party(of evidence: FailureEvidence) -> FaultParty {
         let facts = Facts(evidence)
         return self.rules.lazy.compactMap { $0.answer(facts)?.party }.first ?? .unknown
     }
 
-    /// What is wrong where a diagnosis found a rung that fails.
+    /// The cause of the failed rung that a diagnosis found.
     package static func cause(of evidence: FailureEvidence) -> Cause {
         let facts = Facts(evidence)
         return self.rules.lazy.compactMap { $0.answer(facts)?.cause }.first ?? .unknown(.silence)
     }
 
-    /// What silence means, by its witnesses.
+    /// The cause of a silence, judged by its witnesses.
     package static func cause(of silence: SilenceEvidence) -> Cause { self.cause(of: FailureEvidence(silence)) }
 
-    /// The rung that fails for a cause that another rung showed.
+    /// The rung that a cause belongs to, if another rung showed it.
     package static func rung(of cause: Cause, shownBy rung: Rung, _ witnesses: [Witness] = []) -> Rung {
         switch cause {
         case .router(.absent), .router(.silent): .gateway
         case .provider(.nothingBeyond), .provider(.ends), .provider(.checksFail), .provider(.portal): .internet
-        // A gateway without a way to anything is the internet's failure; without one to this host, that of its rung.
+        // A gateway without any route is a failure of the internet rung; without a route to this one host, of the rung
+        // that showed it.
         case .provider(.noRoute):
             witnesses.isEmpty || witnesses.contains(where: \.isBeyondGateway) ? rung : .internet
         case .resolver: .dns
@@ -43,7 +44,7 @@ package enum DecisionTable {
         }
     }
 
-    /// The party of a silent attempt, by a diagnosis that began after it; nil if that changes nothing.
+    /// The party of a silent attempt, revised by a diagnosis that began after it.
     package static func revision(
         of party: FaultParty, _ silent: SilenceEvidence.Silent, by diagnosis: SilenceEvidence
     ) -> Revision {
@@ -52,11 +53,11 @@ package enum DecisionTable {
         let found = self.cause(of: diagnosis).party
         let isAcquitted = party == .resolver && Facts(FailureEvidence(diagnosis)).areResolversProven
         if found == .unknown { return isAcquitted ? .to(.unknown) : .undecided }
-        // A server that had answered before stays the one that is silent, unless nothing answers at all.
+        // A server that had answered before remains the silent one, unless nothing answers at all.
         return found == party || party == .theirs && found == .path ? .unchanged : .to(found)
     }
 
-    /// What a later diagnosis says of an attribution.
+    /// How a later diagnosis changes an attribution.
     package enum Revision: Sendable, Hashable {
         case undecided, unchanged
         case to(FaultParty)
@@ -64,25 +65,25 @@ package enum DecisionTable {
 }
 
 extension FaultParty {
-    /// True if nothing beyond this host or its gateway answers, so that the failure says nothing of the target.
+    /// True if nothing beyond this host or its gateway answers: such a failure says nothing about the target.
     package var isWayOut: Bool { self == .gateway || self == .upstream }
 }
 
-/// A row of the decision table: what must be known, and whose failure it then is.
+/// A row of the decision table: a condition, and the responsible party if it holds.
 struct Rule: Sendable {
-    /// The responsible party, and what is wrong if the rule knows.
+    /// The responsible party, and the cause if the rule knows it.
     struct Answer: Sendable, Hashable {
         var party: FaultParty
         var cause: Cause?
     }
 
-    /// What must be known, in one clause.
+    /// The condition, in one clause.
     let name: String
-    /// The rung that failed; nil for the one at which it was seen.
+    /// The rung that failed; nil for the rung that showed the failure.
     let rung: Rung?
-    /// False for silence: a later diagnosis may know better.
+    /// False for silence: a later diagnosis may revise it.
     let isFinal: Bool
-    /// What was seen, as evidence; nil for ``name``, or for what ``Facts`` say.
+    /// The observation, as evidence; nil for ``name``, or for the clauses of ``Facts``.
     let clause: (@Sendable (Facts) -> String)?
     /// Nil if the rule does not apply.
     let answer: @Sendable (Facts) -> Answer?

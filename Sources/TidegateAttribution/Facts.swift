@@ -1,12 +1,12 @@
 internal import TidegateCore
 
-/// Evidence, and what follows from it for every rule.
+/// Evidence, and the conclusions from it that rules share.
 struct Facts: Sendable {
-    /// Who sent an ICMP error.
+    /// The sender of an ICMP error.
     enum Sender: Sendable {
         case thisHost, destination, gateway, router
 
-        /// The sender as a sentence names it.
+        /// How a sentence names the sender.
         var role: String {
             switch self {
             case .thisHost: "this host"
@@ -19,13 +19,13 @@ struct Facts: Sendable {
 
     /// The evidence.
     let seen: FailureEvidence
-    /// Who did not answer, if nothing else is known.
+    /// The silent party, if nothing else is known.
     let silent: SilenceEvidence.Silent
     /// True if no router stands between this host and the silent party.
     let isOnLink: Bool
-    /// How the gateway stands; unknown if that says nothing of the silent party.
+    /// The state of the gateway; unknown if it is irrelevant to the silent party.
     let gateway: SilenceEvidence.Gateway
-    /// Everyone else who was asked, except those who say nothing of the silent party.
+    /// All other witnesses, without those that are irrelevant to the silent party.
     let witnesses: [Witness]
     /// True if something beyond the gateway answered.
     let isBeyondProven: Bool
@@ -40,7 +40,7 @@ struct Facts: Sendable {
             self.silent = seen.failure == .resolveFailed ? .resolvers([]) : .target
         }
         self.isOnLink = !seen.isOfThisPath && seen.isOnLink
-        // What lies beyond a router says nothing about a host on this side of it.
+        // Anything beyond a router says nothing about a host on this side of it.
         let isUnrelated = self.silent == .target && self.isOnLink
         self.gateway = isUnrelated ? .unknown : seen.gateway
         self.witnesses = isUnrelated ? [] : seen.allWitnesses
@@ -50,30 +50,30 @@ struct Facts: Sendable {
         }
     }
 
-    /// How the gateway stands if nothing beyond it answers; nil otherwise.
+    /// The state of the gateway if nothing beyond it answers; nil otherwise.
     var nearGateway: SilenceEvidence.Gateway? { self.isBeyondProven ? nil : self.gateway }
 
-    /// True if an end beyond the gateway answered, and not only a router on the way.
+    /// True if an endpoint beyond the gateway answered, rather than only a router on the way.
     var isEndProven: Bool { self.witnesses.contains(where: \.isEnd) }
 
-    /// True if every resolver that was asked answers by now: it was slow, or packets were lost.
+    /// True if every queried resolver answers by now: the resolver was slow, or packets were lost.
     var areResolversProven: Bool {
         let resolvers = self.witnesses.filter { $0.kind == .resolver }
         return !resolvers.isEmpty && resolvers.allSatisfy(\.isEnd)
     }
 
-    /// True if anyone else was asked.
+    /// True if the diagnosis has any other witness.
     var isAnyoneAsked: Bool { !self.witnesses.isEmpty }
 
-    /// The last routers that answer on the ways that were walked.
+    /// The last answering router of each hop walk.
     var lastRouters: [IPAddress] {
         self.witnesses.compactMap { if case .router(let address) = $0.reach { address } else { nil } }
     }
 
-    /// The last router that answers, if packets to two networks at least get no further.
+    /// The last answering router, if packets to at least two networks get no further.
     ///
-    /// Nil otherwise, and for a target on this side of every router. Of resolvers, one way is enough that ends at the first
-    /// router.
+    /// Nil for a target on this side of every router. If a resolver is silent, one walk that ends at the first router
+    /// is enough.
     var commonEnd: IPAddress? {
         guard self.silent != .target || !self.seen.isOnLink, !self.isEndProven else { return nil }
         let routers = Set(self.lastRouters)
@@ -82,7 +82,8 @@ struct Facts: Sendable {
         return routers.count == 1 && isCommon ? routers.first : nil
     }
 
-    /// True if the target's host itself has answered; a host on the link did when its link-layer address was found.
+    /// True if the target's host itself has answered; for a host on the link, finding its link-layer address is an
+    /// answer.
     var isHostThere: Bool {
         if self.witnesses.contains(where: { $0.reach == .destination }) { return true }
         guard self.silent == .target, self.seen.isOnLink else { return false }
@@ -90,17 +91,17 @@ struct Facts: Sendable {
         return self.gateway == .none
     }
 
-    /// What is wrong if name servers on the own link fail and no host beyond the gateway answers; nil if one does.
+    /// The cause if name servers on this host's link fail and no host beyond the gateway answers; nil if one does.
     var forwarderCause: Cause? {
         guard self.seen.isForwarded, self.isAnyoneAsked, !self.isEndProven else { return nil }
         return self.lastRouters.first.map { .provider(.ends(after: $0)) }
             ?? .provider(.nothingBeyond(gateway: self.gateway.address))
     }
 
-    /// True if packets come as far as the gateway.
+    /// True if packets reach the gateway.
     var isGatewayReached: Bool { self.witnesses.contains { $0.reach == .gateway } }
 
-    /// The path that packets took when it failed, or else when it started.
+    /// The path of the packets at the time of failure, else at the start.
     var path: NetworkPath? { self.seen.after.path ?? self.seen.before.path }
 
     /// The interface that packets leave by.
@@ -126,15 +127,15 @@ struct Facts: Sendable {
         return (error, paths.contains { error.isFrom($0?.gateway) } ? .gateway : .router)
     }
 
-    /// The ICMP error, if it is of this kind and one of these senders on the way sent it.
+    /// The ICMP error, if it is of this kind and came from one of these senders.
     func refusal(_ kind: ICMPError.Kind, from senders: Sender...) -> ICMPError? {
         self.refusal.flatMap { $0.error.kind == kind && senders.contains($0.sender) ? $0.error : nil }
     }
 
-    /// The captive portal that answers; nil if none does.
+    /// The captive portal that answers; nil if none was found.
     var portal: Cause? {
         if case .portal(let location)? = self.seen.internet { return .provider(.portal(location: location)) }
-        // How requests fail that a captive portal answers.
+        // How requests fail when a captive portal answers them.
         let isSymptom = self.isAny(
             of: .tlsFailed, .tlsPinMismatch, .httpStatus, .protocolError, .reset, .digestMismatch)
         return isSymptom && self.seen.after.level == .portal ? .provider(.portal(location: nil)) : nil
@@ -143,13 +144,13 @@ struct Facts: Sendable {
     /// True if TLS failed.
     var isTLS: Bool { self.isAny(of: .tlsFailed, .tlsPinMismatch) }
 
-    /// What other remotes say of a silence; of an answer they say nothing.
+    /// What other remotes show about a silence; nil if the target answered.
     var remotes: RemotesEvidence? { self.isAny(of: .timedOut) ? self.seen.remotes : nil }
 
-    /// True if the failure is of one of these kinds.
+    /// True if the failure is one of these kinds.
     func isAny(of failures: TaskFailure...) -> Bool { failures.contains(self.seen.failure) }
 
-    /// The rung at which the failure was seen; nil for one of this host alone.
+    /// The rung that showed the failure; nil for a failure on this host alone.
     var rung: Rung? {
         if let rung = self.seen.rung { return rung }
         switch self.seen.failure {
@@ -166,8 +167,8 @@ struct Facts: Sendable {
         return self.seen.stage?.rung ?? .tcp
     }
 
-    // What was seen, as clauses of an attribution.
-    /// The clauses of an attribution by its cause; none for a rung, which has evidence of its own.
+    // Observations as clauses of an attribution.
+    /// The clauses for a cause; none for a rung, which has evidence of its own.
     func clauses(of cause: Cause) -> [String] {
         if self.seen.isOfThisPath { return [] }
         let text = self.seen.text.isEmpty ? [] : [self.seen.text]
@@ -187,10 +188,10 @@ struct Facts: Sendable {
         return self.silenceClauses(cause)
     }
 
-    /// What a socket error says, about the host connected to.
+    /// The meaning of a socket error, for the connected host.
     var socketClause: String { self.seen.socketError?.clause(host: self.host) ?? "" }
 
-    /// Who was connected to: behind a proxy that answers, a server may be the silent one.
+    /// The host connected to; behind a proxy that answers, the silent host may be a server.
     var host: String {
         guard let proxy = self.seen.proxy else { return self.seen.peer.map { "\($0)" } ?? "the host" }
         switch self.seen.stage {
@@ -200,7 +201,7 @@ struct Facts: Sendable {
     }
 
     private func clauses(of error: ICMPError, _ sender: Sender, _ cause: Cause) -> [String] {
-        // The address alone would be taken for the server's.
+        // The bare address would be mistaken for the server's.
         let proxy = self.seen.proxy.map { ", connecting to the proxy \($0)" } ?? ""
         let clause = error.sentence(about: self.seen.peer, role: sender.role) + proxy
         return switch cause {
@@ -224,7 +225,7 @@ struct Facts: Sendable {
         switch cause {
         case .server(.handshakeSilent), .server(.responseSilent): return [self.silenceClause]
         case .router, .provider(.nothingBeyond(.some)), .provider(.ends), .onTheWay(.ends(.some)), .server(.portSilent):
-            // Before a connection was tried, there was nothing that could have been answered.
+            // Before the first connect, nothing could have been answered.
             let clause = self.seen.stage == nil ? [] : [self.silenceClause]
             return clause + [cause.description] + self.otherHosts
         default: return [self.silenceClause] + self.otherHosts

@@ -1,8 +1,8 @@
 package import TidegateCore
 
-/// Which targets could be reached on which path recently: the evidence that others give about a failure.
+/// The targets that were recently reachable on each path: evidence about the failure of another target.
 ///
-/// One row for each target, updated in place, so that a success costs a look-up and no memory.
+/// One row per target, updated in place, so that a success costs one lookup and no memory.
 package struct PeerHistory: Sendable {
     private struct Row {
         var path: NetworkPath.Identity
@@ -10,17 +10,17 @@ package struct PeerHistory: Sendable {
         var moment: MonotonicTime
     }
 
-    /// The most targets remembered; a further one is left out until others are old.
+    /// The maximum number of targets; further ones are ignored until old rows expire.
     package static let capacity = 512
 
     private var rows: [UInt64: Row] = [:]
 
     package init() {}
 
-    /// How many targets are remembered.
+    /// The number of remembered targets.
     package var count: Int { self.rows.count }
 
-    /// Records whether a target could be reached on a path; the last result of each target counts.
+    /// Records whether a target was reachable on a path; the last result of each target counts.
     package mutating func record(
         _ target: UInt64, on path: NetworkPath.Identity, isReached: Bool, at now: MonotonicTime
     ) {
@@ -32,9 +32,9 @@ package struct PeerHistory: Sendable {
         self.rows[target] = row
     }
 
-    /// The results of other targets on the same path, and since a moment, if one is given.
+    /// Counts the results of other targets on the same path, since `start` if given.
     ///
-    /// An answer from before the silence that is to be explained, since `silence`, proves nothing.
+    /// An answer from before `silence`, the start of the silence to explain, proves nothing.
     package func peers(
         of target: UInt64, on path: NetworkPath.Identity, at now: MonotonicTime, since start: MonotonicTime? = nil,
         silentSince silence: MonotonicTime? = nil

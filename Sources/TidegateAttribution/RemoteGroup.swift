@@ -1,42 +1,42 @@
 package import TidegateCore
 
-/// The remotes behind one next hop: together they say whether it is them or the way there.
+/// The remotes behind one next hop: together they show whether they or the path to them fails.
 package struct RemoteGroup: Sendable, Hashable {
     /// One remote.
     package struct Member: Sendable, Hashable {
         package var address: IPAddress
-        /// When it answered last; nil if it never did.
+        /// When it last answered; nil if never.
         package var answered: MonotonicTime?
-        /// Since when connections to it hang; nil if none does.
+        /// Since when connections to it hang; nil if none hangs.
         package var stalledSince: MonotonicTime?
 
         package init(_ address: IPAddress) { self.address = address }
     }
 
-    /// What the group says.
+    /// What the group shows.
     package enum Finding: Sendable, Hashable {
         /// No remote hangs.
         case fine
-        /// Some hang while others answer: what that says of each remote.
+        /// Some hang while others answer; the value holds the conclusion for each remote.
         case some([IPAddress: RemotesEvidence])
-        /// Several hang, and none answers: it is the way there.
+        /// Several hang and none answers: the path to them fails.
         case silent(count: Int)
         /// One hangs, and nothing else is known.
         case alone(IPAddress)
 
-        /// What it says of one remote.
+        /// The conclusion for one remote.
         package func evidence(of remote: IPAddress) -> RemotesEvidence {
             switch self {
             case .some(let remotes): remotes[remote] ?? .answering
             case .silent: .silent
             case .alone: .undecided
-            // Only a closed window is left.
+            // Only a closed receive window is left.
             case .fine: .answering
             }
         }
     }
 
-    /// The remotes behind one next hop say what fails.
+    /// Concludes from the remotes behind one next hop what fails.
     package static func finding(_ members: [Member], at now: MonotonicTime) -> Finding {
         let stalled = members.filter { $0.stalledSince != nil }
         guard let latest = stalled.compactMap(\.stalledSince).max() else { return .fine }
@@ -44,11 +44,11 @@ package struct RemoteGroup: Sendable, Hashable {
             member.stalledSince == nil && member.answered.map { now - $0 < Thresholds.answerAge } ?? false
         }
         guard answering.isEmpty else { return .some(self.evidence(of: stalled, beside: answering)) }
-        // A remote that has been silent for long says nothing of what failed now.
+        // A remote that has been silent for long says nothing about the current failure.
         let together = stalled.filter { $0.stalledSince.map { latest - $0 < Thresholds.simultaneity } ?? false }
         let first = together.compactMap(\.stalledSince).min() ?? latest
         let hasAnyAnswered = members.contains { member in
-            // What a remote to which connections hang sends nevertheless is no answer.
+            // Data from a remote whose connections hang does not count as an answer.
             let answered = [member.answered, member.stalledSince].compactMap(\.self).min()
             return member.answered != nil && answered.map { $0 > first + Thresholds.simultaneityTolerance } ?? false
         }
@@ -59,7 +59,7 @@ package struct RemoteGroup: Sendable, Hashable {
         return .alone(only.address)
     }
 
-    // Several that hang in one network where nothing answers: more likely the way to that network than each of them.
+    // If several remotes of one network hang and nothing there answers, the path to that network is the likelier cause.
     private static func evidence(of stalled: [Member], beside answering: [Member]) -> [IPAddress: RemotesEvidence] {
         let networks = Dictionary(grouping: stalled) { Network($0.address) }
         let answers = Set(answering.map { Network($0.address) })

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-// The rows of the decision table, by what they are about.
+// The rows of the decision table, by subject.
 extension DecisionTable {
     /// This host, its path and its proxy.
     static let hostRules: [Rule] = [
@@ -11,7 +11,7 @@ extension DecisionTable {
         Rule("the server redirects", party: .theirs, rung: .http) { $0.isAny(of: .redirectRefused) },
         Rule("the kernel would not send") { $0.seen.kernel.map { .thisHost(.kernel($0)) } },
         Rule(
-            "an address of the hosts file does not work, and DNS says another one",
+            "an address of the hosts file does not work, and DNS has another one",
             cause: { facts in
                 guard case .hostsFile(let name, let dns)? = facts.seen.lookup, let address = facts.seen.peer,
                     !dns.contains(address)
@@ -21,7 +21,7 @@ extension DecisionTable {
                 return DecisionTable.cause(of: seen).isOfAddress
                     ? .thisHost(.hostsFile(name, address: address, dns: dns)) : nil
             }),
-        Rule("the gateway is what keeps a connection from its path", party: .gateway) {
+        Rule("the gateway keeps a connection from its path", party: .gateway) {
             $0.seen.isOfThisPath && $0.lost?.verdict.reason?.party == .gateway
         },
         Rule(
@@ -62,7 +62,7 @@ extension DecisionTable {
             return .thisHost(.nameNotFound(name, resolver: server))
         },
         Rule("no name server is configured") { $0.seen.lookup == .noServer ? .thisHost(.noNameserver) : nil },
-        // It speaks for what is behind it.
+        // The server's failure stands for that of its upstream.
         Rule("a server on the own link fails, and no host beyond the gateway answers", isFinal: false) { facts in
             if case .fails? = facts.seen.lookup { facts.forwarderCause } else { nil }
         },
@@ -78,14 +78,14 @@ extension DecisionTable {
             guard case .blocked(let name, let server, let answer)? = facts.seen.lookup else { return nil }
             return .resolver(.blocks(server, name: name, answer: answer))
         },
-        // A resolver that is silent together with everything else is not the one that failed.
-        Rule("the system's look-up gives no answer, and no one else was asked", isFinal: false) { facts in
+        // A resolver that is silent together with everything else is not the failing party.
+        Rule("the system's lookup gives no answer, and no other witness was asked", isFinal: false) { facts in
             guard facts.isAny(of: .resolveFailed), facts.seen.lookup == nil, !facts.isAnyoneAsked else { return nil }
             return .resolver(.silent([]))
         },
     ]
 
-    /// What the server itself answers.
+    /// Answers of the server itself.
     static let serverRules: [Rule] = [
         Rule("the server does not accept this host's certificate, or none", party: .mine, rung: .tls) {
             $0.isTLS && $0.seen.lacksClientCertificate
@@ -120,9 +120,9 @@ extension DecisionTable {
         },
     ]
 
-    /// ICMP errors, by their sender and by what they say.
+    /// ICMP errors, by sender and meaning.
     static let refusalRules: [Rule] = [
-        // An ICMP error was forged, or is not true any more.
+        // The ICMP error was forged or no longer applies.
         Rule("the port that a request did not reach accepts connections", rung: .tcp) { facts in
             facts.seen.isPortOpen && facts.seen.rung == .tcp && facts.seen.socketError == nil ? .unknown(.silence) : nil
         },
@@ -148,7 +148,7 @@ extension DecisionTable {
         Rule("the gateway has no route", rung: .tcp) { facts in
             facts.refusal(.noRoute, from: .gateway).map { .provider(.noRoute($0)) }
         },
-        // It looks for the target on a link of its own, unless everything beyond it gets the same answer.
+        // The gateway looks for the target on one of its own links, unless everything beyond it gets the same answer.
         Rule("the gateway finds no host at all", rung: .tcp) { facts in
             guard let error = facts.refusal(.hostUnreachable, from: .gateway), !facts.isBeyondProven,
                 facts.witnesses.contains(where: { $0.refusal == nil || $0.refusal?.kind == .hostUnreachable })
@@ -176,7 +176,7 @@ extension DecisionTable {
         },
     ]
 
-    /// What the error number of a socket says.
+    /// Socket error numbers.
     static let socketRules: [Rule] = [
         // Only programs of this host can open its ports.
         Rule("nothing listens on this host", rung: .tcp) { facts in
@@ -221,10 +221,10 @@ extension DecisionTable {
             if: { $0.seen.socketError == .noResources }),
     ]
 
-    /// Silence convicts by its witnesses only; a way beyond the gateway that works acquits the router and the provider.
+    /// Silence is attributed by witnesses only; a working path beyond the gateway clears the router and the provider.
     static let silenceRules = remotes + near + stages + far
 
-    // Connections of other programs.
+    // Evidence from connections of other programs.
     private static let remotes: [Rule] = [
         Rule("nothing behind the next hop answers", party: .upstream) { $0.remotes == .silent },
         Rule("several of one network hang, and nothing there answers", party: .path) {
@@ -266,7 +266,7 @@ extension DecisionTable {
             else { return nil }
             return .router(.silent(address, link: link, lastConfirmed: age))
         },
-        // Without a gateway to ask, the fault lies behind the link if all hosts are silent.
+        // Without a gateway to query, the fault lies behind the link if all hosts are silent.
         Rule("nothing is known of a gateway, and nothing answers", isFinal: false) { facts in
             facts.isAnyoneAsked && facts.nearGateway == .unknown ? .provider(.nothingBeyond(gateway: nil)) : nil
         },
@@ -296,7 +296,7 @@ extension DecisionTable {
         },
     ]
 
-    // Something beyond the gateway answers, or nothing tells.
+    // Something beyond the gateway answers, or nothing shows the cause.
     private static let far: [Rule] = [
         Rule("the gateway was found since, and nothing answers", isFinal: false) { facts in
             guard facts.isAnyoneAsked, case .confirmed(let address)? = facts.nearGateway else { return nil }
@@ -319,7 +319,7 @@ extension DecisionTable {
         Rule("packets end beyond the gateway, while others answer", isFinal: false) { facts in
             facts.isBeyondProven ? .onTheWay(.ends(after: facts.lastRouters.first)) : nil
         },
-        Rule("nothing tells", isFinal: false) { _ in .unknown(.silence) },
+        Rule("nothing shows the cause", isFinal: false) { _ in .unknown(.silence) },
     ]
 }
 
