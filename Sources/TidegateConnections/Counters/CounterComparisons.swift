@@ -1,22 +1,22 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Connects that ended without a sign of what became of them: given up, refused or unreachable.
+/// Failed connects whose outcome is ambiguous: given up, refused or unreachable.
 ///
-/// For a program that was told of an ICMP error the kernel counts a failed connect, for one that gave up it does not. So
-/// those of a second are judged together by its counters: at most as many were unreachable as ICMP messages came. Some of
-/// these messages may be about something else, so that the choice is a guess.
+/// The kernel counts a failed connect if the program received an ICMP error, but not if the program gave up. The
+/// connects of one second are therefore classified together by its counters: at most as many were unreachable as ICMP
+/// messages arrived. Some messages may be about something else, so the choice of connects is a guess.
 struct AmbiguousConnects: Sendable {
     private var waiting: [(report: SocketReport, isTorn: Bool)] = []
-    // Connects of this second whose end the kernel counts, and which are explained.
+    // Connects of this second whose outcome is known and counted by the kernel.
     private var explained: UInt64 = 0
     private var timedOut: UInt64 = 0
     private var last: TCPCounters?
 
-    /// Holds a connect back.
+    /// Adds a connect to the ambiguous ones.
     mutating func add(_ report: SocketReport, isTorn: Bool) { self.waiting.append((report, isTorn)) }
 
-    /// A connect ended in a way that needs no judgement.
+    /// Records a connect with a known outcome.
     mutating func explain(_ outcome: ConnectionOutcome) {
         switch outcome {
         case .refused, .notSent: self.explained += 1
@@ -25,8 +25,8 @@ struct AmbiguousConnects: Sendable {
         }
     }
 
-    /// Judges those of the second that ends, by the kernel's counters now; nil if they cannot be read: then nothing says
-    /// that one was unreachable.
+    /// Classifies the connects of the ending second by the kernel's current counters; without counters none is
+    /// classified as unreachable.
     mutating func assess(by counters: TCPCounters?) -> [(report: SocketReport, outcome: ConnectionOutcome)] {
         defer {
             (self.waiting, self.explained, self.timedOut) = ([], 0, 0)
@@ -38,7 +38,7 @@ struct AmbiguousConnects: Sendable {
         let kernelTimeouts = min(self.timedOut, counters.timeoutAborts.growth(since: last.timeoutAborts))
         let messages = counters.unreachableMessages.growth(since: last.unreachableMessages)
         var unreachable = min(messages, failed.growth(since: self.explained + kernelTimeouts))
-        // A torn one had failed for certain: the kernel counted it.
+        // A torn-down connect had certainly failed: the kernel counted it.
         return self.waiting.sorted { $0.isTorn && !$1.isTorn }.map { report, isTorn in
             guard unreachable > 0 else { return (report, isTorn ? .refused : .abandoned) }
             unreachable -= 1
@@ -47,10 +47,10 @@ struct AmbiguousConnects: Sendable {
     }
 }
 
-/// Established connections that ended with something unread, which either side may have reset.
+/// Established connections that ended with unread data, which either side may have reset.
 ///
-/// The kernel reports both cases alike, but counts its own resets (TCPAbortOnClose). The endings of a second are therefore
-/// classified together: the number of aborts is exact, and the choice of connections is a guess.
+/// The kernel reports both cases alike, but counts its own resets (TCPAbortOnClose). The endings of a second are
+/// therefore classified together: the number of aborts is exact, and the choice of connections is a guess.
 struct UnreadEnds {
     typealias End = (report: SocketReport, known: TrackedConnection?, context: OutcomeClassifier.Context)
 
@@ -59,10 +59,11 @@ struct UnreadEnds {
     private var counted: UInt64?
     private var unmatched: UInt64 = 0
 
-    /// Holds an end back.
+    /// Adds an ambiguous ending.
     mutating func add(_ end: End) { self.waiting.append(end) }
 
-    /// Judges those of the second that ends, by the kernel's counters now; nil if they cannot be read.
+    /// Classifies the endings of the ending second by the kernel's current counters, which are nil if they cannot be
+    /// read.
     ///
     /// A message may be read in the second after its connection was counted, but never before it.
     mutating func assess(by counters: TCPCounters?) -> [(end: End, ending: ConnectionEnding)] {
@@ -84,13 +85,13 @@ struct UnreadEnds {
     }
 }
 
-/// Compares what was observed with what the kernel counted, which is never lost.
+/// Compares the observations with the kernel's counters, which miss nothing.
 struct Reconciliation: Sendable {
-    /// What was observed, of this program and of loopback, too, since observing began.
+    /// The observations since the start, including loopback and this program's own connections.
     struct Observed: Sendable, Hashable {
-        /// Connects that have ended, or whose connections live.
+        /// Connects that have ended or led to a live connection.
         var connects: UInt64 = 0
-        /// Established connections that were reset by either side, or lost.
+        /// Established connections that either side reset, or that were lost.
         var resets: UInt64 = 0
     }
 
@@ -98,12 +99,13 @@ struct Reconciliation: Sendable {
     private var missing = Observed()
     private var reported = Observed()
 
-    /// Compares from `start` on.
+    /// Starts comparing at `start`.
     init(since start: TCPCounters) { self.start = start }
 
-    /// What is unexplained now and was so at the comparison before; what was read in between two messages is not yet.
+    /// What is unexplained both now and at the previous comparison; a difference seen once may come from messages still
+    /// unread.
     ///
-    /// `counters` are read first, then the sockets are listed, then the messages are read.
+    /// Callers must read `counters` first, then list the sockets, then read the messages.
     mutating func compare(
         _ observed: Observed, with counters: TCPCounters
     ) -> [ConnectionStatistics.Unexplained: UInt64] {
@@ -119,6 +121,6 @@ struct Reconciliation: Sendable {
 }
 
 extension FixedWidthInteger where Self: UnsignedInteger {
-    /// By how much it is above `other`; 0 if it is not.
+    /// The growth since `other`; 0 if it shrank.
     func growth(since other: Self) -> Self { self > other ? self - other : 0 }
 }

@@ -1,14 +1,14 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// Decides whose failure ended connections were, once their route is known, and makes their events.
+/// Attributes the failures of ended connections once their route is known, and creates their events.
 struct FailureAttribution {
-    /// A failure whose party is decided.
+    /// A failure with its responsible party.
     struct Decided {
         let remote: Remote
         let outcome: ConnectionOutcome
         let party: FaultParty
-        /// When it was.
+        /// The time of the failure.
         let moment: MonotonicTime
         /// The event, if it is the first of its kind.
         let event: ConnectionEvent?
@@ -24,15 +24,15 @@ struct FailureAttribution {
     private var pathChanges: [AddressFamily: MonotonicTime] = [:]
     private var resets = RecentResets()
 
-    /// The host's path of a family changed.
+    /// Records that the host's path of a family changed.
     mutating func pathChanged(_ family: AddressFamily, at now: MonotonicTime) { self.pathChanges[family] = now }
 
-    /// A connection failed; decided at once if the route is known, else once it is.
+    /// Adds a failed connection; its party is decided immediately if the route is known, else when it becomes known.
     mutating func add(
         _ remote: Remote, _ outcome: ConnectionOutcome, _ state: Surroundings, at now: MonotonicTime
     ) -> Decided? {
         let failure = (remote, outcome, now)
-        // Of more than can wait it is decided by what is known now.
+        // At the limit, the failure is decided by what is known now.
         guard let verdict = state.verdict ?? (self.pendingCount < Self.pendingLimit ? nil : .unknown) else {
             self.pendingCount += 1
             self.pending[remote.address, default: []].append(failure)
@@ -41,7 +41,7 @@ struct FailureAttribution {
         return self.decide(failure, verdict, state, at: now)
     }
 
-    /// The route to an address is known now.
+    /// Decides the failures that waited for the route to an address.
     mutating func routed(_ address: IPAddress, _ state: Surroundings, at now: MonotonicTime) -> [Decided] {
         let pending = self.pending.removeValue(forKey: address) ?? []
         self.pendingCount -= pending.count
@@ -49,21 +49,21 @@ struct FailureAttribution {
         return pending.map { self.decide($0, verdict, state, at: now) }
     }
 
-    /// Whether connections to an address failed because nothing came back, and wait for its route.
+    /// Whether connections to an address failed in silence and still wait for its route.
     func isAnySilent(at address: IPAddress) -> Bool {
         self.pending[address]?.contains { $0.outcome.isSilence } ?? false
     }
 
-    /// The events of failures that are due.
+    /// The due events of failures.
     mutating func flush(at now: MonotonicTime) -> [ConnectionEvent] { self.reporter.flush(at: now) }
 
-    /// What is known around a failure.
+    /// The circumstances of a failure.
     struct Surroundings {
-        /// What the kernel would do with a packet to the remote; nil while that is not known.
+        /// What the kernel would do with a packet to the remote; nil while unknown.
         var verdict: Verdict?
-        /// The next hop to the remote; nil while it is not known.
+        /// The next hop to the remote; nil while unknown.
         var nextHop: NextHop?
-        /// What the other remotes behind it show; nil while that is not known.
+        /// What the other remotes behind the next hop show; nil while unknown.
         var remotes: RemotesEvidence?
     }
 
@@ -87,18 +87,18 @@ struct FailureAttribution {
     }
 }
 
-/// The remotes that reset connections of this host's programs a moment ago, by the gateway on the way to them.
+/// Remotes that recently reset connections of this host's programs, by the gateway on the path to them.
 ///
-/// A middlebox that forgets its connections resets those of many remotes at once. Connections that remotes opened say
-/// nothing of it, because clients reset them as they like. Nor do those to hosts on this host's own links: no middlebox
-/// stands on the way.
+/// A middlebox that loses its state resets the connections of many remotes together. Connections opened by remotes are
+/// no evidence of that, because clients reset connections at will. Neither are connections to hosts on this host's own
+/// links, which pass no middlebox.
 struct RecentResets {
     private static let hopLimit = 256
 
-    // The last of each next hop, as many as decide.
+    // The latest resets of each next hop, at most as many as the rule needs.
     private var resets: [NextHop: [(address: IPAddress, moment: MonotonicTime)]] = [:]
 
-    /// A remote behind a next hop reset a connection.
+    /// Adds a reset by a remote behind a next hop.
     mutating func add(_ remote: Remote, behind nextHop: NextHop, at moment: MonotonicTime) {
         guard remote.direction == .outgoing, nextHop.gateway != nil else { return }
         if self.resets[nextHop] == nil, self.resets.count >= Self.hopLimit {
@@ -110,7 +110,8 @@ struct RecentResets {
         self.resets[nextHop] = resets.suffix(Thresholds.manyResets)
     }
 
-    /// How many remotes behind a next hop reset connections within the second before `moment`; as many as decide.
+    /// How many remotes behind a next hop reset connections within the second before `moment`, up to the number that
+    /// the rule needs.
     func count(behind nextHop: NextHop, at moment: MonotonicTime) -> Int {
         self.resets[nextHop]?.count { Self.isRecent($0.moment, at: moment) } ?? 0
     }
@@ -120,7 +121,7 @@ struct RecentResets {
     }
 }
 
-/// Makes events of failures: of those that are alike the first one at once, then one every ten seconds with their number.
+/// Coalesces failure events: the first of a kind immediately, then one every ten seconds with their count.
 struct FailureCoalescer: Sendable {
     private struct Key: Hashable {
         let remote: Remote
@@ -128,12 +129,12 @@ struct FailureCoalescer: Sendable {
     }
 
     private static let interval = Duration.seconds(10)
-    // What scans or floods make must not grow without an end.
+    // Scans and floods must not grow the table without limit.
     private static let limit = 1024
 
     private var runs: [Key: (reported: MonotonicTime, count: Int, party: FaultParty)] = [:]
 
-    /// A connection failed; the event, if it is the first of its kind.
+    /// Adds a failure; returns the event if it is the first of its kind.
     mutating func add(
         _ remote: Remote, _ outcome: ConnectionOutcome, _ party: FaultParty, at now: MonotonicTime
     ) -> ConnectionEvent? {
@@ -165,7 +166,7 @@ struct FailureCoalescer: Sendable {
 }
 
 extension FailureEvidence {
-    /// What the end of a connection says, and what the kernel would do with a packet to its remote now; nil if it is no
+    /// The failure that the end of a connection shows, given the current verdict for its remote; nil if it is not a
     /// failure.
     init?(_ outcome: ConnectionOutcome, by verdict: Verdict) {
         guard outcome.isFailure else { return nil }
@@ -175,7 +176,7 @@ extension FailureEvidence {
         case .refused: self.socketError = .refused
         case .reset: self.socketError = .reset
         case .unreachable: self.socketError = .hostUnreachable
-        // The next hop was not found on its link, which this host says itself.
+        // This host itself reported that the next hop was not found on its link.
         case .notSent where verdict.path != nil: self.refusal = ICMPError(offender: nil, type: 3, code: 1)
         case .noAnswer, .lost: self.failure = .timedOut
         case .notSent, .established, .abandoned, .closed, .aborted: break

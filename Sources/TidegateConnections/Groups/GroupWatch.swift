@@ -1,29 +1,29 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// Follows the groups of remotes behind each next hop, and makes the events of their stalls.
+/// Tracks the groups of remotes behind each next hop, and creates the events of their stalls.
 struct GroupWatch {
-    /// Whose failure it is that connections hang, by remote, and what is to be done after a look at all groups.
+    /// The responsible party of each hanging remote, and the effects of assessing all groups.
     typealias Assessment = (parties: [Remote: FaultParty], effects: [ObservationEffect])
 
-    // Stalls that no event has told yet: it says whose failure they are, which the group decides.
+    // Stalls without an event so far: the event names the party, which the group decides.
     private var unreported: [Remote: StallFinding] = [:]
     private var reported: Set<Remote> = []
     private var silent: Set<NextHop> = []
     private var answers = RecentAnswers()
-    /// When live connections were listed last: who answered is known as of then; nil before the first list.
+    /// When live connections were last listed, which is how recent the answers are; nil before the first list.
     var lastList: MonotonicTime?
 
-    /// True if nothing hangs, as far as is known.
+    /// True if no hanging connection is known.
     var isIdle: Bool { self.unreported.isEmpty && self.reported.isEmpty && self.silent.isEmpty }
 
     /// Whether some remote has hanging connections that no event has reported yet.
     var hasUnreported: Bool { !self.unreported.isEmpty }
 
-    /// Whether several remotes behind a next hop hang, and none answers.
+    /// Whether several remotes behind a next hop hang and none answers.
     func isSilent(_ nextHop: NextHop) -> Bool { self.silent.contains(nextHop) }
 
-    /// Whether another remote than `address` behind a next hop answered a moment ago, as of the last list.
+    /// Whether a remote other than `address` behind a next hop had answered recently, as of the last list.
     mutating func isAnyAnswering(
         behind nextHop: NextHop, besides address: IPAddress, _ remotes: RemoteTable, _ routes: RouteCache,
         at now: MonotonicTime
@@ -32,19 +32,19 @@ struct GroupWatch {
         return latest.map { (self.lastList ?? now) - $0 < Thresholds.answerAge } ?? false
     }
 
-    /// A connection to a remote hangs.
+    /// Records that a connection to a remote hangs.
     mutating func addStall(_ finding: StallFinding, of remote: Remote) {
         guard !self.reported.contains(remote) else { return }
         self.unreported[remote] = finding
     }
 
-    /// No connection to a remote hangs any more; true if an event has reported that some did.
+    /// Records that no connection to a remote hangs any more; true if an event had reported the stall.
     mutating func removeStalls(of remote: Remote) -> Bool {
         self.unreported[remote] = nil
         return self.reported.remove(remote) != nil
     }
 
-    /// Looks at all groups, as of the last list.
+    /// Assesses all groups as of the last list.
     mutating func assess(_ remotes: RemoteTable, _ routes: RouteCache, at now: MonotonicTime) -> Assessment {
         self.forget(allBut: remotes)
         var assessment: Assessment = ([:], [])
@@ -52,10 +52,10 @@ struct GroupWatch {
         let groups = Dictionary(grouping: remotes.entries.keys) { routes.nextHop(to: $0.address) }
         var stillSilent: Set<NextHop> = []
         for (nextHop, members) in groups {
-            // What is not looked up yet comes with the next look.
+            // Routes still being looked up are considered in the next assessment.
             guard let nextHop else { continue }
             var finding = RemoteGroup.finding(Self.members(members, of: remotes), at: moment)
-            // No router stands between hosts of one link: two that are silent have nothing else in common.
+            // No router stands between hosts on one link, so two silent ones share no cause.
             if case .silent = finding, nextHop.gateway == nil {
                 finding = .some(Dictionary(members.map { ($0.address, .undecided) }) { first, _ in first })
             }
@@ -82,15 +82,15 @@ struct GroupWatch {
         return assessment
     }
 
-    // For a remote that the table has forgotten, the end of a stall would never be detected.
+    // The table has forgotten these remotes, so the end of their stalls would never be detected.
     private mutating func forget(allBut remotes: RemoteTable) {
         guard !self.unreported.isEmpty || !self.reported.isEmpty else { return }
         self.unreported = self.unreported.filter { remotes.entries[$0.key] != nil }
         self.reported = self.reported.filter { remotes.entries[$0] != nil }
     }
 
-    // Remotes with several ports, or in both directions, are one member; where some of them hang and others do not, two:
-    // a host that answers at another port proves the way there.
+    // A remote with several ports or both directions is one member. If only some of them hang it is two members: a host
+    // that answers on another port proves the path to it.
     private static func members(_ remotes: [Remote], of table: RemoteTable) -> [RemoteGroup.Member] {
         struct Key: Hashable {
             let address: IPAddress
@@ -117,9 +117,9 @@ struct GroupWatch {
     }
 }
 
-/// Which remotes behind each next hop answered last.
+/// The remotes behind each next hop that answered last.
 ///
-/// Thousands of connections may fail together, and each one asks: the table of remotes is read once per moment.
+/// Thousands of connections may fail together, and each one queries this: the table of remotes is read once per moment.
 struct RecentAnswers {
     private typealias Answer = (address: IPAddress, moment: MonotonicTime)
 
@@ -129,7 +129,7 @@ struct RecentAnswers {
     private var answers: [NextHop: [Answer]] = [:]
     private var read: MonotonicTime?
 
-    /// When another remote than `address` behind `nextHop` answered last; nil if none did.
+    /// When a remote other than `address` behind `nextHop` last answered; nil if none did.
     mutating func latest(
         behind nextHop: NextHop, besides address: IPAddress, _ remotes: RemoteTable, _ routes: RouteCache,
         at now: MonotonicTime
@@ -161,9 +161,9 @@ struct RecentAnswers {
     }
 }
 
-/// What is to be done after something was observed.
+/// An effect of an observation.
 enum ObservationEffect {
     case publish(ConnectionEvent)
-    /// The route to an address has to be looked up.
+    /// Look up the route to an address.
     case lookUp(IPAddress)
 }

@@ -3,18 +3,19 @@ public import TidegateCore
 internal import TidegateLoop
 package import TidegateNetwork
 
-/// Observes the TCP connections of every program of a network namespace, without touching one of them.
+/// Observes the TCP connections of every program in a network namespace without interfering with them.
 ///
-/// It needs no privilege. It never gates a task and never changes a level.
+/// It needs no privileges. It never gates a task and never changes a level.
 package final class ConnectionObserver: ConnectionObservation {
-    /// What an observer asks, and whom it tells; all but `route` is called on the observer's thread and must return at
-    /// once.
+    /// The observer's dependencies.
+    ///
+    /// All but `route` are called on the observer's thread and must return immediately.
     package struct Environment: Sendable {
-        /// Told of everything worth an event.
+        /// Publishes an event.
         package var publish: @Sendable (ConnectionEvent) -> Void
         /// What the kernel would do with a packet to an address.
         package var route: @Sendable (IPAddress) async -> AddressRoute
-        /// The configured targets with the addresses that they have now.
+        /// The configured targets with their current addresses.
         package var targets: @Sendable () -> [ObservedTarget]
         package var time: any TimeSource
 
@@ -33,9 +34,9 @@ package final class ConnectionObserver: ConnectionObservation {
     private let thread: LoopThread<ObservationThread>
     private let kept = KeptStatistics()
 
-    /// Starts observing; the sockets in `own` are left out.
+    /// Starts observing; the sockets in `own` are ignored.
     ///
-    /// - Throws: If the system gives no thread.
+    /// - Throws: If the system cannot create the thread.
     package init(
         _ configuration: ConnectionsConfiguration, own: OwnSockets = OwnSockets(),
         options: NetlinkOptions = NetlinkOptions(), _ environment: Environment
@@ -49,7 +50,7 @@ package final class ConnectionObserver: ConnectionObservation {
         }
     }
 
-    /// What is known now.
+    /// The current state of observed connections.
     package func report() async -> ConnectionsReport {
         await withCheckedContinuation { waiter in
             let isSent = self.thread.send { waiter.resume(returning: $0.report()) }
@@ -59,19 +60,20 @@ package final class ConnectionObserver: ConnectionObservation {
 
     package var statistics: ConnectionStatistics { self.kept.statistics }
 
-    /// Whether its thread has been in one turn for longer than 10 s.
+    /// Whether the observer's thread has been stuck in one turn for longer than 10 s.
     package var isStalled: Bool { self.thread.turns.isStalled }
 
-    /// The host's path of a family changed, or is known for the first time: then what failed before failed on its own.
+    /// Records that the host's path of a family changed, or became known (`isFirst`), in which case earlier failures
+    /// are not explained by it.
     package func pathChanged(_ family: AddressFamily, isFirst: Bool) {
         self.thread.send { $0.pathChanged(family, isFirst: isFirst) }
     }
 
-    /// Ends observing.
+    /// Stops observing.
     package func stop() { self.thread.stop() }
 }
 
-/// The statistics as the thread left them last, for other threads.
+/// A copy of the statistics for other threads.
 final class KeptStatistics: Sendable {
     private let kept = Mutex(ConnectionStatistics())
 
@@ -80,29 +82,29 @@ final class KeptStatistics: Sendable {
     func keep(_ statistics: ConnectionStatistics) { self.kept.withLock { $0 = statistics } }
 }
 
-/// How the TCP connections of other programs are observed.
+/// Settings for observing the TCP connections of other programs.
 public struct ConnectionsConfiguration: Sendable, Hashable {
-    /// Whether they are observed at all; if not, not even a socket is opened.
+    /// Whether connections are observed; if not, no socket is opened.
     public var isEnabled = true
-    /// From one list of the connections that are being opened to the next; 100 ms at least.
+    /// The interval between lists of opening connections; at least 100 ms.
     public var connectingInterval = Duration.seconds(1)
-    /// From one list of all connections to the next; 1 s at least.
+    /// The interval between lists of all connections; at least 1 s.
     ///
-    /// It is stretched so that lists take at most 1 % of a processor.
+    /// It is stretched so that lists use at most 1 % of a processor.
     public var establishedInterval = Duration.seconds(5)
-    /// Whether connections of this machine to itself count.
+    /// Whether connections from this machine to itself are included.
     public var includesLoopback = false
-    /// Networks whose connections do not count.
+    /// Remote networks whose connections are ignored.
     public var excludedRemotes: [IPPrefix] = []
-    /// Ports, of this host or of the remote, whose connections do not count.
+    /// Ports, local or remote, whose connections are ignored.
     public var excludedPorts: Set<UInt16> = []
-    /// How many connections are kept in mind; those beyond are counted at their end only.
+    /// The maximum number of tracked connections; further ones are counted only when they end.
     public var maxTracked = 50_000
-    /// The receive buffer to request for messages of the kernel, in bytes; without CAP_NET_ADMIN it is limited by
-    /// `net.core.rmem_max` (socket(7)).
+    /// The receive buffer to request for kernel messages, in bytes; without CAP_NET_ADMIN, `net.core.rmem_max` limits
+    /// it (socket(7)).
     public var receiveBufferBytes = 8 << 20
 
-    /// The defaults.
+    /// Creates the default settings.
     public init(isEnabled: Bool = true) { self.isEnabled = isEnabled }
 
     /// Checks every value.
@@ -121,7 +123,7 @@ public struct ConnectionsConfiguration: Sendable, Hashable {
 }
 
 extension ConnectionsReport {
-    /// What is known of the connections now.
+    /// The state of the connections at `now`.
     init(_ state: ObservationState, _ mode: ObservationMode, _ reason: String?, at now: MonotonicTime) {
         let remotes = state.remotes.entries.map { remote, entry in
             var report = entry.report(of: remote, at: now)
@@ -137,7 +139,7 @@ extension ConnectionsReport {
         self.listed = state.groups.lastList.map { now - $0 }
     }
 
-    // Those that hang first, then those with the most connections; alike ones always in the same order.
+    // Hanging remotes first, then by number of connections; ties are always in the same order.
     private static func isBefore(_ left: RemoteReport, _ right: RemoteReport) -> Bool {
         let (one, two) = ((left.stalledCount, left.connectionCount), (right.stalledCount, right.connectionCount))
         guard one == two else { return one > two }

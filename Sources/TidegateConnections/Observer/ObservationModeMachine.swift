@@ -1,47 +1,47 @@
 internal import TidegateCore
 
-/// Decides how connections are observed: by what the kernel lets through, and by how much there is.
+/// Decides how to observe connections, by what the kernel permits and by the load.
 struct ObservationModeMachine: Sendable {
-    /// What the kernel or a sandbox may refuse.
+    /// A capability that the kernel or a sandbox may refuse.
     enum Part: Sendable, Hashable {
         /// Messages about endings.
         case endings
         /// Lists of sockets.
         case lists
-        /// The part of the kernel that knows sockets, which makes both: it may be missing until it is loaded.
+        /// The kernel's socket diagnostics module, which provides both; it may not be loaded yet.
         case kernelPart
-        /// The name by which other processes of Tidegate announce their sockets.
+        /// The socket name on which other Tidegate processes announce their sockets.
         case announcements
     }
 
     enum Input: Sendable, Hashable {
-        /// A part works, or is refused: why.
+        /// A part works, or is refused with a reason.
         case part(Part, refusal: String?)
-        /// A second has passed, in which so many messages came and so many were dropped, and so many connections were
-        /// opened as the kernel counts them.
+        /// A second has passed, with the messages received and dropped in it and the connections opened by the kernel's
+        /// count.
         case second(messages: Int, drops: Int, opened: Int)
-        /// The kernel's counters can, or cannot, be read.
+        /// The kernel's counters can or cannot be read.
         case counters(isReadable: Bool)
     }
 
     enum Effect: Sendable, Hashable {
-        /// Leave the groups: the kernel then makes no messages.
+        /// Leave the multicast groups: the kernel then sends no messages.
         case leaveGroups
-        /// Join the groups again, and list everything.
+        /// Rejoin the groups and list everything.
         case joinGroups
     }
 
     /// More messages than this in each of three seconds are a storm.
     static let stormRate = 20_000
-    /// Fewer connections than this in each of thirty seconds are its end.
+    /// Fewer connections than this in each of thirty seconds end a storm.
     static let calmRate = 10_000
     private static let stormSeconds = 3
     private static let calmSeconds = 30
 
     private enum Storm: Sendable, Hashable {
-        /// So many seconds in a row were too much, or lost messages.
+        /// How many seconds in a row exceeded the rate, or lost messages.
         case calm(loud: Int, lossy: Int)
-        /// So many seconds in a row were quiet.
+        /// How many seconds in a row were quiet.
         case storm(quiet: Int)
     }
 
@@ -51,13 +51,13 @@ struct ObservationModeMachine: Sendable {
     /// The mode of the last event.
     private(set) var reported = ObservationMode.off
 
-    /// The mode is reported now; true if it is another one than before.
+    /// Marks the current mode as reported; true if it differs from the previous one.
     mutating func report() -> Bool {
         defer { self.reported = self.mode }
         return self.mode != self.reported
     }
 
-    /// Takes what happened.
+    /// Handles an input.
     mutating func handle(_ input: Input) -> Effect? {
         switch input {
         case .part(let part, let refusal): self.refusals[part] = refusal
@@ -88,10 +88,10 @@ struct ObservationModeMachine: Sendable {
         }
     }
 
-    /// True while there is too much to read.
+    /// True while messages arrive faster than they can be read.
     var isStorm: Bool { if case .storm = self.storm { true } else { false } }
 
-    /// How connections are observed now.
+    /// The current mode.
     var mode: ObservationMode {
         let hasMessages = self.refusals[.endings] == nil && self.refusals[.kernelPart] == nil && !self.isStorm
         return switch (hasMessages, self.refusals[.lists] == nil) {
@@ -102,7 +102,7 @@ struct ObservationModeMachine: Sendable {
         }
     }
 
-    /// Why not better, in one clause; nil in the best mode.
+    /// Why the mode is reduced, in one clause; nil in the best mode.
     var reason: String? {
         if self.isStorm {
             return "too many connections end to read a message about each; until it is calm for \(Self.calmSeconds) s, "

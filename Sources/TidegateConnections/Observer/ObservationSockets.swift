@@ -1,18 +1,18 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// The two sockets: messages about sockets that end, and lists of the live ones.
+/// The two sockets: one receives messages about closed sockets, one lists live sockets.
 struct ObservationSockets {
-    // Between two looks at the clock.
+    // How many messages are read before the clock is checked.
     private static let burst = 20_000
 
     private let configuration: ConnectionsConfiguration
     private let options: NetlinkOptions
     private var endings: SocketEndingChannel?
     private var dumps: SocketDumpChannel?
-    /// Why the socket for messages, once opened, does not work any more; nil if it does.
+    /// Why the socket for messages, once opened, stopped working; nil if it works.
     private(set) var endingsFailure: String?
-    // The inodes of all listeners, and of those that are this program's own.
+    // The inodes of all listeners, and those of this program's own listeners.
     private var listedInodes: Set<UInt32> = []
     private var ownInodes: Set<UInt32> = []
 
@@ -23,15 +23,15 @@ struct ObservationSockets {
 
     var endingsDescriptor: Int32? { self.endings?.descriptor }
     var receiveBufferBytes: Int { self.endings?.receiveBufferBytes ?? 0 }
-    /// Messages that were dropped since the socket was opened.
+    /// The number of messages dropped since the socket was opened.
     var dropCount: UInt32 { self.endings?.dropCount ?? 0 }
 
-    /// Opens the socket for messages; why not, if that is refused.
+    /// Opens the socket for messages; returns the reason if that fails.
     mutating func openEndings() -> String? {
         var options = self.options
         options.receiveBufferBytes = self.configuration.receiveBufferBytes
         do throws(NetlinkError) {
-            // Loopback is read, too: what the kernel counts has it, and is compared.
+            // Loopback is included, because the kernel's counters include it and are compared.
             self.endings = try SocketEndingChannel(options, includesLoopback: true)
             self.endingsFailure = nil
             return nil
@@ -41,7 +41,7 @@ struct ObservationSockets {
         }
     }
 
-    /// Reads the messages that are there; how many there were.
+    /// Reads the waiting messages and returns their number.
     mutating func readEndings(_ body: (SocketReport) -> Void) -> Int {
         guard let endings = self.endings else { return 0 }
         var count = 0
@@ -60,7 +60,7 @@ struct ObservationSockets {
         self.endings = nil
     }
 
-    /// Lists sockets of both families; what is refused, if anything.
+    /// Lists sockets of both families; returns the error if one is refused.
     mutating func list(_ states: SocketDump.States, _ body: (SocketReport) -> Void) -> NetlinkError? {
         do throws(NetlinkError) {
             let channel = try self.openDumps()
@@ -81,8 +81,8 @@ struct ObservationSockets {
         return dumps
     }
 
-    /// The inodes of this program's own sockets among all listeners; its descriptors are only looked at when there are
-    /// others than before.
+    /// The inodes of this program's own sockets among all listeners; its descriptors are only scanned when the
+    /// listeners have changed.
     mutating func ownInodes(of reports: [SocketReport]) -> Set<UInt32> {
         let listed = Set(reports.map(\.inode))
         if listed != self.listedInodes { self.ownInodes = SocketPrograms.ownInodes().intersection(listed) }
@@ -90,12 +90,12 @@ struct ObservationSockets {
         return self.ownInodes
     }
 
-    /// Has no more messages come.
+    /// Stops the messages by leaving the groups.
     ///
-    /// Where that is refused, they come on, and those that are too many are counted as lost.
+    /// If that is refused, messages keep arriving, and excess ones are counted as lost.
     mutating func leave() { try? self.endings?.leave() }
 
-    /// Has messages come again.
+    /// Resumes the messages.
     mutating func rejoin() {
         do throws(NetlinkError) { try self.endings?.join() } catch { self.close(after: error) }
     }

@@ -1,9 +1,9 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// What is observed of the connections of other programs, and what follows from it; everything that has no descriptor.
+/// The observed connections of other programs and the conclusions from them; all state that needs no descriptor.
 struct ObservationState {
-    /// The moment on both clocks.
+    /// One moment on both clocks.
     struct Moment {
         let monotonic: MonotonicTime
         let wall: WallTime
@@ -30,7 +30,7 @@ struct ObservationState {
         self.table = ConnectionTable(limit: configuration.maxTracked)
     }
 
-    /// Why a connection is left out; nil if it counts.
+    /// Why a connection is ignored; nil if it is included.
     func exclusion(of report: SocketReport) -> ConnectionStatistics.Exclusion? {
         let remote = report.remote.address
         if self.own.contains(report.cookie) || self.listeners.ownPorts.contains(report.local.port) { return .own }
@@ -41,13 +41,13 @@ struct ObservationState {
             || remotes.contains { $0.contains(remote) } ? .configuration : nil
     }
 
-    /// The direction of a live connection: by its sequence numbers where they say it, else by who listens.
+    /// The direction of a live connection: from its sequence numbers if they show it, else from the listeners.
     func direction(of report: SocketReport, at now: MonotonicTime) -> ConnectionDirection {
         switch report.state {
         case .synSent: return .outgoing
         case .synReceived, .newSynReceived: return .incoming
         case .established, .closeWait:
-            // Before anything was acknowledged they say nothing.
+            // The sequence numbers show nothing before the first acknowledgement.
             let count = SegmentCount(report)
             if report.tcp != nil, count.isEstablished, count.controlBytes == 1 { return .outgoing }
             if report.tcp != nil, count.isEstablished, count.controlBytes == 0 { return .incoming }
@@ -69,18 +69,19 @@ struct ObservationState {
     /// Whether any connection hangs.
     var isAnythingStalled: Bool { self.remotes.entries.contains { $0.value.isStalled } }
 
-    /// What the configured targets are now.
+    /// Sets the configured targets.
     mutating func set(_ targets: [ObservedTarget]) { self.targets = TargetIndex(targets) }
 
-    /// The host's path of a family changed, or is known for the first time, so that nothing has to settle.
+    /// Records that the host's path of a family changed, or became known (`isFirst`), in which case nothing has to
+    /// settle.
     mutating func pathChanged(_ family: AddressFamily, isFirst: Bool, at now: MonotonicTime) {
         self.routes.expire()
         if !isFirst { self.failures.pathChanged(family, at: now) }
     }
 
-    // MARK: What lists of live sockets show
+    // MARK: Lists of live sockets
 
-    /// A list begins.
+    /// Handles the start of a list.
     mutating func begin(_ kind: ConnectionStatistics.Dump) {
         switch kind {
         case .connecting: self.remotes.beginList(of: [.connecting])
@@ -91,10 +92,11 @@ struct ObservationState {
         }
     }
 
-    /// A list showed a connection; `isFirst` for the first list, which shows what was there before.
+    /// Handles a listed connection; `isFirst` if it is from the first list, which shows connections from before the
+    /// start.
     mutating func add(_ report: SocketReport, isFirst: Bool, at now: Moment) {
-        // It has ended, and the message about it has come; while the peer does not close, too, the kernel remembers it, and
-        // lists it in the state FIN-WAIT-2 (tcp_fin_timeout in ip-sysctl).
+        // The connection has ended, and its message has arrived. Until the peer closes as well, the kernel lists it in
+        // state FIN-WAIT-2 (tcp_fin_timeout in ip-sysctl).
         guard report.timer != .timeWait else { return }
         let known = self.table.update(report.cookie) { ($0.direction, $0.user) }
         var report = report
@@ -103,7 +105,7 @@ struct ObservationState {
         if known == nil {
             var connection = TrackedConnection(report, direction, listNumber: self.table.listNumber)
             if isFirst { connection.flags.insert(.old) }
-            // Of more than are kept each list shows how many there are and which of them hang, not what became of them.
+            // Beyond the limit, lists show how many connections exist and which hang, but not how they end.
             let isKept = self.table.insert(connection)
             if isKept, direction == .outgoing, !isFirst { self.observed.connects += 1 }
         }
@@ -115,7 +117,7 @@ struct ObservationState {
         if step.isNewlyEstablished, !isFirst { self.countOpening(direction, target, exclusion) }
         guard exclusion == nil else { return }
         self.recorder.traffic(step.delta, direction)
-        // What a remote sends to which nothing comes through is no answer.
+        // Data from a remote that our packets do not reach is not an answer.
         let answered = report.tcp?.silence.map { max($0, stall?.silence ?? .zero) }
         self.remotes.update(remote, at: now.monotonic) { entry in
             entry.add(Self.state(of: report), stall, owner: step.owner, at: now.monotonic)
@@ -137,7 +139,7 @@ struct ObservationState {
         var isNewlyStalled = false
     }
 
-    // A connection is known by now; if it is not, the table is full and nothing is counted twice.
+    // An unknown connection here means that the table is full; skipping it avoids counting it twice.
     private mutating func advance(
         _ report: SocketReport, _ direction: ConnectionDirection, _ stall: StallFinding?, isFirst: Bool
     ) -> Step {
@@ -154,7 +156,7 @@ struct ObservationState {
             connection.stall = stall?.kind
             let delta = report.tcp.map { connection.advance(to: $0) } ?? TrafficDelta()
             return Step(
-                // What was sent before observing began is not counted.
+                // Traffic from before the start is not counted.
                 remote: connection.remote, delta: isFirst ? TrafficDelta() : delta, owner: connection.owner,
                 isNewlyEstablished: isNewlyEstablished, isNewlyStalled: isNewlyStalled)
         }
@@ -164,14 +166,14 @@ struct ObservationState {
                 owner: .init(user: report.user ?? 0))
     }
 
-    /// A list has ended, which took so long.
+    /// Handles the end of a list and its duration.
     mutating func end(_ kind: ConnectionStatistics.Dump, took duration: Duration, at now: Moment) -> [ObservationEffect]
     {
         self.recorder.dump(kind, took: duration)
         guard kind != .listeners else { return [] }
         if kind == .established { self.groups.lastList = now.monotonic }
         if kind == .established, self.table.listNumber > 1 {
-            // Messages about their ends were lost, or they ended while the groups were left.
+            // The messages about their ends were lost, or they ended while the groups were left.
             _ = self.table.removeAll(notSeenSince: self.table.listNumber - 1)
         }
         var effects: [ObservationEffect] = []
@@ -185,12 +187,12 @@ struct ObservationState {
         return effects
     }
 
-    /// A list was refused: it shows nothing, and no connection counts as ended.
+    /// Handles a refused list: it shows nothing, and no connection counts as ended.
     mutating func cancel(_ kind: ConnectionStatistics.Dump) {
         if kind == .established { self.table.cancelList() }
     }
 
-    // Whose failure it is that connections hang, by what other remotes behind the same next hop say.
+    // Decides the party of hanging connections, by the other remotes behind the same next hop.
     private mutating func assessGroups(at now: MonotonicTime) -> [ObservationEffect] {
         var effects: [ObservationEffect] = []
         guard self.isAnythingStalled || !self.groups.isIdle else { return [] }
@@ -201,7 +203,7 @@ struct ObservationState {
         return effects + self.setParties(at: now)
     }
 
-    /// Sets whose failure it is that connections hang, as far as routes to their remotes are known.
+    /// Sets the party of hanging connections for every remote whose route is known.
     mutating func setParties(at now: MonotonicTime) -> [ObservationEffect] {
         guard !self.routes.isWaiting(at: now) else { return [] }
         let assessed = self.groups.assess(self.remotes, self.routes, at: now)
@@ -212,14 +214,14 @@ struct ObservationState {
         return assessed.effects
     }
 
-    // MARK: What the kernel's messages about sockets that ended say
+    // MARK: Messages about closed sockets
 
-    /// A socket has ended.
+    /// Handles a closed socket.
     mutating func ended(_ report: SocketReport, at now: Moment) -> [ObservationEffect] {
         self.recorder.statistics.messages[report.local.address.family, default: 0] += 1
         guard report.protocolNumber == 6 else { return [] }
         let known = self.table.remove(report.cookie)
-        // The message does not say who created the socket; a list may have.
+        // The message does not contain the socket's owner; a list may have shown it.
         var report = report
         report.user = known?.user
         let count = SegmentCount(report)
@@ -239,22 +241,22 @@ struct ObservationState {
         guard ending.certainty == .likely, !ending.wasEstablished || report.receiveQueue > 0 else {
             return self.conclude(report, ending, known, at: now)
         }
-        // The counters of this second tell.
+        // The counters of this second will decide.
         guard !ending.wasEstablished else {
             self.unreadEnds.add((report, known, context))
             return []
         }
-        // The kernel forgets the remote's port when it gives up a connect; a list may have shown it.
+        // The kernel forgets the remote's port when a connect is given up; a list may have shown it.
         if report.remote.port == 0, let port = known?.remote.port { report.remote.port = port }
         self.ambiguousConnects.add(report, isTorn: count.isTorn)
         return []
     }
 
-    /// What became of a connection is decided.
+    /// Records the outcome of a connection.
     private mutating func conclude(
         _ report: SocketReport, _ ending: ConnectionEnding, _ known: TrackedConnection?, at now: Moment
     ) -> [ObservationEffect] {
-        // Those that are not sure have been explained by the counters themselves.
+        // The counters have already explained those that are not sure.
         if !ending.wasEstablished, ending.certainty == .sure { self.ambiguousConnects.explain(ending.outcome) }
         switch ending.outcome {
         case .reset, .aborted, .lost: self.observed.resets += 1
@@ -304,7 +306,7 @@ struct ObservationState {
         }
     }
 
-    // The port that the kernel has forgotten is known if a list showed the connection.
+    // The remote; a port that the kernel has forgotten is known if a list showed the connection.
     private func remote(
         of report: SocketReport, _ direction: ConnectionDirection, _ known: TrackedConnection?
     ) -> Remote {
@@ -338,11 +340,11 @@ struct ObservationState {
         return decided.event.map { [.publish($0)] } ?? []
     }
 
-    /// The route to an address was looked up.
+    /// Handles the result of a route lookup.
     mutating func routed(_ address: IPAddress, _ route: AddressRoute, at now: MonotonicTime) -> [ObservationEffect] {
         self.routes.set(route, for: address)
         var state = self.surroundings(of: address, needsOthers: self.failures.isAnySilent(at: address), at: now)
-        // What was asked before the host's paths changed is not kept, but says more than nothing.
+        // A route looked up before the paths changed is not kept, but is better than none.
         state.verdict = state.verdict ?? route.verdict
         let decided = self.failures.routed(address, state, at: now)
         var effects: [ObservationEffect] = []
@@ -351,7 +353,7 @@ struct ObservationState {
         return effects + self.setParties(at: now)
     }
 
-    // The others are many, and decide only where nothing came back.
+    // The other remotes are many, and matter only for silent failures.
     private mutating func surroundings(
         of address: IPAddress, needsOthers: Bool, at now: MonotonicTime
     ) -> FailureAttribution.Surroundings {
@@ -367,13 +369,13 @@ struct ObservationState {
 
     // MARK: Counters
 
-    /// Observing begins: what the kernel has counted so far says nothing of what comes.
+    /// Starts observing: what the kernel has counted so far is the baseline.
     mutating func begin(_ counters: TCPCounters) {
         _ = self.ambiguousConnects.assess(by: counters)
         _ = self.unreadEnds.assess(by: counters)
     }
 
-    /// A second has passed, in which the kernel counted; nil if it does not say.
+    /// Handles the end of a second, with the kernel's counters; nil if unavailable.
     mutating func secondPassed(_ counters: TCPCounters?, at now: Moment) -> [ObservationEffect] {
         self.recorder.statistics.kernel = counters
         var effects = self.failures.flush(at: now.monotonic).map(ObservationEffect.publish)
@@ -391,10 +393,10 @@ struct ObservationState {
 }
 
 extension TCPInfo {
-    // A socket that never heard of its peer counts from five minutes after the machine's start.
+    // A socket that never received anything counts from five minutes after boot.
     private static var longestSilence: UInt32 { 600_000 }
 
-    /// How long ago the peer acknowledged or sent anything; nil if it never did.
+    /// The time since the peer acknowledged or sent anything; nil if it never did.
     var silence: Duration? {
         guard self.acknowledgedBytes > 0 || self.receivedBytes > 0 || self.receivedSegments > 0 else { return nil }
         let silence = min(self.lastAcknowledgement, self.lastDataReceived)
@@ -414,10 +416,10 @@ extension ConnectionOutcome {
         }
     }
 
-    /// Whether an end of this kind shows that the remote had answered until then; `stall` is how the connection hung, if
-    /// it did.
+    /// Whether such an ending shows that the remote had answered until then; `stall` is how the connection hung, if it
+    /// did.
     ///
-    /// While nothing reaches a remote, what it sends is no answer.
+    /// Data from a remote that our packets do not reach is not an answer.
     func isAnswer(after stall: ConnectionStall?) -> Bool {
         switch self {
         case .established, .refused, .closed, .reset: true

@@ -2,20 +2,21 @@ internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateNetwork
 
-/// What the thread `tg-observe` runs: its sockets, their timers, and what follows from what they show.
+/// The state of the thread `tg-observe`: its sockets, their timers, and the handling of what they show.
 final class ObservationThread: LoopHandler {
-    /// What other threads have the observer do.
+    /// A closure that other threads run on the observer's thread.
     typealias Command = @Sendable (ObservationThread) -> Void
 
     private enum Timer: UInt64 {
         case connecting, established, listeners, second, batch, suspects
     }
 
-    // Many messages are read with one wake-up, as far as the buffer holds those of a burst meanwhile.
+    // One wake-up reads many messages; the buffer must hold the burst that arrives during the delay.
     private static let batchDelay = Duration.milliseconds(5)
     private static let longBatchDelay = Duration.milliseconds(20)
     private static let largeBuffer = 2 << 20
-    // They are few, and say which way a connection goes: one that came before its listener was known went the wrong way.
+    // Listeners are few and show a connection's direction; a connection listed before its listener would get the wrong
+    // one.
     private static let listenerInterval = Duration.seconds(1)
 
     private let loop: Loop
@@ -45,7 +46,7 @@ final class ObservationThread: LoopHandler {
         self.start()
     }
 
-    // Joined first, listed second, read third: what ends in between is seen twice, never missed.
+    // Join first, list second, read third: a connection that ends in between is seen twice and never missed.
     private func start() {
         self.open()
         self.state.set(self.environment.targets())
@@ -104,16 +105,16 @@ final class ObservationThread: LoopHandler {
         }
     }
 
-    // MARK: What comes in
+    // MARK: Incoming events
 
     func receive(_ command: Command) { command(self) }
 
-    /// The route to an address was looked up.
+    /// Handles the result of a route lookup.
     private func routed(_ address: IPAddress, _ route: AddressRoute) {
         self.execute(self.state.routed(address, route, at: self.now.monotonic))
     }
 
-    /// The host's path of a family changed, or is known for the first time.
+    /// Handles a change of the host's path of a family; `isFirst` if the path was unknown before.
     func pathChanged(_ family: AddressFamily, isFirst: Bool) {
         self.state.pathChanged(family, isFirst: isFirst, at: self.now.monotonic)
     }
@@ -126,7 +127,7 @@ final class ObservationThread: LoopHandler {
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
         if descriptor == self.announcements?.descriptor { return self.readAnnouncements() }
         guard descriptor == self.sockets.endingsDescriptor else { return }
-        // More will follow: they are read together, which costs half as much for each.
+        // More will follow: reading them together halves the cost of each.
         guard self.rate.isBusy else { return self.readEndings() }
         try? self.loop.unwatch(descriptor)
         let isLarge = self.sockets.receiveBufferBytes >= Self.largeBuffer
@@ -137,12 +138,12 @@ final class ObservationThread: LoopHandler {
         switch Timer(rawValue: token) {
         case .connecting:
             if self.lists.needsConnecting { self.list(.connecting) }
-            // Whose failure it is depends on who else answers, which only the other list shows.
+            // The party depends on which other remotes answer, which only the other list shows.
             if self.state.groups.hasUnreported { self.refresh() }
             self.start(.connecting, after: self.state.configuration.connectingInterval)
         case .established:
             self.state.set(self.environment.targets())
-            // Counted first: what begins while the lists are made must not seem to be missing.
+            // Read before the lists: connections that begin during the lists must not count as missing.
             let counters = TCPCounters.read()
             self.lists.count(counters)
             if self.lists.needsConnecting { self.list(.connecting) }
@@ -168,7 +169,7 @@ final class ObservationThread: LoopHandler {
         }
     }
 
-    // Lists live connections, unless that was done a moment ago or takes long.
+    // Lists live connections, unless that was done recently or lists are slow.
     private func refresh() {
         if self.mode.mode.hasLists, self.lists.isDue(at: self.loop.clock.monotonic()) { self.list(.established) }
     }
@@ -177,7 +178,7 @@ final class ObservationThread: LoopHandler {
         let now = self.now
         var effects: [ObservationEffect] = []
         let count = self.sockets.readEndings { report in
-            // Its process announced it before it connected it, perhaps since the last look.
+            // The other process announced the socket before connecting it, perhaps since the last read.
             if !self.state.table.contains(report.cookie) { self.readAnnouncements() }
             effects += self.state.ended(report, at: now)
         }
@@ -192,7 +193,7 @@ final class ObservationThread: LoopHandler {
         }
     }
 
-    // The socket for messages has failed: a new one is as good. What ended meanwhile, a list shows as gone.
+    // The socket for messages has failed and is replaced; a list shows the connections that ended in the gap as gone.
     private func reopen() {
         guard self.sockets.endingsFailure != nil, !self.mode.isStorm else { return }
         self.open()
@@ -200,7 +201,7 @@ final class ObservationThread: LoopHandler {
         self.list(.established)
     }
 
-    // MARK: What is asked for
+    // MARK: Requests
 
     @discardableResult
     private func list(_ kind: ConnectionStatistics.Dump) -> Duration {
@@ -249,7 +250,7 @@ final class ObservationThread: LoopHandler {
 
     private func setListRefusal(_ refusal: NetlinkError?) {
         _ = self.mode.handle(.part(.lists, refusal: refusal?.description))
-        // The kernel lacks the part that knows sockets (ENOENT).
+        // ENOENT: the kernel lacks the socket diagnostics module.
         let missing = refusal.flatMap { $0.code == 2 ? $0.description : nil }
         _ = self.mode.handle(.part(.kernelPart, refusal: missing))
         self.publishMode()
@@ -264,7 +265,7 @@ final class ObservationThread: LoopHandler {
 
     private func secondPassed() {
         self.reopen()
-        // Messages first: the kernel counts a reset before it reports the end.
+        // Messages first: the kernel counts a reset before it reports the ending.
         self.readEndings()
         let counters = TCPCounters.read()
         self.lists.secondPassed(counters)
@@ -303,29 +304,29 @@ final class ObservationThread: LoopHandler {
     }
 }
 
-/// Counts what happens in a second.
+/// Counts the events of one second.
 struct ObservationRate {
-    // From here on messages are read together.
+    // Above this rate messages are read in batches.
     private static let busyRate = 100
 
     private var messages = 0
     private var drops: UInt32 = 0
     private var opened: UInt64 = 0
-    /// True if so many messages came in the last second that waiting for more saves time.
+    /// True if the last second had so many messages that batching saves time.
     private(set) var isBusy = false
 
-    /// Messages were read.
+    /// Adds a number of messages.
     mutating func add(_ count: Int) { self.messages += count }
 
-    /// A second has passed; `drops` are all drops so far.
+    /// Handles the end of a second; `drops` and `opened` are totals.
     ///
-    /// Returns what happened in it; `opened` are the connections that the kernel opened or accepted.
+    /// Returns the numbers of this second; `opened` counts the connections that the kernel opened or accepted.
     @discardableResult
     mutating func secondPassed(
         _ drops: UInt32, _ counters: TCPCounters?
     ) -> (messages: Int, drops: Int, opened: Int) {
         let opened = counters.map { $0.activeOpens + $0.passiveOpens } ?? 0
-        // The kernel's count ends with the socket; that it goes round takes far more than a second.
+        // The kernel's count restarts with a new socket; a wraparound takes far longer than a second.
         let newDrops = drops &- self.drops > UInt32(Int32.max) ? drops : drops &- self.drops
         defer { (self.messages, self.drops, self.opened) = (0, drops, opened) }
         self.isBusy = self.messages > Self.busyRate

@@ -1,38 +1,39 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// What became of a connection whose socket has ended.
+/// The outcome of a connection whose socket has closed.
 struct ConnectionEnding: Sendable, Hashable {
-    /// How sure an outcome is.
+    /// The certainty of an outcome.
     enum Certainty: Sendable, Hashable {
         case sure
-        /// Something else may look the same.
+        /// Other outcomes may look the same.
         case likely
     }
 
-    /// What became of it.
+    /// The outcome.
     var outcome: ConnectionOutcome
-    /// Who opened it.
+    /// The direction: which side opened the connection.
     var direction: ConnectionDirection
-    /// How sure that is.
+    /// The certainty of the outcome.
     var certainty: Certainty
     /// True if it was established before it ended.
     var wasEstablished: Bool
 }
 
-/// Decides what became of a connection, by what the kernel says when its socket ends.
+/// Classifies the outcome of a connection from the kernel's message about its closed socket.
 ///
-/// The message has neither an error number nor a state. What is decided is in the sequence numbers, the retransmissions
-/// and the queues that it still has.
+/// The message has neither an error number nor a state. The outcome follows from the sequence numbers, the
+/// retransmissions and the queues.
 enum OutcomeClassifier {
-    /// What is known besides the message.
+    /// Knowledge from other sources than the message.
     struct Context: Sendable, Hashable {
-        /// Whether a program of this machine listens, or listened a minute ago, at the socket's own address and port.
+        /// Whether a program of this machine listens, or listened within the last minute, at the socket's own address
+        /// and port.
         var isOwnPortListening = false
         /// Whether a list showed that no packet of the connection ever left this host.
         var wasNeverSent = false
-        /// Whether the kernel counted a reset for unread data (TCPAbortOnClose) that may have been this connection's; nil
-        /// if that is not known.
+        /// Whether the kernel counted a reset for unread data (TCPAbortOnClose) that may have been this connection's;
+        /// nil if unknown.
         var isAbortedOnClose: Bool?
         /// Whether a list saw the connection established.
         var wasEstablished = false
@@ -40,7 +41,7 @@ enum OutcomeClassifier {
 
     private typealias Judgement = (outcome: ConnectionOutcome, certainty: ConnectionEnding.Certainty)
 
-    /// What a message says; nil if it is about no connection, but a listener, or a socket that was never used.
+    /// Classifies a message; nil for a listener or a socket that was never used.
     static func classify(_ report: SocketReport, _ context: Context = Context()) -> ConnectionEnding? {
         let count = SegmentCount(report)
         guard !count.hasNoRemote else { return nil }
@@ -61,7 +62,7 @@ enum OutcomeClassifier {
         return (isNotSent ? .notSent : .noAnswer, .sure)
     }
 
-    // By the SYN that this side sent, if the message has the numbers; else by who listens.
+    // From this side's SYN if the message has the sequence numbers, else from the listeners.
     private static func direction(_ count: SegmentCount, _ context: Context) -> ConnectionDirection {
         if !count.isTorn {
             if count.controlBytes == 2 { return .outgoing }
@@ -80,25 +81,25 @@ enum OutcomeClassifier {
         if closes >= 1, !waits { return (.closed, .sure) }
         if info.retransmits >= 1, waits { return (.lost, .sure) }
         if info.probes >= 1 { return (.lost, .likely) }
-        // A FIN that was not read counts as a byte: without data it is the only one. A reset by the peer looks the same.
+        // An unread FIN counts as one byte; without data it is the only one. A reset by the peer looks the same.
         let hasUnread = report.receiveQueue > (info.receivedDataSegments > 0 ? 0 : 1)
         if hasUnread, context.isAbortedOnClose ?? !waits { return (.aborted, .likely) }
         return (.reset, .likely)
     }
 }
 
-/// What the sequence numbers of a socket say about its connection.
+/// What a socket's sequence numbers show about its connection.
 ///
-/// The kernel counts a SYN and a FIN as a byte each (RFC 9293 3.4), so that what was acknowledged or still waits, less
-/// what was sent, says whether this side opened the connection, and whether it closed it.
+/// The kernel counts SYN and FIN as one byte each (RFC 9293 3.4). Bytes acknowledged or waiting, minus bytes sent,
+/// therefore show whether this side opened the connection and whether it closed it.
 struct SegmentCount {
     /// True if the peer answered anything at all.
     let isEstablished: Bool
-    /// True if the program gave the connection up in such a way that the kernel forgot its port (tcp_disconnect).
+    /// True if the program aborted the connection so that the kernel forgot its port (tcp_disconnect).
     let isTorn: Bool
-    /// True if no remote was ever named: a listener, or a socket that was only bound.
+    /// True if the socket never had a remote: a listener, or a socket that was only bound.
     let hasNoRemote: Bool
-    /// SYN and FIN of this side that were sent: 0, 1 or 2.
+    /// SYN and FIN sent by this side: 0, 1 or 2.
     let controlBytes: Int
 
     init(_ report: SocketReport) {
@@ -108,7 +109,7 @@ struct SegmentCount {
         self.isEstablished =
             info.acknowledgedBytes > 0 || info.deliveredSegments > 0 || info.shortestRoundTrip != nil
             || info.sendWindow > 0
-        // Wrapping, because a message may say anything.
+        // Wrapping arithmetic, because messages may hold any value.
         let waiting = Int64(report.sendQueue) - Int64(info.unsentBytes)
         let sent = Int64(bitPattern: info.sentBytes &- info.retransmittedBytes)
         self.controlBytes = Int(truncatingIfNeeded: Int64(bitPattern: info.acknowledgedBytes) &+ waiting &- sent)

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// What the kernel would do with packets to remotes, as the monitor's look-ups said a moment ago.
+/// The results of the monitor's recent route lookups: what the kernel would do with packets to remotes.
 struct RouteCache {
     private static let lifetime = Duration.seconds(5)
     private static let limit = 8192
@@ -11,7 +11,7 @@ struct RouteCache {
         var isAnswered = false
     }
 
-    // A look-up takes well below a millisecond; one without an answer by then is not waited for.
+    // A lookup takes well below a millisecond; one that takes this long is no longer waited for.
     private static let patience = Duration.seconds(1)
 
     private var entries: [IPAddress: Entry] = [:]
@@ -19,25 +19,26 @@ struct RouteCache {
     private var lastAsked: MonotonicTime?
     private var lastForgot: MonotonicTime?
 
-    /// Whether look-ups will be answered in a moment: a group must not be taken for those of its remotes whose routes came
-    /// first, nor be looked at anew for each of them.
+    /// Whether lookups are about to be answered.
+    ///
+    /// A group must not be judged by the remotes whose routes arrived first, nor be assessed again for each route.
     func isWaiting(at now: MonotonicTime) -> Bool {
         self.unanswered > 0 && self.lastAsked.map { now - $0 < Self.patience } ?? false
     }
 
-    /// The route to an address, however old; nil while it is not known.
+    /// The route to an address, of any age; nil while unknown.
     func route(to address: IPAddress) -> AddressRoute? { self.entries[address]?.route }
 
-    /// The route to an address as it was looked up within the last seconds; nil while it is not known.
+    /// The route to an address if it was looked up within the last seconds; nil otherwise.
     func recentRoute(to address: IPAddress, at now: MonotonicTime) -> AddressRoute? {
         guard let entry = self.entries[address], entry.isAnswered, now - entry.asked < Self.lifetime else { return nil }
         return entry.route
     }
 
-    /// Whether the route to an address is known or was asked for; not, if too many others are.
+    /// Whether the route to an address is known or requested; false if too many others are.
     func isAsked(_ address: IPAddress) -> Bool { self.entries[address] != nil }
 
-    /// Whether the route to an address has to be looked up; it is then taken as asked for.
+    /// Whether the route to an address must be looked up; marks it as requested.
     mutating func needsLookUp(_ address: IPAddress, at now: MonotonicTime) -> Bool {
         let entry = self.entries[address]
         if let entry, now - entry.asked < Self.lifetime { return false }
@@ -48,7 +49,7 @@ struct RouteCache {
         return true
     }
 
-    // Once in a lifetime: in a full cache of young routes every look would find nothing.
+    // At most once per lifetime: in a full cache of fresh routes every search would find nothing.
     private mutating func forgetOld(at now: MonotonicTime) -> Bool {
         guard self.lastForgot.map({ now - $0 >= Self.lifetime }) ?? true else { return false }
         self.lastForgot = now
@@ -57,17 +58,17 @@ struct RouteCache {
         return self.entries.count < Self.limit
     }
 
-    /// A look-up has an answer.
+    /// Stores the result of a lookup.
     mutating func set(_ route: AddressRoute, for address: IPAddress) {
         guard let entry = self.entries[address] else { return }
         if !entry.isAnswered { self.unanswered -= 1 }
         self.entries[address] = Entry(route: route, asked: entry.asked, isAnswered: true)
     }
 
-    /// The host's paths changed: what is known is old.
+    /// Drops every route after a change of the host's paths.
     mutating func expire() { (self.entries, self.unanswered) = ([:], 0) }
 
-    /// The next hop to an address; nil while it is not known.
+    /// The next hop to an address; nil while unknown.
     func nextHop(to address: IPAddress) -> NextHop? {
         self.route(to: address).map { NextHop(gateway: $0.verdict.path?.gateway, interface: $0.link) }
     }
@@ -75,8 +76,8 @@ struct RouteCache {
 
 /// The next hop of packets.
 struct NextHop: Sendable, Hashable {
-    /// The gateway; nil for what is on this host's own link.
+    /// The gateway; nil for hosts on this host's own link.
     var gateway: IPAddress?
-    /// The interface; nil if it is not known.
+    /// The interface; nil if unknown.
     var interface: String?
 }

@@ -1,37 +1,36 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// How a connection hangs, as one report of the kernel shows it.
+/// How a connection hangs, according to one report of the kernel.
 struct StallFinding: Sendable, Hashable {
     /// How it hangs.
     var kind: ConnectionStall
-    /// For how long.
+    /// How long it has been hanging.
     var age: Duration
-    /// How often the kernel has sent again.
+    /// How often the kernel has retransmitted.
     var retransmits: Int
-    /// How long until it sends again.
+    /// The time until the next retransmission.
     var nextTry: Duration
 
-    /// For how long nothing was answered; nil if the remote answers, and its program does not read.
+    /// How long nothing was answered; nil if the remote answers but its program does not read.
     var silence: Duration? { self.kind == .window ? nil : self.age }
 }
 
 /// Decides whether a connection hangs.
 enum StallDetector {
-    // One packet that is lost, or a tail-loss probe, looks the same until the second timeout.
+    // A single lost packet or a tail-loss probe looks the same until the second timeout.
     private static let suspiciousRetransmits = 2
     private static let shortestSilence = Duration.seconds(1)
     private static let initialTimeout = 1_000_000.0
 
-    /// Whether a connection that does not hang yet may do so within a second: what was sent waits for an answer, and a
-    /// timeout has passed.
+    /// Whether a connection may hang within a second: sent data waits for an answer, and one timeout has passed.
     static func isSuspect(_ report: SocketReport) -> Bool {
         guard report.timer == .retransmission, let info = report.tcp else { return false }
         return info.unacknowledged > 0 && info.retransmits > 0 && self.stall(of: report) == nil
     }
 
-    /// How a connection hangs; nil if it does not, or if nothing shows it: an idle connection, and one that only
-    /// receives, look the same over a path that is dead.
+    /// How a connection hangs; nil if it does not, or if the report cannot show it: idle connections and those that
+    /// only receive look the same over a dead path.
     static func stall(of report: SocketReport) -> StallFinding? {
         switch report.state {
         case .synSent: self.connecting(report)
@@ -47,8 +46,8 @@ enum StallDetector {
             kind: .connecting, age: age, retransmits: Int(report.timerExpiries), nextTry: report.timeLeft)
     }
 
-    // The timeouts before the present one: of 1 s each at first (tcp_syn_linear_timeouts in ip-sysctl, Linux 6.5), then
-    // each twice as long as the one before. How long the present one is says how many were doubled.
+    // The sum of the timeouts before the current one: first of 1 s each (tcp_syn_linear_timeouts in ip-sysctl, Linux
+    // 6.5), then doubling. The current timeout shows how many were doubled.
     private static func age(of report: SocketReport) -> Duration {
         guard report.timer == .retransmission else { return .zero }
         let expiries = Double(min(report.timerExpiries, 30))
@@ -63,7 +62,8 @@ enum StallDetector {
         return .microseconds(Int64(before)) + present
     }
 
-    // The kernel doubles a timeout up to 120 s (TCP_RTO_MAX): then the first one is about 200 ms and a round trip.
+    // The kernel doubles timeouts up to 120 s (TCP_RTO_MAX); at that limit, the first one is assumed to be 200 ms plus
+    // a round trip.
     private static func timeouts(before timeout: Duration, count: Int, roundTrip: Duration) -> Duration {
         let isLongest = timeout >= self.longestTimeout
         let first = isLongest ? .milliseconds(200) + roundTrip : timeout / (1 << count)
@@ -74,7 +74,7 @@ enum StallDetector {
 
     private static func established(_ report: SocketReport) -> StallFinding? {
         guard let info = report.tcp else { return nil }
-        // Probes that are answered leave no count behind: where two are not, it is not the window that is in the way.
+        // Answered probes are not counted; two unanswered ones show that the window is not the problem.
         let pause = Duration.milliseconds(Int64(info.lastDataSent))
         if report.timer == .windowProbe, info.sendWindow < info.sentSegmentSize, pause >= self.shortestSilence {
             return StallFinding(
@@ -84,14 +84,15 @@ enum StallDetector {
         let retransmits = Int(info.retransmits)
         guard info.unacknowledged > 0, retransmits >= self.suspiciousRetransmits, report.timer == .retransmission
         else { return nil }
-        // Each timeout is twice as long as the one before; the present one has not ended. The last answer says less: an
-        // idle connection had it long before, and where only the way there is cut the peer repeats what it sent.
+        // Each timeout doubles the previous one, and the current one is still running. The time of the last answer is a
+        // worse measure: an idle connection got it long before, and if only the outbound path is cut, the peer still
+        // retransmits.
         let roundTrip = Duration.microseconds(Int64(info.roundTrip))
         let enough = max(self.shortestSilence, roundTrip * 4)
         let timeout = Duration.microseconds(Int64(info.retransmissionTimeout))
         let before = self.timeouts(before: timeout, count: min(retransmits, 30), roundTrip: roundTrip)
         let present = max(.zero, timeout - report.timeLeft)
-        // What was sent last may still be answered.
+        // The last transmission may still be answered.
         guard present >= roundTrip, before + present >= enough else { return nil }
         return StallFinding(
             kind: .unanswered, age: before + present, retransmits: retransmits, nextTry: report.timeLeft)

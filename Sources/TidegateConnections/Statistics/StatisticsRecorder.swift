@@ -1,12 +1,12 @@
 package import TidegateCore
 internal import TidegateNetwork
 
-/// Counts what is observed, as metrics give it.
+/// Counts observations for metrics.
 struct StatisticsRecorder {
     var statistics = ConnectionStatistics()
 
     init() {
-        // Every series is there from the start, so that its first increase is seen.
+        // Every series exists from the start, so that its first increase is visible.
         for direction in ConnectionDirection.allCases { self.statistics.traffic[direction] = .init() }
         for outcome in ConnectionOutcome.allCases where outcome.isOfConnect { self.statistics.connects[outcome] = 0 }
     }
@@ -46,7 +46,7 @@ struct StatisticsRecorder {
         self.statistics.roundTrips[scope, default: .init(bounds: ConnectionStatistics.roundTripBounds)].add(duration)
     }
 
-    /// A remote answered at `time`.
+    /// Records that a remote answered at `time`.
     mutating func answer(_ address: IPAddress, target: String?, at time: WallTime) {
         let scope = ConnectionScope(address)
         self.statistics.lastAnswers[scope] = max(self.statistics.lastAnswers[scope] ?? time, time)
@@ -55,7 +55,7 @@ struct StatisticsRecorder {
         self.statistics.targets[target, default: .init()].lastAnswer = max(last ?? time, time)
     }
 
-    /// Takes over the counts of the last lists.
+    /// Takes the counts of the last lists.
     mutating func gauges(_ remotes: RemoteTable, targets: TargetIndex) {
         for direction in ConnectionDirection.allCases {
             self.statistics.traffic[direction, default: .init()].connections = [:]
@@ -74,11 +74,11 @@ struct StatisticsRecorder {
     }
 }
 
-/// A configured target, as connections of other programs are told apart by it.
+/// A configured target, which labels matching connections of other programs.
 package struct ObservedTarget: Sendable, Hashable {
     /// Its name in metrics.
     package var name: String
-    /// Its addresses, as our own resolver gave them.
+    /// Its addresses, from this program's resolver.
     package var addresses: [IPAddress]
     /// Its port; nil for any.
     package var port: UInt16?
@@ -90,7 +90,7 @@ package struct ObservedTarget: Sendable, Hashable {
     }
 }
 
-/// Finds the target that a remote is.
+/// Finds the target that matches a remote.
 struct TargetIndex {
     private var targets: [IPAddress: [(port: UInt16?, name: String)]] = [:]
 
@@ -102,9 +102,9 @@ struct TargetIndex {
         }
     }
 
-    /// The target that programs of this machine reach there; nil for none.
+    /// The target that programs of this machine reach at a remote; nil if none matches.
     ///
-    /// Where the kernel does not tell the port any more, the only target of that address is taken.
+    /// If the kernel no longer reports the port, the only target with that address matches.
     func name(of remote: Remote) -> String? {
         guard remote.direction == .outgoing, let found = self.targets[remote.address.withoutZone] else { return nil }
         guard let port = remote.port else { return found.count == 1 ? found.first?.name : nil }

@@ -1,11 +1,10 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// The live connections by the numbers of their sockets.
+/// The live connections by socket cookie.
 ///
-/// The entries stand side by side, and a removed one is replaced by the last: a connection takes its entry and one slot
-/// of the index. They stand in blocks, because one array would be copied, and have room for twice as many, whenever it
-/// grows.
+/// Entries are stored contiguously, and the last one replaces a removed one: a connection takes one entry and one index
+/// slot. They are stored in blocks, because a single array would be copied and doubled whenever it grows.
 struct ConnectionTable {
     private static let blockSize = 1024
 
@@ -13,21 +12,21 @@ struct ConnectionTable {
     private(set) var count = 0
     private var places: [UInt64: UInt32] = [:]
     private let limit: Int
-    /// The number of the present list of all connections, from 1; 0 before the first.
+    /// The number of the current list of all connections, from 1; 0 before the first.
     private(set) var listNumber: UInt32 = 0
 
     init(limit: Int) { self.limit = limit }
 
-    /// True if no more connections are taken in.
+    /// True if no more connections fit.
     private var isFull: Bool { self.count >= self.limit }
 
-    /// A list of all connections begins.
+    /// Handles the start of a list of all connections.
     mutating func beginList() { self.listNumber &+= 1 }
 
-    /// The list that began was refused.
+    /// Undoes ``beginList()`` for a refused list.
     mutating func cancelList() { self.listNumber &-= 1 }
 
-    /// Calls `body` with a connection, to change it; nil if it is not known.
+    /// Calls `body` to change a connection; nil if it is unknown.
     mutating func update<Result>(_ cookie: UInt64, _ body: (inout TrackedConnection) -> Result) -> Result? {
         guard let place = self.places[cookie].map(Int.init) else { return nil }
         return body(&self.blocks[place / Self.blockSize][place % Self.blockSize])
@@ -36,7 +35,7 @@ struct ConnectionTable {
     /// Whether a connection is known.
     func contains(_ cookie: UInt64) -> Bool { self.places[cookie] != nil }
 
-    /// Takes in a connection that is not known yet; false if there are too many.
+    /// Inserts an unknown connection; false if the table is full.
     mutating func insert(_ connection: TrackedConnection) -> Bool {
         guard !self.isFull, self.places[connection.cookie] == nil else { return false }
         self.places[connection.cookie] = UInt32(self.count)
@@ -49,7 +48,7 @@ struct ConnectionTable {
         return true
     }
 
-    /// Removes a connection, and returns it; nil if it is not known.
+    /// Removes and returns a connection; nil if it is unknown.
     @discardableResult
     mutating func remove(_ cookie: UInt64) -> TrackedConnection? {
         guard let place = self.places.removeValue(forKey: cookie).map(Int.init) else { return nil }
@@ -69,10 +68,10 @@ struct ConnectionTable {
         return last
     }
 
-    // Connections that are being opened are listed separately: one such list in this many of the others.
+    // Opening connections are listed separately, at least once for this many lists of the others.
     private static let openingLists: UInt32 = 16
 
-    /// Removes the connections that lists since this one would have shown: messages about their ends were lost.
+    /// Removes the connections missing from every list since this one: the messages about their ends were lost.
     mutating func removeAll(notSeenSince list: UInt32) -> [TrackedConnection] {
         let gone = self.blocks.flatMap { block in
             block.filter { connection in
@@ -85,9 +84,9 @@ struct ConnectionTable {
     }
 }
 
-/// One live connection, as lists of the kernel showed it; small, because there may be tens of thousands.
+/// One live connection, as the kernel lists it; kept small, because there may be tens of thousands.
 struct TrackedConnection {
-    /// What is known of it, bit by bit.
+    /// Facts about a connection, one bit each.
     struct Flags: OptionSet {
         let rawValue: UInt8
         static let incoming = Flags(rawValue: 1 << 0)
@@ -96,28 +95,28 @@ struct TrackedConnection {
         /// A list showed that none of its packets has left this host.
         static let neverSent = Flags(rawValue: 1 << 2)
         static let ipv6 = Flags(rawValue: 1 << 3)
-        /// It was there when observing began, so that its counters say nothing of what came since.
+        /// It existed when observing began, so its counters include earlier traffic.
         static let old = Flags(rawValue: 1 << 4)
-        /// The kernel said who created its socket.
+        /// The kernel reported its socket's owner.
         static let owned = Flags(rawValue: 1 << 5)
     }
 
     /// The number that no other socket has.
     let cookie: UInt64
-    // The remote's address in half the room.
+    // The remote's address, packed into half the space.
     private let high: UInt64
     private let low: UInt64
     private let zone: UInt32
     private let knownUser: UInt32
     private let controlGroup: UInt64
-    // What was counted of it already.
+    // Traffic that has already been counted.
     private var sentBytes: UInt64 = 0
     private var receivedBytes: UInt64 = 0
     private var sentSegments: UInt32 = 0
     private var retransmittedSegments: UInt32 = 0
     /// The number of the last list that showed it.
     var listNumber: UInt32
-    // The remote's if a program of this host opened the connection, else this host's.
+    // The remote's port if a program of this host opened the connection, else this host's.
     private let port: UInt16
     var flags: Flags
     /// How it hangs.
@@ -146,20 +145,20 @@ struct TrackedConnection {
 
     var direction: ConnectionDirection { self.flags.contains(.incoming) ? .incoming : .outgoing }
 
-    /// The remote, as people are told of it.
+    /// The remote as reports show it.
     var remote: Remote { Remote(self.address, port: self.port, self.direction) }
 
-    /// The user of the program that created its socket; nil if the kernel did not say.
+    /// The user who created its socket; nil if the kernel did not report it.
     var user: UInt32? { self.flags.contains(.owned) ? self.knownUser : nil }
 
-    /// Who created its socket.
+    /// The owner of its socket.
     var owner: RemoteReport.Owner {
         RemoteReport.Owner(user: self.knownUser, controlGroup: self.controlGroup == 0 ? nil : self.controlGroup)
     }
 
-    /// What was sent and received since the last report; counters that went back say nothing.
+    /// The traffic since the last report; counters that went backwards are ignored.
     ///
-    /// They are all 0 once a program has torn its connection down (SO_LINGER).
+    /// They all become 0 when a program aborts its connection (SO_LINGER).
     mutating func advance(to info: TCPInfo) -> TrafficDelta {
         let sent = info.sentBytes &- info.retransmittedBytes
         let delta = TrafficDelta(

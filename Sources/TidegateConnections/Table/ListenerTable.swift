@@ -1,9 +1,9 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// The ports of this host at which programs listen, or listened a minute ago.
+/// The local ports on which programs listen, or listened within the last minute.
 struct ListenerTable: Sendable {
-    // A listener may end a moment before the connections that it has accepted.
+    // A listener may close shortly before the connections that it accepted.
     private static let memory = Duration.seconds(60)
 
     private typealias Listener = (address: IPAddress, until: MonotonicTime?)
@@ -12,7 +12,7 @@ struct ListenerTable: Sendable {
     /// The ports at which this program itself listens.
     private(set) var ownPorts: Set<UInt16> = []
 
-    /// Takes over a list of all listeners; `isOwn` says of an inode whether this program holds it.
+    /// Takes a list of all listeners; `isOwn` returns whether this program holds an inode.
     mutating func replace(
         by reports: [SocketReport], at now: MonotonicTime, isOwn: (UInt32) -> Bool
     ) {
@@ -34,16 +34,16 @@ struct ListenerTable: Sendable {
         self.listeners = present.filter { !$0.value.isEmpty }
     }
 
-    /// A listener, or a socket that was bound only, has ended.
+    /// Records that a listener, or a socket that was only bound, has closed.
     mutating func ended(port: UInt16, _ address: IPAddress, at now: MonotonicTime) {
         var listeners = self.listeners[port] ?? []
-        // Where lists are refused, nothing else removes them.
+        // If lists are refused, nothing else removes them.
         listeners.removeAll { $0.until.map { $0 <= now } ?? false || $0.until != nil && $0.address == address }
         listeners.append((address, now + Self.memory))
         self.listeners[port] = listeners
     }
 
-    /// Whether a connection of this local address and port was accepted here.
+    /// Whether a connection with this local address and port was accepted here.
     func contains(_ local: SocketReport.Endpoint, at now: MonotonicTime) -> Bool {
         self.listeners[local.port]?.contains { listener in
             (listener.address.isUnspecified || listener.address.withoutZone == local.address.withoutZone

@@ -1,18 +1,18 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// What is known of each remote; of too many, those that were not heard of for longest are forgotten.
+/// The state of each remote; beyond the limit, the remotes silent for longest are dropped.
 struct RemoteTable {
     private static let limit = 8192
 
     private(set) var entries: [Remote: RemoteEntry] = [:]
 
-    /// A list begins: what it counts starts again.
+    /// Handles the start of a list: its counts start again.
     mutating func beginList(of states: Set<ConnectionStatistics.State>) {
         self.changeAll { $1.beginList(of: states) }
     }
 
-    /// Ends a list, whose content is known from now on; returns the remotes whose connections no longer hang.
+    /// Handles the end of a list, which publishes its counts; returns the remotes whose connections no longer hang.
     mutating func endList(isEstablished: Bool, at now: MonotonicTime) -> [Remote: StallEnd] {
         var ends: [Remote: StallEnd] = [:]
         self.changeAll { remote, entry in
@@ -30,19 +30,19 @@ struct RemoteTable {
         }
     }
 
-    /// Calls `body` with what is known of a remote, to change it.
+    /// Calls `body` to change the state of a remote.
     mutating func update(_ remote: Remote, at now: MonotonicTime, _ body: (inout RemoteEntry) -> Void) {
         if self.entries[remote] == nil, self.entries.count >= Self.limit { self.forgetOldest() }
         body(&self.entries[remote, default: RemoteEntry(at: now)])
         self.entries[remote]?.lastSeen = now
     }
 
-    /// Forgets the remotes without a connection that were not heard of for five minutes.
+    /// Drops the remotes without a connection that were silent for five minutes.
     mutating func prune(at now: MonotonicTime) {
         self.entries = self.entries.filter { $1.count > 0 || now - $1.lastSeen < OutcomeWindow.length }
     }
 
-    // An eighth at a time, because looking for them takes as long as for one. Those that hang go last.
+    // An eighth at a time, because finding them takes as long as finding one. Hanging ones go last.
     private mutating func forgetOldest() {
         let oldest = self.entries.sorted { left, right in
             guard left.value.isStalled == right.value.isStalled else { return right.value.isStalled }
@@ -52,55 +52,55 @@ struct RemoteTable {
     }
 }
 
-/// What is known of one remote.
+/// The state of one remote.
 struct RemoteEntry {
     // What lists showed of its connections.
     private struct Shown {
         var counts: [ConnectionStatistics.State: Int] = [:]
         var stalls: [ConnectionStall: (count: Int, nextTry: MonotonicTime)] = [:]
-        // Eight of each state at most: people want to know who, not to read a list.
+        // At most eight of each state: a report names owners, it does not list every connection.
         var owners: [ConnectionStatistics.State: [RemoteReport.Owner]] = [:]
     }
 
     private static let ownerLimit = 8
 
-    // As of the last lists that were not refused, and what the present one has shown so far.
+    // From the last lists that were not refused, and from the current one so far.
     private var shown = Shown()
     private var listing = Shown()
     private var stallTimes = StallTimes()
     /// When it answered last.
     private(set) var answered: MonotonicTime?
     private(set) var shortestRoundTrip: Duration?
-    /// Who has its connections, or who had the last ones.
+    /// The owners of its connections, or of the last ones.
     private(set) var owners: [RemoteReport.Owner] = []
     var sentSegments: UInt64 = 0
     var retransmittedSegments: UInt64 = 0
     var outcomes = OutcomeWindow()
-    /// Whose failure it is that its connections hang; nil if none does.
+    /// The party responsible for its hanging connections; nil if none hangs.
     var party: FaultParty?
     var lastSeen: MonotonicTime
 
     init(at now: MonotonicTime) { self.lastSeen = now }
 
-    /// How many connections it has, by their state.
+    /// The number of its connections by state.
     var counts: [ConnectionStatistics.State: Int] { self.shown.counts }
-    /// How many of them hang in which way.
+    /// The number of hanging connections by kind.
     var stalled: [ConnectionStall: Int] { self.shown.stalls.mapValues(\.count) }
-    /// When the kernel sends again next; nil if nothing hangs.
+    /// When the kernel next retransmits; nil if none hangs.
     var nextTry: MonotonicTime? { self.shown.stalls.values.map(\.nextTry).min() }
-    /// How many connections it has.
+    /// The number of its connections.
     var count: Int { self.shown.counts.values.reduce(0, +) }
     var isStalled: Bool { !self.shown.stalls.isEmpty }
 
-    /// Since when nothing has come back on connections that hang; nil if there are none.
+    /// Since when hanging connections have received nothing; nil if there are none.
     ///
-    /// That a program does not read is no silence of its host.
+    /// A program that does not read does not make its host silent.
     var silentSince: MonotonicTime? {
         guard self.shown.stalls.keys.contains(where: { $0 != .window }) else { return nil }
         return self.stallTimes.silentSince
     }
 
-    /// A list begins: what it counts starts again, and is known once it ends.
+    /// Handles the start of a list: its counts start again and become visible when it ends.
     mutating func beginList(of states: Set<ConnectionStatistics.State>) {
         self.listing = self.shown
         for state in states { (self.listing.counts[state], self.listing.owners[state]) = (nil, nil) }
@@ -131,12 +131,11 @@ struct RemoteEntry {
         self.listing.owners[state] = owners + [owner]
     }
 
-    /// Ends a list; returns the result of connections that hung before it, nil if they still hang or the result is not
-    /// known yet.
+    /// Handles the end of a list; returns how a stall ended, or nil if it continues or its end is not known yet.
     ///
-    /// Only a list of the established connections proves that none hangs.
+    /// Only a list of established connections proves that none hangs.
     mutating func endList(isEstablished: Bool, at now: MonotonicTime) -> StallEnd? {
-        // Who had the last connections is worth knowing once they have ended.
+        // The owners of the last connections remain useful after these have ended.
         if self.shown.owners != self.listing.owners, !self.listing.owners.isEmpty { self.setOwners() }
         self.shown = self.listing
         let end = self.stallTimes.endList(
@@ -151,7 +150,7 @@ struct RemoteEntry {
         self.owners = owners.reduce(into: []) { if !$0.contains($1), $0.count < Self.ownerLimit { $0.append($1) } }
     }
 
-    /// The remote answered `ago`.
+    /// Records that the remote answered `ago`.
     mutating func answer(_ ago: Duration, roundTrip: Duration?, at now: MonotonicTime) {
         let moment = now - ago
         self.answered = max(self.answered ?? moment, moment)
@@ -160,48 +159,50 @@ struct RemoteEntry {
     }
 }
 
-/// What became of connections that hung.
+/// How a stall ended.
 enum StallEnd {
     /// The remote has answered since.
     case answered
-    /// They have ended, or were given up.
+    /// The connections have ended or were given up.
     case gone
 }
 
-/// Since when connections to a remote hang, also while a program tries once more.
+/// Since when connections to a remote hang, including the pauses in which a program retries.
 struct StallTimes {
-    // What hangs began to at about its last answer; whatever answers after that does so later than it takes to hang.
+    // A hanging connection began to hang at about its last answer. A later answer comes later than the time it takes to
+    // detect a stall.
     private static let tolerance = Duration.seconds(1)
-    // A program that tries again and again does so within a minute.
+    // A program that keeps retrying does so within a minute.
     private static let longestPause = Duration.seconds(60)
 
     private var since: [ConnectionStall: MonotonicTime] = [:]
-    // When a list last showed one that hangs.
+    // When a list last showed a hanging connection.
     private var lastShown: MonotonicTime?
 
-    /// Since when nothing has come back; a program that does not read is no silence of its host.
+    /// Since when nothing has come back; a program that does not read does not make its host silent.
     var silentSince: MonotonicTime? { self.since.filter { $0.key != .window }.values.min() }
 
-    /// A list showed a connection that hangs.
+    /// Handles a listed connection that hangs.
     mutating func add(_ stall: StallFinding, at now: MonotonicTime) {
         let since = now - stall.age
         self.since[stall.kind] = min(self.since[stall.kind] ?? since, since)
     }
 
-    /// A list of the established connections, or of others, has ended: it showed so many, which hang in the `shown` ways.
+    /// Handles the end of a list of established or other connections, with their number and the kinds of stalls
+    /// `shown`.
     ///
-    /// Returns the result of those that hung before it; nil if they still hang, or the result is not known yet.
+    /// Returns how a stall ended; nil if it continues or its end is not known yet.
     mutating func endList(
         isEstablished: Bool, count: Int, _ shown: Set<ConnectionStall>, answered: MonotonicTime?, at now: MonotonicTime
     ) -> StallEnd? {
         if !shown.isEmpty { self.lastShown = now }
         guard !self.since.isEmpty else { return nil }
-        // A program that tries again and again hangs once: that it gave up in between is no recovery.
+        // A program that retries hangs once: giving up in between is not a recovery.
         self.since = self.since.filter { kind, since in
             shown.contains(kind) || !(answered.map { $0 - since > Self.tolerance } ?? false)
         }
         if self.since.isEmpty { return .answered }
-        // Those that are left are idle: what hung has ended unseen, and was not tried again.
+        // The remaining connections are idle: the hanging one ended unseen and was not retried.
         let hasPaused = self.lastShown.map { now - $0 >= Self.longestPause } ?? true
         guard isEstablished, shown.isEmpty, count == 0 || hasPaused else { return nil }
         self.since = [:]
@@ -214,39 +215,39 @@ extension MonotonicTime {
     static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime { time + (.zero - duration) }
 }
 
-/// How many connections of a remote ended how in the last five minutes, counted in intervals.
+/// The outcomes of a remote's connections in the last five minutes, counted in intervals.
 ///
-/// Thousands of remotes have one: only what happened takes memory, 8 bytes for each interval, outcome and party, and at
+/// Thousands of remotes have one. Only what happened takes memory: 8 bytes for each interval, outcome and party, for at
 /// most ``limit`` of them.
 struct OutcomeWindow {
-    /// What is older is forgotten.
+    /// Older tallies are dropped.
     static let length = RemoteReport.Interval.length * Int(intervals)
-    /// Four in each interval, twice what a busy remote that fails has; of more than that the oldest are forgotten.
+    /// Four per interval, twice the need of a busy failing remote; beyond that the oldest are dropped.
     static let limit = 4 * Int(intervals)
 
     private static let intervals: UInt32 = 30
 
-    /// How often the same happened in one interval.
+    /// The count of one outcome and party in one interval.
     struct Tally {
         /// The number of the interval since the clock's start.
         let interval: UInt32
         var count: UInt16
         let outcome: ConnectionOutcome
-        /// Whose failure it was; nil if it is none, or if that is not decided.
+        /// The responsible party; nil if the outcome is not a failure or is undecided.
         let party: FaultParty?
     }
 
     /// The oldest interval first.
     private(set) var tallies: [Tally] = []
 
-    /// A connection ended so.
+    /// Adds the outcome of a connection.
     mutating func add(_ outcome: ConnectionOutcome, at now: MonotonicTime) {
         let interval = Self.interval(of: now)
         if self.tallies.last?.interval != interval { self.tallies.removeAll { !Self.isRecent($0, interval) } }
         self.count(outcome, nil, in: interval, at: self.tallies.endIndex)
     }
 
-    /// It is decided whose failure an outcome of `moment` was; nothing, if that one is forgotten.
+    /// Attributes an outcome of `moment` to a party; does nothing if that outcome was dropped.
     mutating func attribute(_ outcome: ConnectionOutcome, of moment: MonotonicTime, to party: FaultParty) {
         let interval = Self.interval(of: moment)
         let undecided = self.tallies.lastIndex {
@@ -259,7 +260,7 @@ struct OutcomeWindow {
         self.count(outcome, party, in: interval, at: isLast ? undecided : undecided + 1)
     }
 
-    // If no tally has room yet, the new one goes to the given place, which has the same interval.
+    // If no tally has room, the new one goes to the given place, which has the same interval.
     private mutating func count(
         _ outcome: ConnectionOutcome, _ party: FaultParty?, in interval: UInt32, at place: Int
     ) {
@@ -279,7 +280,7 @@ struct OutcomeWindow {
         self.recent(at: now).reduce(into: [:]) { $0[$1.outcome, default: 0] += Int($1.count) }
     }
 
-    /// Whose failures those of the last five minutes were.
+    /// The parties of the failures of the last five minutes.
     func failures(at now: MonotonicTime) -> [ConnectionOutcome: [FaultParty: Int]] {
         self.recent(at: now).reduce(into: [:]) { sum, tally in
             guard let party = tally.party else { return }
@@ -287,7 +288,7 @@ struct OutcomeWindow {
         }
     }
 
-    /// The intervals of the last five minutes in which something was counted, the oldest first.
+    /// The intervals of the last five minutes with any outcome, oldest first.
     func history(at now: MonotonicTime) -> [RemoteReport.Interval] {
         let latest = Self.interval(of: now)
         var intervals: [RemoteReport.Interval] = []
