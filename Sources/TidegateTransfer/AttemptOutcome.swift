@@ -1,35 +1,36 @@
 internal import CCurl
 package import TidegateCore
 
-/// How an attempt ended, with everything that is needed to classify it and to account for it.
+/// How an attempt ended, with all data needed for classification and accounting.
 ///
-/// It is reported behind one reference, because it is large and passed on many times.
+/// It is passed by reference, because it is large and passed on many times.
 package struct AttemptOutcome: Sendable {
-    /// What libcurl's code, the response and the sink amount to; nil for a usable 2xx response, complete as far as can
-    /// be known.
+    /// The failure that libcurl's code, the response and the sink amount to; nil for a usable 2xx response whose body
+    /// is complete as far as can be known.
     ///
-    /// Any other status is `httpStatus` (redirects too), a useless range `rangeMismatch`, a kept connection that broke
-    /// `reset`. Never a decision about trying again.
+    /// Any other status, redirects included, is `httpStatus`; an unusable range is `rangeMismatch`; a broken kept
+    /// connection is `reset`. Retrying is decided elsewhere.
     package var failure: TaskFailure?
-    /// The `CURLcode` (libcurl-errors(3)); 0 is success, `CURLE_ABORTED_BY_CALLBACK` an end that was not libcurl's.
+    /// The `CURLcode` (libcurl-errors(3)); 0 is success, `CURLE_ABORTED_BY_CALLBACK` means that libcurl did not end the
+    /// attempt.
     package var curlCode: Int32 = 0
-    /// Whether there was a TCP connection.
+    /// Whether a TCP connection existed.
     package var isConnected = false
-    /// The address it led to; nil without a connection.
+    /// The remote address of that connection; nil without a connection.
     package var connectedTo: IPAddress?
-    /// Whether the request, or a part of it, may have been sent.
+    /// Whether any part of the request may have been sent.
     package var reachedWire = false
-    /// How far the attempt came.
+    /// The last stage that the attempt reached.
     package var stage = Stage.connect
-    /// How often the request was started on the wire, libcurl's own repetitions included.
+    /// How often the request was started on the wire, including libcurl's own repetitions.
     package var wireTries = 0
-    /// The final response's head; nil if none came whole.
+    /// The final response's head; nil if none was received completely.
     package var head: ResponseHead?
-    /// Whether the body's end was proved: by its length, the last chunk or a response that has no body.
+    /// Whether the end of the body was verified: by its length, the last chunk or a response without a body.
     ///
-    /// A good response that merely stopped (closed connection, HTTP/2 without a length) is not.
+    /// A good response that merely stopped (closed connection, HTTP/2 without a length) is not verified.
     package var isLengthVerified = false
-    /// The body, for the memory sink and good responses.
+    /// The body of a good response, if the sink is memory.
     package var body: [UInt8] = []
     /// The first 64 KiB of the body of a response that was not good.
     package var diagnosticBody: [UInt8] = []
@@ -39,37 +40,37 @@ package struct AttemptOutcome: Sendable {
     package var started: MonotonicTime
     /// When it ended.
     package var ended: MonotonicTime
-    /// The phases that were run, by our own timestamps; `resolve` belongs to the resolver and is always nil.
+    /// The duration of each phase, measured by this process; `resolve` belongs to the resolver and is always nil.
     package var phases = PhaseDurations()
-    /// Connections opened for it; 0 when one was reused.
+    /// The number of connections opened for the attempt; 0 if one was reused.
     package var connectionsOpened = 0
-    /// The connection used; nil without one.
+    /// The connection used; nil if none.
     package var connection: ConnectionFacts?
-    /// The try to connect that came furthest, if none became a connection.
+    /// The failed connect that came furthest; nil if a connection was made.
     @Rare package var failedConnect: FailedConnect? = nil
-    /// The addresses that had their time and did not answer, also if another one did.
+    /// The addresses that did not answer in time, even if another one did.
     package var silentAddresses: [IPAddress] = []
     /// The connection's error number (errno(3)); 0 without an error.
     package var osError: Int32 = 0
     /// Whether it failed because no descriptor was free.
     package var lackedDescriptor = false
-    /// What the handshake showed, also on a connection that another attempt had made; nil if there was none.
+    /// Details of the TLS handshake, including one made for an earlier attempt on the same connection; nil without TLS.
     @Rare package var tls: TLSDetails? = nil
-    /// The server's certificate, if the request wanted it and one was shown.
+    /// The server's certificate, if the request asked for it and the server sent one.
     @Rare package var certificate: CertificateSummary? = nil
-    /// When the certificates end, if the request wanted it and some were shown.
+    /// The expiry of the certificates, if the request asked for it and the server sent some.
     @Rare package var certificateChain: CertificateChain? = nil
-    /// Why the certificate was refused; nil if it was not.
+    /// Why the certificate was rejected; nil if it was not.
     @Rare package var certificateError: CertificateError? = nil
-    /// Why the handshake failed, if not for the certificate; nil if it did not.
+    /// Why the handshake failed for another reason than the certificate; nil if it did not.
     @Rare package var handshake: HandshakeFailure? = nil
-    /// What went wrong, in a clause without a final full stop; empty on success.
+    /// The error in one clause without a full stop; empty on success.
     package var text = ""
 
-    /// True if the server refused our certificate, or was shown none.
+    /// True if the server rejected our certificate or did not receive one.
     package var lacksClientCertificate: Bool { self.curlCode == Int32(CURLE_SSL_CLIENTCERT.rawValue) }
 
-    /// What a proxy said to the connection that was wanted of it; nil if it said nothing, or yes.
+    /// The proxy's answer to the request for a connection; nil if it gave none or agreed.
     package var proxyAnswer: ProxyAnswer? {
         switch self.curlCode {
         case Int32(CURLE_LOGIN_DENIED.rawValue): .denied
@@ -78,7 +79,7 @@ package struct AttemptOutcome: Sendable {
         }
     }
 
-    /// The class of libcurl's code; nil if libcurl reported success, or did not end the attempt.
+    /// The class of libcurl's code; nil on success or if libcurl did not end the attempt.
     package var curlFailureClass: FailureClass? {
         guard ![CURLE_OK, CURLE_ABORTED_BY_CALLBACK].contains(where: { Int32($0.rawValue) == self.curlCode }) else {
             return nil
@@ -93,20 +94,20 @@ package struct AttemptOutcome: Sendable {
     /// The ICMP error that refused the connection, if one did.
     package var refusal: ICMPError? { self.failedConnect?.refusal }
 
-    /// The address whose answer counts: the connected one, or that of the try that came furthest; nil if none was
+    /// The address whose answer counts: the connected one, else that of the connect that came furthest; nil if none was
     /// tried.
     package var peer: IPAddress? { self.connection?.remote ?? self.connectedTo ?? self.failedConnect?.address }
 }
 
 extension AttemptOutcome {
-    /// An outcome with these times, and nothing else known.
+    /// Creates an outcome with these times and nothing else.
     package init(progress: AttemptProgress, started: MonotonicTime, ended: MonotonicTime) {
         (self.progress, self.started, self.ended) = (progress, started, ended)
     }
 }
 
 extension FailureEvidence {
-    /// What the outcome of an attempt shows.
+    /// The evidence in the outcome of an attempt.
     package init(_ failure: TaskFailure, _ outcome: AttemptOutcome, before: Verdict, after: Verdict) {
         self.init(failure: failure, stage: outcome.stage, peer: outcome.peer, before: before, after: after)
         (self.status, self.socketError) = (outcome.head?.status, outcome.socketError)
@@ -120,19 +121,20 @@ extension FailureEvidence {
     }
 }
 
-/// What becomes of an attempt.
+/// The reports of an attempt.
 ///
-/// In this order; `progress` any number of times; `finished` always, once and last, unless the attempt is discarded.
-/// Never delivered from inside a call of the engine or of libcurl.
+/// They arrive in the order of the cases. `progress` may repeat. `finished` is always last and comes once, unless the
+/// attempt is discarded. No report is delivered from inside a call of the engine or of libcurl.
 package enum AttemptReport: Sendable {
-    /// There is a connection and the request is about to be sent: from here on the server may act on it.
+    /// The connection exists and the request is about to be sent: from now on the server may act on it.
     case wireReached(ConnectionFacts)
     /// The head of the final response (never 1xx).
     case head(ResponseHead)
-    /// Body bytes moved; at most ten times a second, and always after the last byte of a burst, but for one that ends
-    /// the attempt.
+    /// Body bytes have moved.
+    ///
+    /// At most ten reports a second; one always follows the last byte of a burst, unless that byte ends the attempt.
     case progress(AttemptProgress)
-    /// The attempt is over.
+    /// The attempt has ended.
     case finished(Indirect<AttemptOutcome>)
 }
 
@@ -146,25 +148,25 @@ package struct ConnectionFacts: Sendable, Hashable {
     package var isReused: Bool = false
 }
 
-/// How far an attempt's bodies have come.
+/// The progress of an attempt's bodies.
 ///
 /// Counts are bytes of this attempt alone.
 package struct AttemptProgress: Sendable, Hashable {
-    /// Where the body being received starts: the resume point's offset if the server continues there, else 0.
+    /// Where the received body starts: the resume point's offset if the server continues there, else 0.
     package var offset: Int64 = 0
     /// Response body bytes on the wire, before decoding.
     package var receivedWire: Int64 = 0
     /// Response body bytes written to the sink, after decoding.
     package var received: Int64 = 0
-    /// The whole body on the wire, ``offset`` included; nil while unknown.
+    /// The length of the whole body on the wire, including ``offset``; nil while unknown.
     package var expected: Int64?
     /// Request body bytes sent.
     package var sent: Int64 = 0
-    /// When the last byte moved, either way; the attempt's start before that.
+    /// When the last byte moved in either direction; initially the attempt's start.
     package var lastActivity: MonotonicTime
 }
 
 extension AttemptProgress {
-    /// Nothing has moved.
+    /// Progress without any bytes.
     package init(lastActivity: MonotonicTime) { self.lastActivity = lastActivity }
 }

@@ -2,19 +2,19 @@ internal import CCurl
 internal import Glibc
 package import TidegateCore
 
-/// The kind of an attempt's failure, as far as trying again is concerned.
+/// The kind of an attempt's failure, for the decision whether to retry.
 package enum FailureClass: Sendable, Hashable, CaseIterable {
-    /// This host had no way to send anything.
+    /// This host could not send anything.
     case link
-    /// The name gave no address.
+    /// The name resolved to no address.
     case dns
     /// No connection was made.
     case connect
     /// The connection was lost during the TLS handshake.
     case tlsCutOff
-    /// TLS refused the connection.
+    /// TLS rejected the connection.
     case tls
-    /// Connected, and then nothing for too long.
+    /// Connected, but nothing arrived for too long.
     case timeout
     /// The connection failed during the request.
     case transport
@@ -22,10 +22,10 @@ package enum FailureClass: Sendable, Hashable, CaseIterable {
     case status
     /// The request, or the response to it, cannot be used.
     case client
-    /// This host could not do its part.
+    /// A failure on this host.
     case local
 
-    /// The class of a failure that was not libcurl's.
+    /// The class of a failure that does not come from libcurl.
     package init(of failure: TaskFailure) {
         switch failure {
         case .resolveFailed: self = .dns
@@ -44,7 +44,7 @@ package enum FailureClass: Sendable, Hashable, CaseIterable {
 }
 
 extension CURLcode {
-    /// What a code means (libcurl-errors(3)): a task's failure, and its class.
+    /// The meaning of a code (libcurl-errors(3)): the failure of the task and its class.
     ///
     /// `errorNumber` is the connection's errno(3), 0 if it has none; `isOnWire` is true once the request was started.
     func meaning(errorNumber: Int32, isOnWire: Bool) -> (failure: TaskFailure, class: FailureClass) {
@@ -52,19 +52,19 @@ extension CURLcode {
         case CURLE_OK, CURLE_HTTP_RETURNED_ERROR: (.protocolError, .status)
         case CURLE_URL_MALFORMAT, CURLE_UNKNOWN_OPTION: (.invalidRequest, .client)
         case CURLE_BAD_FUNCTION_ARGUMENT: (.invalidRequest, .local)
-        // On the wire this is a response in HTTP/0.9.
+        // On the wire this means an HTTP/0.9 response.
         case CURLE_UNSUPPORTED_PROTOCOL: (isOnWire ? .protocolError : .invalidRequest, .client)
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: (.resolveFailed, .dns)
         case CURLE_COULDNT_CONNECT: (.connectFailed, errorNumber.isUnreachableFromHere ? .link : .connect)
         case CURLE_INTERFACE_FAILED: (.connectFailed, .link)
         case CURLE_PROXY, CURLE_QUIC_CONNECT_ERROR: (.connectFailed, .connect)
-        // A proxy that does not let us through; see OutcomeBuilder.
+        // The proxy denied access; see OutcomeBuilder.
         case CURLE_LOGIN_DENIED: (.connectFailed, .client)
-        // A timeout before the request is the connection's.
+        // Before the request this is a connect timeout.
         case CURLE_OPERATION_TIMEDOUT: (.timedOut, isOnWire ? .timeout : .connect)
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.tlsPinMismatch, .tls)
         case CURLE_SSL_CONNECT_ERROR: (.tlsFailed, errorNumber.isLostConnection ? .tlsCutOff : .tls)
-        // Files of this host: authorities, its own certificate and key, revoked certificates.
+        // Files on this host: authorities, the client certificate and key, revoked certificates.
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE: (.fileError, .local)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
             CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_ISSUER_ERROR,
@@ -76,7 +76,7 @@ extension CURLcode {
         case CURLE_BAD_CONTENT_ENCODING, CURLE_TOO_MANY_REDIRECTS: (.protocolError, .client)
         case CURLE_FILESIZE_EXCEEDED: (.tooLarge, .client)
         case CURLE_WRITE_ERROR, CURLE_READ_ERROR: (.fileError, .local)
-        // On the wire a field line of more than 100 KiB: that is all the memory that libcurl has for one.
+        // On the wire this means a field line of more than 100 KiB, libcurl's limit for one line.
         case CURLE_OUT_OF_MEMORY: isOnWire ? (.protocolError, .client) : (.internal, .local)
         case CURLE_FAILED_INIT, CURLE_FILE_COULDNT_READ_FILE, CURLE_ABORTED_BY_CALLBACK,
             CURLE_UNRECOVERABLE_POLL:

@@ -2,17 +2,17 @@ internal import Glibc
 package import TidegateCore
 package import TidegateLoop
 
-/// The thread that owns libcurl, every attempt and every timer of a session.
+/// The thread that owns libcurl and every attempt and timer of a session.
 ///
-/// Attempts that still run when it is stopped are dropped: their connections are closed and nothing more is reported. A
-/// client that is sent many commands puts them into the inbox itself, because a specialised inbox costs half as much.
+/// Stopping it drops running attempts: their connections are closed and nothing more is reported. A client that
+/// receives many commands adds them to the inbox itself, because a specialised inbox costs half as much.
 package typealias TransferThread<Client: TransferClient> = LoopThread<TransferHandler<Client>>
 
 extension LoopThread {
     /// Starts the thread; `make` runs on it, and its client stays there.
     ///
-    /// The kernel shows 15 bytes of `name`; the client's timers and the moments that are reported to it follow `time`. Every
-    /// socket is noted in `own`.
+    /// The kernel shows 15 bytes of `name`. The client's timers and the reported moments follow `time`. Every socket is
+    /// recorded in `own`.
     package convenience init<Client>(
         name: String = "tg-transfer", time: any TimeSource = SystemClock(), own: OwnSockets? = nil,
         make: @escaping @Sendable (TransferEngine) -> Client
@@ -20,7 +20,7 @@ extension LoopThread {
         do throws(CurlError) {
             try CurlLibrary.prepare()
         } catch {
-            // libcurl gives no error number; memory is what its start can lack.
+            // libcurl gives no error number; running out of memory is the likely reason.
             throw LoopError(operation: error.operation, code: ENOMEM)
         }
         try self.init(name: name, time: time) { loop in
@@ -30,7 +30,7 @@ extension LoopThread {
     }
 }
 
-/// Joins a client and its engine to the loop.
+/// Connects a client and its engine to the loop.
 package final class TransferHandler<Client: TransferClient>: LoopHandler {
     private let engine: TransferEngine
     private let client: Client
@@ -52,7 +52,7 @@ package final class TransferHandler<Client: TransferClient>: LoopHandler {
 
     package func batchEnded() {
         self.client.batchEnded()
-        // Attempts that the client has just started are sent in this batch, too.
+        // Attempts that the client has just started are sent within this batch.
         self.engine.serve(self.client)
         self.engine.endTurn()
     }
@@ -63,22 +63,22 @@ package final class TransferHandler<Client: TransferClient>: LoopHandler {
     }
 }
 
-/// What runs attempts on the transfer thread: created on the thread, called only there, released there.
+/// The owner of attempts on the transfer thread: created on the thread, called only there, released there.
 ///
 /// Every method may call every method of the engine.
 package protocol TransferClient: AnyObject, SendableMetatype {
-    /// What other threads can send to it.
+    /// The commands that other threads send to it.
     associatedtype Command: Sendable
 
     /// Carries out a command.
     func receive(_ command: Command)
-    /// An attempt made progress or is over.
+    /// Called when an attempt has made progress or ended.
     func attempt(_ id: AttemptID, reported report: AttemptReport)
-    /// A timer is due; `token` is what it was scheduled with.
+    /// Called when a timer is due; `token` is the one that it was scheduled with.
     func timerFired(_ token: UInt64)
-    /// Everything that was ready has been handled and reported; the thread will wait next.
+    /// Called when everything that was ready has been handled and reported, before the thread waits.
     func batchEnded()
-    /// The thread ends after this call; attempts still running are dropped without a report.
+    /// Called last, before the thread ends; running attempts are dropped without a report.
     func stopping()
 }
 

@@ -118,7 +118,7 @@ struct AnswerTests {
         let result = await fixture.run(try TaskRequest(url: server.url())).result()
         #expect(result.failure == .protocolError)
         #expect(result.attribution?.party == .theirs)
-        let clause = "the server answered with the status \(status), which is none of HTTP (100 to 599)"
+        let clause = "the server answered with the status \(status), which is not an HTTP status (100 to 599)"
         #expect(result.explanation == "\(server.url()): \(clause)")
         #expect(server.requests.count == 1)
         await fixture.session.invalidate(cancellingTasks: true)

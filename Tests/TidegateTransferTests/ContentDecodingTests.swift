@@ -94,7 +94,7 @@ struct ContentDecodingTests {
         for rest in [[0], Array("garbage".utf8), [0x1F, 0x8A, 0x08]] as [[UInt8]] {
             let outcome = try Self.run(Framing.length.answer(body.coding, body.encode(Self.text) + rest))
             #expect(outcome.failure == .protocolError)
-            #expect(outcome.text == "the \(body.coding) body goes on after its end")
+            #expect(outcome.text == "the \(body.coding) body continues after its end")
         }
     }
 

@@ -1,11 +1,11 @@
 internal import Glibc
 package import TidegateCore
 
-/// The request body while it is sent.
+/// The request body while it is being sent.
 struct BodyReader {
     /// How many bytes libcurl has taken.
     private(set) var position: Int64 = 0
-    /// The last bytes of a stream of known length, until it has said that none follow.
+    /// The last bytes of a stream of known length, held back until the stream confirms its end.
     private var last: [UInt8] = []
     private var descriptor: Int32 = -1
     private var hasEnded = false
@@ -16,14 +16,14 @@ struct BodyReader {
         self.descriptor = try file.openForReading()
     }
 
-    /// Goes to a byte, for a repetition; false if the body cannot.
+    /// Moves to a byte so that the body can be sent again; false if the body cannot.
     mutating func seek(to position: Int64, in body: AttemptBody?) -> Bool {
         if case .stream? = body { return position == self.position }
         self.position = position
         return true
     }
 
-    /// True once everything was handed to libcurl; a stream without a length is taken for unfinished until its end.
+    /// True when everything has been handed to libcurl; a stream without a length counts as unfinished until it ends.
     func isAtEnd(of body: AttemptBody?) -> Bool {
         switch body {
         case .stream(_, length: nil)?: self.hasEnded
@@ -35,7 +35,7 @@ struct BodyReader {
     /// The result of a read.
     enum Step {
         case bytes(Int)
-        /// There is nothing yet: stop sending.
+        /// No bytes are available: stop sending.
         case wait
         case failed(TaskFailure, String)
     }
@@ -80,7 +80,7 @@ struct BodyReader {
         }
     }
 
-    // The server may act on a request whose body is whole: a stream that goes on has to fail before.
+    // The server may act on a request once its body is complete, so a stream that is too long must fail before that.
     private mutating func finish(
         into buffer: UnsafeMutableRawBufferPointer, _ source: any ChunkSource, _ length: Int64
     ) -> Step {
@@ -119,14 +119,14 @@ struct BodyReader {
     }
 }
 
-/// A regular file that is a part of a body, read from its start to its end.
+/// A regular file that is part of a body, read from start to end.
 package final class BodyFile {
     private let file: FileLocation
     private let identity: FileIdentity
     private let descriptor: Int32
     private var position: Int64 = 0
 
-    /// Opens a file that is still the one looked at before.
+    /// Opens a file; fails if it is no longer the file that `identity` describes.
     package init(_ file: FileLocation, _ identity: FileIdentity) throws(FileError) {
         self.file = file
         self.identity = identity
@@ -136,7 +136,7 @@ package final class BodyFile {
 
     deinit { close(self.descriptor) }
 
-    /// The next bytes, `count` at most; empty at the end.
+    /// Returns the next bytes, at most `count`; empty at the end.
     package func read(upTo count: Int) throws(FileError) -> [UInt8] {
         let wanted = Int(min(Int64(count), self.identity.size - self.position))
         guard wanted > 0 else {

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import TidegateCore
 
-/// Writes a response's body to its sink, and counts what was written.
+/// Writes a response body to its sink and counts the bytes.
 struct BodyWriter {
     /// Body bytes written, decoded.
     private(set) var received: Int64 = 0
-    /// Where the next byte goes in a file.
+    /// The file offset of the next byte.
     private var position: Int64 = 0
     private(set) var body: [UInt8] = []
     private(set) var diagnostic: [UInt8] = []
@@ -13,19 +13,19 @@ struct BodyWriter {
     private var writtenBeforePause = 0
     private var drained: Int64 = 0
 
-    /// How many bytes had been written before the chunk that libcurl delivers now.
+    /// The number of bytes written before the chunk that libcurl is delivering.
     var chunkStart: Int64 { self.received - Int64(self.writtenBeforePause) }
 
     static let diagnosticLimit = 64 * 1024
-    /// How much of an unwanted body is read to keep its connection.
+    /// How many bytes of an unwanted body are read to keep its connection.
     static let drainLimit: Int64 = 1024 * 1024
 
-    /// What became of a chunk.
+    /// The result of writing a chunk.
     enum Step {
         case written
         /// The sink is full: stop reading, and deliver the same bytes again.
         case blocked
-        /// A bounded turn is over: stop reading, and deliver the same bytes again in the next one.
+        /// The turn's share is used up: stop reading, and deliver the same bytes again in the next turn.
         case postponed
         case failed(TaskFailure, String)
     }
@@ -49,7 +49,7 @@ struct BodyWriter {
         case .chunks(let chunks):
             guard !bytes.isEmpty else { return .written }
             guard chunks.hasRoom() else { return .blocked }
-            // Before the stream's reader, which may be on another thread, goes on.
+            // The stream's reader may continue on another thread, so this comes first.
             let chunk = Array(bytes)
             observer?.write(chunk)
             chunks.write(chunk)
@@ -62,9 +62,9 @@ struct BodyWriter {
         return .written
     }
 
-    /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
+    /// Prepares the sink when the head is known, before the first byte and even if no body follows; nil is success.
     ///
-    /// What is decoded has another length than what comes.
+    /// A decoded body has another length than the received one.
     mutating func start(_ head: ResponseHeadParser, of request: Indirect<AttemptRequest>, isDecoded: Bool) -> Step? {
         let length = isDecoded || request.value.method == "HEAD" ? nil : head.value?.contentLength
         switch request.value.sink {
@@ -82,10 +82,10 @@ struct BodyWriter {
                     return .failed(error.failure, error.description)
                 }
             }
-            // Found out before the first byte rather than after hours.
+            // A full disk is detected before the first byte rather than after hours.
             if let message = length.flatMap({ file.missingRoom(for: $0) }) { return .failed(.diskFull, message) }
         case .descriptor, .chunks:
-            // What has been written to a pipe cannot be taken back.
+            // Bytes written to a pipe cannot be taken back.
             guard head.range == .restartFromZero, let resume = request.value.resume, resume.offset > 0 else { break }
             return .failed(
                 .rangeMismatch, "the body changed on the server after \(resume.offset) bytes had been delivered")
@@ -105,7 +105,7 @@ struct BodyWriter {
         return .written
     }
 
-    // A pipe that poll(2) reports as writable takes PIPE_BUF bytes without blocking, and not necessarily more.
+    // A pipe that poll(2) reports as writable accepts PIPE_BUF bytes without blocking, but not necessarily more.
     private mutating func write(
         _ bytes: UnsafeRawBufferPointer, toPipe descriptor: Int32, _ observer: (any ChunkSink)?
     ) -> Step {
@@ -139,7 +139,7 @@ struct BodyWriter {
     private mutating func collect(_ bytes: UnsafeRawBufferPointer, _ failure: TaskFailure) -> Step {
         let room = BodyWriter.diagnosticLimit - self.diagnostic.count
         if room > 0 { self.diagnostic.append(contentsOf: bytes.prefix(room)) }
-        // A range that does not fit may be gigabytes; an error page is small and its connection worth keeping.
+        // An unusable range may have gigabytes; an error page is small, and its connection is worth keeping.
         return failure == .httpStatus ? self.drain(bytes, failure) : .failed(failure, "")
     }
 

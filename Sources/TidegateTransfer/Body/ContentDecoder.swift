@@ -1,38 +1,38 @@
 internal import TidegateCore
 
-/// Decodes a body in gzip or deflate (RFC 9110 section 8.4.1), however much comes out of it, a bounded piece at a time.
+/// Decodes a gzip or deflate body (RFC 9110 section 8.4.1) in bounded pieces, however large the result is.
 ///
-/// libcurl 7.88 takes a truncated stream for a whole one, and drops what follows its end.
+/// libcurl 7.88 accepts a truncated stream as complete and drops any data after its end.
 final class ContentDecoder {
-    /// What can be decoded.
+    /// The supported codings.
     enum Coding: String {
         case gzip, deflate
 
-        /// The coding of a whole Content-Encoding in small letters; nil for any other, and for several.
+        /// The coding of a lower-case Content-Encoding value; nil for any other coding or a list.
         init?(contentEncoding: String) { self.init(rawValue: contentEncoding == "x-gzip" ? "gzip" : contentEncoding) }
     }
 
-    /// Where in the encoded stream the next byte is.
+    /// The position of the next byte in the encoded stream.
     private enum Position { case start, inside, end }
 
     private static let pieceSize = 64 * 1024
-    /// A chunk of a few kilobytes can become gigabytes: after so many bytes the thread serves other transfers first.
+    /// A chunk of a few kilobytes can become gigabytes: after this many bytes the thread serves other transfers first.
     private static let turnLimit = 1024 * 1024
 
     private let coding: Coding
     private let inflater: Inflater
     private let output: UnsafeMutableRawBufferPointer
-    /// What was decoded and is not written yet.
+    /// Decoded bytes that are not written yet.
     private var pending = 0..<0
     /// Bytes at the start of libcurl's chunk that were decoded before a pause: libcurl delivers a paused chunk again.
     private var consumed = 0
     private var position = Position.start
-    /// Whether a stream before this one has ended: gzip may be put together of several.
+    /// Whether an earlier stream has ended: a gzip body may consist of several.
     private var isLaterMember = false
     /// Whether the last piece was full, so that zlib may hold more.
     private var mayHaveMore = false
 
-    /// Nil if there is no memory.
+    /// Nil if out of memory.
     init?(_ coding: Coding) {
         guard let inflater = Inflater(coding == .gzip ? .gzip : .zlib) else { return nil }
         self.coding = coding
@@ -42,14 +42,14 @@ final class ContentDecoder {
 
     deinit { self.output.deallocate() }
 
-    /// Whether the body may end here: where a stream ends, or before it has begun.
+    /// Whether the body may end here: at the end of a stream, or before its first byte.
     var isAtEnd: Bool { self.position != .inside }
 
     /// The message for a truncated stream: `the gzip body ends in the middle`.
     var incompleteText: String { "the \(self.coding.rawValue) body ends in the middle" }
 
-    /// Decodes libcurl's chunk and hands what comes out to `write`, piece by piece; a piece that is not taken whole is
-    /// offered again with the same chunk.
+    /// Decodes libcurl's chunk and passes the result to `write` in pieces; a piece that is not accepted completely is
+    /// passed again with the same chunk.
     func decode(
         _ chunk: UnsafeRawBufferPointer, _ write: (UnsafeRawBufferPointer) -> BodyWriter.Step
     ) -> BodyWriter.Step {
@@ -71,7 +71,7 @@ final class ContentDecoder {
         return .written
     }
 
-    // Decodes at most one piece; what is wrong, if something is.
+    // Decodes at most one piece; returns the error, if any.
     private func decodePiece(_ input: UnsafeRawBufferPointer) -> String? {
         if let first = input.first, self.position != .inside, !self.begin(first) { return self.trailingText }
         let result = self.inflater.inflate(input, into: self.output)
@@ -83,25 +83,26 @@ final class ContentDecoder {
             self.position = .end
             self.mayHaveMore = false
         case .error(let text):
-            // What has no header of a gzip stream is no other member.
+            // Data without a gzip header is not another member.
             if self.isLaterMember, !self.inflater.hasOutput { return self.trailingText }
             return "the \(self.coding.rawValue) body is damaged (\(text))"
         }
         return nil
     }
 
-    // Prepares for a stream with that first byte; false if there can be none.
+    // Prepares for a stream with this first byte; false if no stream can start with it.
     private func begin(_ first: UInt8) -> Bool {
         if self.position == .end {
             guard self.coding == .gzip, first == 0x1F, self.inflater.reset(.gzip) else { return false }
             self.isLaterMember = true
         } else if self.coding == .deflate, first & 0x8F != 0x08 {
-            // Some servers send deflate without the zlib header that RFC 9110 asks for; no such stream begins like one.
+            // Some servers send deflate without the zlib header that RFC 9110 requires; no such stream starts like one
+            // with it.
             guard self.inflater.reset(.raw) else { return false }
         }
         self.position = .inside
         return true
     }
 
-    private var trailingText: String { "the \(self.coding.rawValue) body goes on after its end" }
+    private var trailingText: String { "the \(self.coding.rawValue) body continues after its end" }
 }

@@ -2,17 +2,17 @@ internal import CZlib
 
 /// zlib's decoder of one stream at a time.
 struct Inflater: ~Copyable {
-    /// What surrounds the compressed data.
+    /// The format around the compressed data.
     enum Wrapper: Int32 {
         /// RFC 1950.
         case zlib = 15
         /// RFC 1952.
         case gzip = 31
-        /// Nothing (RFC 1951).
+        /// No wrapper (RFC 1951).
         case raw = -15
     }
 
-    /// How a call ended, if neither for lack of input nor of room.
+    /// How a call ended, unless it needs more input or more room.
     enum End {
         case stream
         case error(String)
@@ -20,7 +20,7 @@ struct Inflater: ~Copyable {
 
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// Nil if there is no memory.
+    /// Nil if out of memory.
     init?(_ wrapper: Wrapper) {
         guard let stream = makeStream({ tg_inflate_init($0, wrapper.rawValue) }) else { return nil }
         self.stream = stream
@@ -31,7 +31,7 @@ struct Inflater: ~Copyable {
         self.stream.deallocate()
     }
 
-    /// Whether the stream has given a byte.
+    /// Whether the stream has produced a byte.
     var hasOutput: Bool { self.stream.pointee.total_out > 0 }
 
     /// Prepares for the next stream.
@@ -54,7 +54,7 @@ struct Inflater: ~Copyable {
 
     private func end(_ code: Int32) -> End? {
         switch code {
-        // Z_BUF_ERROR: nothing could be done without more input.
+        // Z_BUF_ERROR: no progress without more input.
         case Z_OK, Z_BUF_ERROR: nil
         case Z_STREAM_END: .stream
         default: .error(self.stream.pointee.msg.map { String(cString: $0) } ?? "zlib error \(code)")
@@ -67,9 +67,9 @@ package struct GzipEncoder: ~Copyable {
     private let stream: UnsafeMutablePointer<z_stream>
     private let pieceLimit: Int
 
-    /// Nil if there is no memory.
+    /// Nil if out of memory.
     ///
-    /// zlib counts in 32 bits: it is given at most `pieceLimit` bytes at a time.
+    /// zlib counts in 32 bits, so it receives at most `pieceLimit` bytes at a time.
     package init?(pieceLimit: Int = 1 << 30) {
         self.pieceLimit = min(max(1, pieceLimit), Int(UInt32.max))
         guard let stream = makeStream({ tg_gzip_init($0, Z_DEFAULT_COMPRESSION) }) else { return nil }
@@ -81,9 +81,9 @@ package struct GzipEncoder: ~Copyable {
         self.stream.deallocate()
     }
 
-    /// What is ready after these bytes; nothing, while the encoder collects.
+    /// Returns the output that is ready after these bytes; empty while the encoder collects.
     ///
-    /// The last call gives the rest.
+    /// The last call returns the rest.
     package func encode(_ bytes: [UInt8], isLast: Bool) -> [UInt8] {
         var encoded: [UInt8] = []
         bytes.withUnsafeBufferPointer { input in
@@ -100,7 +100,7 @@ package struct GzipEncoder: ~Copyable {
         return encoded
     }
 
-    // Takes all of the input that the stream has.
+    // Consumes all of the stream's input.
     private func deflatePiece(_ flush: Int32, into encoded: inout [UInt8]) {
         var isFull = true
         while isFull {
@@ -115,7 +115,7 @@ package struct GzipEncoder: ~Copyable {
     }
 }
 
-// A stream of zlib's, whose state points back to it, so that it must not move; nil if there is no memory.
+// The state of a zlib stream points back to it, so it must not move; nil if out of memory.
 private func makeStream(
     _ initialize: (UnsafeMutablePointer<z_stream>) -> Int32
 ) -> UnsafeMutablePointer<z_stream>? {

@@ -1,13 +1,13 @@
 internal import COpenSSL
 internal import TidegateCore
 
-/// Verifies the certificates that servers show on connections that are not libcurl's (RFC 5280, RFC 9525).
+/// Verifies server certificates on connections that are not libcurl's (RFC 5280, RFC 9525).
 package struct CertificateVerifier: Sendable {
-    /// What came of a verification.
+    /// The result of a verification.
     package struct Result: Sendable {
-        /// What was shown, without the protocol's version and cipher.
+        /// The certificates, without protocol version and cipher.
         package var chain: CertificateChain
-        /// What is wrong, in one clause; nil if nothing is, or if no check was requested.
+        /// The problem in one clause; nil if none exists or no check was requested.
         package var problem: String?
     }
 
@@ -15,17 +15,17 @@ package struct CertificateVerifier: Sendable {
     private let host: String?
     private let isInsecure: Bool
 
-    /// A verifier that trusts the `authorities` of a text in PEM, or the system's.
+    /// Creates a verifier that trusts the `authorities` of a PEM text, or the system's.
     ///
-    /// `host` is the name or the address that the server's own certificate has to be for; nil for any.
+    /// `host` is the name or address that the server's own certificate must be valid for; nil for any.
     package init(authorities: [UInt8]?, host: String?, isInsecure: Bool) {
         (self.authorities, self.host, self.isInsecure) = (authorities, host, isInsecure)
     }
 
-    /// True if `text` has a certificate in PEM.
+    /// True if `text` contains a PEM certificate.
     package static func hasCertificates(_ text: [UInt8]) -> Bool { !X509Certificate.all(inPEM: text).isEmpty }
 
-    /// Verifies certificates in DER, the server's own first; nil if that one cannot be read.
+    /// Verifies DER certificates, the server's own first; nil if that one cannot be read.
     package func verify(_ encoded: [[UInt8]]) -> Result? {
         guard let first = encoded.first, let own = X509Certificate(first) else { return nil }
         let sent = [own] + encoded.dropFirst().compactMap { X509Certificate($0) }
@@ -43,7 +43,7 @@ package struct CertificateVerifier: Sendable {
         return Result(chain: chain, problem: error.description(of: own.summary, host: self.host))
     }
 
-    // The result (X509_V_*), and the chain up to what is trusted.
+    // The result (X509_V_*), and the chain up to the trusted certificate.
     private func chain(of own: X509Certificate, _ sent: [X509Certificate]) -> (Int32, [X509Certificate]) {
         defer { ERR_clear_error() }
         let noMemory: (Int32, [X509Certificate]) = (X509_V_ERR_OUT_OF_MEM, [])
@@ -72,7 +72,7 @@ package struct CertificateVerifier: Sendable {
         return (X509_V_OK, X509Certificate.all(in: X509_STORE_CTX_get0_chain(context)))
     }
 
-    // As libssl does it by default, and curl(1): an intermediate authority may be trusted, too.
+    // Like libssl by default and curl(1): an intermediate authority may be trusted as well.
     private func expectHost(_ context: OpaquePointer) -> Bool {
         guard let parameters = X509_STORE_CTX_get0_param(context),
             X509_STORE_CTX_set_default(context, "ssl_server") == 1

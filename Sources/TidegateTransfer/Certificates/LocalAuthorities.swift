@@ -1,9 +1,9 @@
 internal import Foundation
 internal import TidegateCore
 
-/// The certificate authorities that an administrator of this host added to the system's.
+/// The certificate authorities that this host's administrator added to the system's.
 ///
-/// Most who add one do it for a proxy that decrypts what passes through it, or for servers of their own.
+/// Most of them belong to a decrypting proxy or to internal servers.
 struct LocalAuthorities {
     /// Where distributions look for added authorities (update-ca-certificates(8), update-ca-trust(8)).
     static let systemFolders = [
@@ -12,7 +12,7 @@ struct LocalAuthorities {
         "/etc/pki/trust/anchors",
     ]
 
-    /// Where distributions keep the authorities that they ship (ca-certificates); copies of them are no local ones.
+    /// Where distributions keep the authorities that they ship (ca-certificates); copies of these are not local ones.
     static let shippedFolders = ["/usr/share/ca-certificates"]
 
     private static let maxFiles = 1024
@@ -21,15 +21,15 @@ struct LocalAuthorities {
     var folders = LocalAuthorities.systemFolders
     var shipped = LocalAuthorities.shippedFolders
 
-    /// The added authority that a server's certificate leads to; nil if it leads to another one.
+    /// The added authority that signed a server's chain; nil if another one did.
     ///
-    /// `sent` begins with the server's own certificate; what it sent besides its chain does not count.
+    /// `sent` starts with the server's own certificate; certificates outside its chain are ignored.
     func signer(of sent: [X509Certificate]) -> LocalAuthority? {
         let files = self.files(in: self.folders)
         guard !files.isEmpty else { return nil }
         let added = files.flatMap { file in self.certificates(in: file).map { (file, $0) } }
         var current = sent.first
-        // A chain cannot be longer than what was sent, even if it goes in circles.
+        // A chain cannot be longer than the list, even if it is circular.
         for _ in sent {
             guard let certificate = current else { return nil }
             if let (file, authority) = added.first(where: { certificate.isSigned(by: $0.1) }) {
@@ -40,7 +40,7 @@ struct LocalAuthorities {
         return nil
     }
 
-    // Files are read once only: most hosts have added none, or their chains do not lead there.
+    // Files are read only now: most hosts have added no authority, or their chains do not lead to one.
     private func isShipped(_ authority: X509Certificate) -> Bool {
         self.files(in: self.shipped).contains { file in
             self.certificates(in: file).contains { $0.isEqual(to: authority) }

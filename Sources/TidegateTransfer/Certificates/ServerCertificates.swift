@@ -1,23 +1,22 @@
 internal import COpenSSL
 internal import TidegateCore
 
-/// The certificates that the server of a connection showed.
+/// The certificates that a connection's server presented.
 ///
-/// They are kept with the connection: a request on a connection that another one made is checked as well, and without
-/// a second verification.
+/// They are kept with the connection, so that a later request on it is checked without another verification.
 final class ServerCertificates {
-    /// The server's own first: up to a trusted authority if the chain was verified, else as they were sent.
+    /// The server's own first: up to a trusted authority if the chain was verified, else in the order sent.
     let chain: [X509Certificate]
-    /// The result of the verification (X509_V_ERR_*, X509_STORE_CTX_get_error(3)); 0 if nothing is wrong.
+    /// The result of the verification (X509_V_ERR_*, X509_STORE_CTX_get_error(3)); 0 is success.
     let verifyResult: Int
     private let version: String
     private let cipher: String
     /// The cipher suite as IANA names it.
     private let standardCipher: String
-    /// Those that the server sent, its own first.
+    /// The certificates that the server sent, its own first.
     private let sent: [X509Certificate]
 
-    /// Made while a handshake verifies them.
+    /// Created while a handshake verifies the certificates.
     init(_ store: OpaquePointer, of ssl: OpaquePointer?, verifyResult: Int) {
         self.verifyResult = verifyResult
         let isVerified = verifyResult == Int(X509_V_OK)
@@ -37,7 +36,7 @@ final class ServerCertificates {
         return certificates
     }
 
-    /// When certificates end, and whose the server's own is; nil if it showed none.
+    /// The expiry of the certificates and the identity of the server's own; nil if it presented none.
     var certificateChain: CertificateChain? {
         guard let own = self.sent.first else { return nil }
         return CertificateChain(
@@ -51,18 +50,18 @@ final class ServerCertificates {
 
     private static let maxCertificates = 8
 
-    /// The same as a value; made once for all requests on the connection.
+    /// The certificates as a value, created once for all requests on the connection.
     private(set) lazy var details = TLSDetails(
         version: self.version, cipher: self.cipher, chain: self.chain.prefix(Self.maxCertificates).map(\.summary))
 
-    /// What a hook is shown.
+    /// The argument of a trust hook.
     func trust(of host: String, problem: CertificateError?) -> ServerTrust {
         ServerTrust(
             host: host, tls: self.details, certificates: self.chain.prefix(Self.maxCertificates).map(\.encoded),
             problem: problem.map { $0.description(of: self.details.chain.first, host: host) })
     }
 
-    /// What is wrong with them for a host; nil if nothing is.
+    /// Why the certificates are not acceptable for a host; nil if they are.
     func problem(for host: String) -> CertificateError? {
         guard self.isVerified else {
             let text = X509_verify_cert_error_string(self.verifyResult).map { String(cString: $0) } ?? ""
@@ -73,7 +72,7 @@ final class ServerCertificates {
 
     /// True if one of the certificates, or its key, is pinned.
     ///
-    /// Of a chain that nothing vouches for only the server's own certificate counts: anybody can send the others.
+    /// In an unverified chain only the server's own certificate counts: any server can send the others.
     func match(_ pins: [CertificatePin]) -> Bool {
         (self.isVerified ? self.chain[...] : self.chain.prefix(1)).contains { certificate in
             pins.contains { pin in
@@ -85,14 +84,14 @@ final class ServerCertificates {
         }
     }
 
-    // MARK: - With the connection
+    // MARK: - Storage with the connection
 
-    // The place in every SSL where its certificates are; -1 if libssl has no memory for it.
+    // The index of the certificates in every SSL object; -1 if libssl has no memory for it.
     private static let index = tg_ssl_new_index { _, object, _, _, _, _ in
         if let object { Unmanaged<ServerCertificates>.fromOpaque(object).release() }
     }
 
-    /// Stays with a connection for as long as that lives.
+    /// Attaches the certificates to a connection for its lifetime.
     func keep(with ssl: OpaquePointer) {
         let before = SSL_get_ex_data(ssl, Self.index)
         let object = Unmanaged.passRetained(self)
@@ -100,7 +99,7 @@ final class ServerCertificates {
         if let before { Unmanaged<ServerCertificates>.fromOpaque(before).release() }
     }
 
-    /// Those of a connection; nil if it has none.
+    /// The certificates attached to a connection; nil if there are none.
     static func kept(with ssl: OpaquePointer) -> ServerCertificates? {
         SSL_get_ex_data(ssl, self.index).map { Unmanaged<ServerCertificates>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -3,7 +3,7 @@ internal import COpenSSL
 internal import Foundation
 internal import TidegateCore
 
-/// A certificate that libcrypto has read.
+/// A certificate parsed by libcrypto.
 final class X509Certificate {
     let certificate: OpaquePointer
 
@@ -15,7 +15,7 @@ final class X509Certificate {
         self.certificate = certificate
     }
 
-    /// A certificate in DER (X.690); nil if it is malformed.
+    /// Parses a DER certificate (X.690); nil if it is malformed.
     convenience init?(_ encoded: [UInt8]) {
         let certificate = encoded.withUnsafeBytes { bytes in
             var start = bytes.bindMemory(to: UInt8.self).baseAddress
@@ -35,7 +35,7 @@ final class X509Certificate {
         }
     }
 
-    /// Every certificate of a text in PEM, up to the first malformed one.
+    /// Every certificate of a PEM text, up to the first malformed one.
     static func all(inPEM text: [UInt8]) -> [X509Certificate] {
         text.withUnsafeBytes { bytes in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return [] }
@@ -44,13 +44,14 @@ final class X509Certificate {
             while let certificate = PEM_read_bio_X509(source, nil, nil, nil) {
                 certificates.append(X509Certificate(certificate))
             }
-            // The end of the text is an error to libcrypto, which the next caller on this thread must not find.
+            // libcrypto reports the end of the text as an error, which must not be left for the next caller on this
+            // thread.
             ERR_clear_error()
             return certificates
         }
     }
 
-    /// Whom it names: its common name, or else everything that its subject says.
+    /// The common name of the subject, or else the whole subject.
     var subject: String {
         guard let name = X509_get_subject_name(self.certificate) else { return "" }
         let position = X509_NAME_get_index_by_NID(name, NID_commonName, -1)
@@ -70,7 +71,7 @@ final class X509Certificate {
     /// True if it is the same certificate.
     func isEqual(to other: X509Certificate) -> Bool { X509_cmp(self.certificate, other.certificate) == 0 }
 
-    /// True if an authority of the name that it gives signed it.
+    /// True if `authority` is its issuer by name and signature.
     func isSigned(by authority: X509Certificate) -> Bool {
         guard X509_NAME_cmp(X509_get_issuer_name(self.certificate), X509_get_subject_name(authority.certificate)) == 0,
             let key = X509_get0_pubkey(authority.certificate)
@@ -79,7 +80,7 @@ final class X509Certificate {
         return X509_verify(self.certificate, key) == 1
     }
 
-    /// True if it is for a host, a name or an address (RFC 9525).
+    /// True if it is valid for a host name or address (RFC 9525).
     func isFor(_ host: String) -> Bool {
         defer { ERR_clear_error() }
         if IPAddress(host) != nil { return X509_check_ip_asc(self.certificate, host, 0) == 1 }
@@ -87,7 +88,7 @@ final class X509Certificate {
         return X509_check_host(self.certificate, host, host.utf8.count, flags, nil) == 1
     }
 
-    /// True if a private key belongs to it.
+    /// True if it belongs to a private key.
     func isOwned(by key: borrowing PrivateKey) -> Bool {
         defer { ERR_clear_error() }
         return X509_check_private_key(self.certificate, key.raw) == 1
@@ -95,7 +96,7 @@ final class X509Certificate {
 
     // MARK: - Digests
 
-    /// The whole certificate (DER, X.690).
+    /// The whole certificate in DER (X.690).
     var encoded: [UInt8] { Self.bytes { i2d_X509(self.certificate, $0) } }
 
     /// The SHA-256 of its public key (SubjectPublicKeyInfo, RFC 7469 2.4).
@@ -112,7 +113,7 @@ final class X509Certificate {
         return count > 0 ? Array(UnsafeBufferPointer(start: start, count: Int(count))) : []
     }
 
-    // MARK: - For people
+    // MARK: - Descriptions
 
     static let maxNames = 16
 
@@ -127,7 +128,7 @@ final class X509Certificate {
             fingerprint: self.fingerprint.hexadecimal)
     }
 
-    /// What identifies it among the certificates of the world.
+    /// The fields that identify the certificate.
     var identity: CertificateChain.Identity {
         CertificateChain.Identity(
             fingerprint: self.fingerprint.hexadecimal,
@@ -146,7 +147,7 @@ final class X509Certificate {
         return text.isEmpty ? "0" : String(text)
     }
 
-    /// When its validity ends; nil if that cannot be read.
+    /// The end of its validity; nil if it cannot be read.
     var expiry: WallTime? {
         var seconds: Int64 = 0
         guard tg_x509_seconds(X509_get0_notAfter(self.certificate), &seconds) == 1 else { return nil }
@@ -158,7 +159,7 @@ final class X509Certificate {
         (@convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, Int32) -> Void)?
     ) -> Void
 
-    // Every name that `collect` finds.
+    // Every name that `collect` reports.
     private func collectedNames(by collect: NameCollector) -> [String] {
         final class Names { var texts: [String] = [] }
         let names = Names()
@@ -187,9 +188,9 @@ final class X509Certificate {
     }
 }
 
-/// A certificate that a client shows, and its key, as texts in PEM.
+/// A client certificate and its key, as PEM texts.
 package struct ClientIdentity: Sendable {
-    /// Why a server would not get them.
+    /// Why they cannot be presented to a server.
     package enum Problem: Sendable, Hashable {
         case noCertificate
         /// The file has no key, or only one with a passphrase.
@@ -201,20 +202,20 @@ package struct ClientIdentity: Sendable {
     package let certificate: [UInt8]
     package let key: [UInt8]
 
-    /// An identity from its texts.
+    /// Parses an identity from its texts.
     package init(certificate: [UInt8], key: [UInt8]) {
         self.certificate = certificate
         self.key = key
     }
 
-    /// What is wrong; nil if nothing is.
+    /// The problem; nil if none exists.
     package var problem: Problem? {
         guard let own = X509Certificate.all(inPEM: self.certificate).first else { return .noCertificate }
         guard let key = PrivateKey(pem: self.key) else { return .noKey }
         return own.isOwned(by: key) ? nil : .wrongKey
     }
 
-    /// What is wrong, in one clause that names certificate and key; nil if nothing is.
+    /// The problem in one clause that names certificate and key; nil if none exists.
     package func problem(certificateName: String, keyName: String) -> String? {
         switch self.problem {
         case .noCertificate:
@@ -226,23 +227,23 @@ package struct ClientIdentity: Sendable {
         }
     }
 
-    /// True if `text` has a key in PEM that can be read without a passphrase.
+    /// True if `text` contains a PEM key that needs no passphrase.
     package static func hasKey(_ text: [UInt8]) -> Bool {
         if PrivateKey(pem: text) != nil { true } else { false }
     }
 }
 
-/// A private key that libcrypto has read.
+/// A private key parsed by libcrypto.
 struct PrivateKey: ~Copyable {
     let raw: OpaquePointer
 
-    /// The first key of a text in PEM; nil if it has none that can be read without a passphrase.
+    /// The first key of a PEM text; nil if none can be read without a passphrase.
     init?(pem text: [UInt8]) {
         defer { ERR_clear_error() }
         let key = text.withUnsafeBytes { bytes -> OpaquePointer? in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
             defer { BIO_free(source) }
-            // Without a function of our own libcrypto would ask on the terminal.
+            // Without this callback libcrypto would prompt for a passphrase on the terminal.
             return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in 0 }, nil)
         }
         guard let key else { return nil }

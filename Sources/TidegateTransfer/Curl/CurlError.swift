@@ -1,13 +1,13 @@
 internal import CCurl
 internal import Glibc
 
-/// A call of libcurl failed.
+/// A failed call of libcurl.
 package struct CurlError: Error, Sendable, CustomStringConvertible {
-    /// The call, as its man page names it, or the option it was about.
+    /// The call, as its man page names it, or the option being set.
     package let operation: String
     /// The `CURLcode` or `CURLMcode` (libcurl-errors(3)).
     package let code: Int32
-    /// What libcurl says about the code.
+    /// libcurl's text for the code.
     package let text: String
 
     package var description: String { "\(self.operation): \(self.text) (\(self.code))" }
@@ -38,35 +38,35 @@ package struct CurlError: Error, Sendable, CustomStringConvertible {
 enum CurlLibrary {
     // Run once, by the first thread that reads it (globals are lazy); later reads only return the result.
     private static let status: CURLcode = {
-        // Without this a write to a closed connection would end the process; libcurl sets no handler of its own.
+        // Otherwise a write to a closed connection would end the process; libcurl sets no handler of its own.
         signal(SIGPIPE, SIG_IGN)
         return tg_global_init()
     }()
 
-    /// Whether a transfer can be told at the end of its head, and not before, that libcurl is not to decode its body.
+    /// Whether libcurl's decoding can be switched off for a body as late as at the end of the head.
     ///
-    /// libcurl 7 asks CURLOPT_HTTP_CONTENT_DECODING for every piece of the body; later ones make their decoder when they
-    /// see the Content-Encoding, which is before we do.
+    /// libcurl 7 checks CURLOPT_HTTP_CONTENT_DECODING for every piece of the body. Later versions create their decoder
+    /// when they see Content-Encoding, which is earlier.
     static let decodesOnDemand = curl_version_info(CURLVERSION_FIRST).pointee.version_num < 0x08_0000
 
-    /// Prepares libcurl; to be called before the first thread that uses it.
+    /// Prepares libcurl; must be called before the first thread uses it.
     static func prepare() throws(CurlError) { try CurlError.check(self.status, "curl_global_init") }
 }
 
-/// Numbers that libcurl is given.
+/// Numbers passed to libcurl.
 enum CurlLimits {
     /// Connections kept open for reuse.
     static let idleConnections = 256
-    /// Receive buffer in bytes; more gains little, less costs system calls.
+    /// The receive buffer in bytes; a larger one gains little, a smaller one costs system calls.
     ///
-    /// libcurl frees it after every transfer, and from 64 KiB on that makes the C library tidy its whole heap.
+    /// libcurl frees it after every transfer, and freeing 64 KiB or more makes the C library trim its whole heap.
     static let receiveBuffer = 60 * 1024
-    /// The same for bodies that stay in memory: they are small, and so is the cost of this one.
+    /// The same for bodies that stay in memory: they are small, so a small buffer costs less.
     static let smallReceiveBuffer = 16 * 1024
     static let sendBuffer = 64 * 1024
-    /// A body larger than this many bytes waits for a go-ahead (Expect: 100-continue).
+    /// A body larger than this many bytes waits for the server's approval (Expect: 100-continue).
     static let expectContinue: Int64 = 1024 * 1024
-    /// Seconds after which an idle connection is not trusted any more.
+    /// Seconds after which an idle connection is no longer reused.
     static let connectionAge = 60
     static let keepAliveIdle = 30
     static let keepAliveInterval = 10

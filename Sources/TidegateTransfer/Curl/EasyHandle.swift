@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// One transfer of libcurl's, used again after a reset (CURL), and the buffer for its error messages.
+/// A libcurl transfer (CURL), reused after a reset, and the buffer for its error messages.
 struct EasyHandle: ~Copyable {
     let raw: UnsafeMutableRawPointer
     let errorBuffer: UnsafeMutablePointer<CChar>
@@ -19,10 +19,10 @@ struct EasyHandle: ~Copyable {
         self.errorBuffer.deallocate()
     }
 
-    /// Drops every option; keeps the memory.
+    /// Resets every option; keeps the memory.
     func reset() { curl_easy_reset(self.raw) }
 
-    /// What libcurl says about the last failure; nil if it says nothing.
+    /// libcurl's text about the last failure; nil if none exists.
     var errorMessage: String? { self.errorBuffer[0] == 0 ? nil : String(cString: self.errorBuffer) }
 
     func clearErrorMessage() { self.errorBuffer[0] = 0 }
@@ -43,19 +43,19 @@ struct EasyHandle: ~Copyable {
         try self.check(tg_easy_set_pointer(self.raw, option, value), option)
     }
 
-    /// Sets text that libcurl copies.
+    /// Sets an option to text that libcurl copies.
     func set(_ option: CURLoption, blob text: String) throws(CurlError) {
         var text = text
         let code = text.withUTF8 { tg_easy_set_blob(self.raw, option, $0.baseAddress, $0.count) }
         try self.check(code, option)
     }
 
-    /// The list must live until the transfer is over.
+    /// Sets a list, which must live until the transfer ends.
     func set(_ option: CURLoption, _ list: borrowing CurlList) throws(CurlError) {
         try self.check(tg_easy_set_list(self.raw, option, list.raw), option)
     }
 
-    /// A number that libcurl keeps about the transfer; 0 if it has none.
+    /// A number that libcurl records about the transfer; 0 if it has none.
     func long(_ info: CURLINFO) -> Int {
         var value = 0
         return tg_easy_get_long(self.raw, info, &value) == CURLE_OK ? value : 0
@@ -89,7 +89,7 @@ struct CurlList: ~Copyable {
         self.raw = longer
     }
 
-    /// Drops every string.
+    /// Removes every string.
     mutating func clear() {
         guard self.raw != nil else { return }
         curl_slist_free_all(self.raw)
@@ -97,10 +97,9 @@ struct CurlList: ~Copyable {
     }
 }
 
-/// A URL that libcurl has parsed once for all transfers that use it (CURLU, libcurl-url(3)).
+/// A URL that libcurl parses once for all transfers that use it (CURLU, libcurl-url(3)).
 ///
-/// Given only the text, every transfer would parse it and assemble it again: a tenth of libcurl's work for a small
-/// request.
+/// With a text, every transfer would parse and reassemble the URL: a tenth of libcurl's work for a small request.
 struct CurlURL: ~Copyable {
     private let raw: OpaquePointer
 
@@ -111,7 +110,7 @@ struct CurlURL: ~Copyable {
 
     deinit { curl_url_cleanup(self.raw) }
 
-    /// What CURLOPT_CURLU takes; valid for as long as this lives.
+    /// The value for CURLOPT_CURLU; valid as long as this object.
     var pointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(self.raw) }
 
     /// Parses another URL.

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// A SHA-256 that is computed while bytes come (FIPS 180-4).
+/// An incremental SHA-256 (FIPS 180-4).
 package struct SHA256Digest: ~Copyable {
     private let context: OpaquePointer?
-    // False once a call failed: libcrypto lacks memory, or is not allowed to compute.
+    // False after a failed call: libcrypto is out of memory or not permitted to compute.
     private var isValid: Bool
 
     package init() {
@@ -18,9 +18,9 @@ package struct SHA256Digest: ~Copyable {
         if EVP_DigestUpdate(self.context, bytes, bytes.count) != 1 { self.isValid = false }
     }
 
-    /// The 32 bytes for everything so far; empty, which equals no digest, if libcrypto failed.
+    /// The 32 bytes for all data so far; empty, which equals no digest, if libcrypto failed.
     package var value: [UInt8] {
-        // The final step ends a context, and more may follow.
+        // The final step ends a context, and more data may follow.
         let copy = EVP_MD_CTX_new()
         defer { EVP_MD_CTX_free(copy) }
         var value = [UInt8](repeating: 0, count: 32)
@@ -36,7 +36,7 @@ package enum MessageDigest {
     /// The 32 bytes of SHA-256; empty if libcrypto failed.
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] { self.compute(bytes, EVP_sha256(), count: 32) }
 
-    /// The 16 bytes of MD5 (RFC 1321), for HTTP's Digest scheme and nothing else; empty if libcrypto failed.
+    /// The 16 bytes of MD5 (RFC 1321), only for HTTP Digest authentication; empty if libcrypto failed.
     package static func md5(_ bytes: [UInt8]) -> [UInt8] { self.compute(bytes, EVP_md5(), count: 16) }
 
     private static func compute(_ bytes: [UInt8], _ algorithm: OpaquePointer?, count: Int) -> [UInt8] {

@@ -3,17 +3,17 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// Where a download's files are: NAME, and beside it `.NAME.tidegate` and `.NAME.tidegate.json`.
+/// The files of a download: NAME, and beside it `.NAME.tidegate` and `.NAME.tidegate.json`.
 package struct DownloadPaths: Sendable, Hashable {
-    /// The final place.
+    /// The final file.
     package let destination: FileLocation
-    /// The bytes while they come.
+    /// The temporary file, which receives the bytes.
     package let temporary: FileLocation
-    /// How to continue after a crash.
+    /// The continuation record, for continuing after a crash.
     package let record: FileLocation
     let directory: FileLocation
 
-    /// The paths that belong to a destination, all of them below one of `directories`; with nil anywhere.
+    /// The paths for a destination, which must be below one of `directories`; nil allows any.
     package init(destination path: String, below directories: [String]? = nil) {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let prefix = slash.map { path[...$0] } ?? ""
@@ -24,7 +24,7 @@ package struct DownloadPaths: Sendable, Hashable {
         self.directory = self.destination.sibling(prefix.isEmpty ? "." : String(prefix))
     }
 
-    /// The destination from the root; unchanged if the working directory is not known.
+    /// The absolute path of the destination; unchanged if the working directory is unknown.
     package var absoluteDestination: String {
         let path = self.destination.path
         guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
@@ -32,25 +32,25 @@ package struct DownloadPaths: Sendable, Hashable {
         return "\(String(cString: directory))/\(path)"
     }
 
-    // A rename is durable only when its directory is.
+    // A rename is durable only when its directory is synchronized.
     func synchronizeDirectory() throws(FileError) {
         let descriptor = try FileError.check(self.directory.open(O_RDONLY | O_DIRECTORY), "open", self.directory.path)
         let code = fsync(descriptor) == 0 ? 0 : errno
         close(descriptor)
-        // Some file systems have no fsync for directories and say so.
+        // Some file systems do not support fsync for directories.
         guard code == 0 || code == EINVAL else {
             throw FileError(operation: "fsync", path: self.directory.path, code: code)
         }
     }
 
-    /// Checks before anything is written whether a download can end here: nil, or what is in the way in one clause.
+    /// Checks before writing whether the download can end here; returns the obstacle in one clause, or nil.
     package func obstacle() -> String? {
         var status = stat()
         if self.destination.status(&status) == 0 {
             switch status.st_mode & S_IFMT {
             case S_IFREG: break
             case S_IFDIR: return "\(self.destination) is a directory"
-            // A rename would put a file in the place of a device.
+            // A rename would replace a device by a file.
             default: return "\(self.destination) is not a regular file"
             }
         }
@@ -70,7 +70,7 @@ package struct DownloadPaths: Sendable, Hashable {
         return self.lengthProblem(in: directory.path)
     }
 
-    /// Makes the directories above the destination that are missing.
+    /// Creates the missing directories above the destination.
     package func createDirectories() throws(FileError) {
         let path = self.destination.path
         for slash in path.utf8.indices.dropFirst() where path.utf8[slash] == UInt8(ascii: "/") {
@@ -79,7 +79,7 @@ package struct DownloadPaths: Sendable, Hashable {
         }
     }
 
-    // The longest name of all is that of the record while it is written; too late to find out after the transfer.
+    // The longest name is that of the record while it is written; a problem with it must show before the transfer.
     private func lengthProblem(in directory: String) -> String? {
         let limit = pathconf(directory, Int32(_PC_NAME_MAX))
         let needed = self.record.fresh.path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
@@ -87,22 +87,23 @@ package struct DownloadPaths: Sendable, Hashable {
         return excess > 0 ? "the name of \(self.destination) is \(excess) bytes too long for a download" : nil
     }
 
-    // The record beside a destination, `.NAME.tidegate.json`: how another process continues the download.
+    // The continuation record beside a destination, `.NAME.tidegate.json`: it lets another process continue the
+    // download.
 
-    /// The record; nil if it is absent or damaged.
+    /// Reads the record; nil if it is absent or damaged.
     package func readRecord() throws(FileError) -> ResumeData? {
         guard let bytes = try self.record.read() else { return nil }
         return try? JSONDecoder().decode(ResumeData.self, from: Data(bytes))
     }
 
-    /// Writes the record so that a reader finds the old one or the new one, never a part.
+    /// Writes the record atomically: a reader finds the old one or the new one.
     ///
     /// Blocks: for the disk thread.
     package func writeRecord(url: String, _ point: ResumePoint) throws(FileError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let data = ResumeData(url: url, file: self.destination.path, point: point)
-        // Strings and numbers always encode; an empty record would only mean a start from 0.
+        // Encoding strings and numbers always succeeds; an empty record would only mean a start from 0.
         let bytes = (try? encoder.encode(data)).map { [UInt8]($0) } ?? []
         try self.record.replace(with: bytes)
     }
@@ -114,13 +115,13 @@ package struct DownloadPaths: Sendable, Hashable {
 }
 
 extension FileIdentity {
-    /// Looks at a file that is to be read.
+    /// The identity of a file to read.
     package static func of(_ file: FileLocation) throws(FileError) -> FileIdentity {
         var status = stat()
         let path = file.path
         try FileError.check(file.status(&status), "stat", path)
         guard status.st_mode & S_IFMT != S_IFDIR else { throw FileError(operation: "is a directory", path: path) }
-        // What a device or a pipe gives has no length, and cannot be sent once more.
+        // Data from a device or a pipe has no length and cannot be sent again.
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FileError(operation: "is not a regular file", path: path)
         }

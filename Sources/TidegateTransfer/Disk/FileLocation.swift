@@ -12,10 +12,10 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     /// Nil if the file is not confined; empty if no directory allows its path.
     private let root: String?
 
-    /// A file that must be below one of `directories`; with nil any file.
+    /// A file that must be below one of `directories`; nil allows any file.
     ///
-    /// The directories themselves may be symbolic links. Of nested directories the outermost is used: the inner one could
-    /// be replaced by a link.
+    /// The directories themselves may be symbolic links. Of nested directories the outermost is used: the inner one
+    /// could be replaced by a link.
     package init(_ path: String, below directories: [String]? = nil) {
         let names = FileLocation.names(path)
         let roots = directories?.filter { root in
@@ -31,27 +31,27 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         self.root = root
     }
 
-    /// Another file with the same limits, in the same directory or above it.
+    /// Another file under the same confinement, in the same directory or above it.
     func sibling(_ path: String) -> FileLocation { FileLocation(path, root: self.root) }
 
     package var description: String { self.path }
 
-    /// False if the path is below none of the directories that the file must be in.
+    /// False if the path is below none of the allowed directories.
     package var isAllowed: Bool { self.root != "" }
 
     private var isConfined: Bool { self.root != nil }
 
-    // By bytes: a slash beside a combining or prepended scalar is another character to Swift, and a slash to the kernel.
+    // By bytes: Swift joins a slash with a following combining scalar into one character, but the kernel sees a slash.
     private static func names(_ path: String) -> [Substring] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     }
 
-    /// The names that lead from the root to the file.
+    /// The path components from the root to the file.
     private var relative: ArraySlice<Substring> {
         FileLocation.names(self.path).dropFirst(FileLocation.names(self.root ?? "").count)
     }
 
-    /// How a call names the file in its directory.
+    /// The file's name relative to its directory.
     private var name: String { self.isConfined ? self.relative.last.map { String($0) } ?? "." : self.path }
 
     private func call(_ body: (_ directory: Int32, _ name: String) -> Int32) -> Int32 {
@@ -73,7 +73,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         return result
     }
 
-    // MARK: - System calls, which return -1 with errno where these do
+    // MARK: - System calls; they return -1 with errno set where the originals do
 
     func open(_ flags: Int32, _ mode: mode_t = 0) -> Int32 {
         self.call { openat($0, $1, flags | O_CLOEXEC | (self.isConfined ? O_NOFOLLOW : 0), mode) }
@@ -93,9 +93,9 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     /// Moves the file to another name in its directory.
     func rename(to other: FileLocation) -> Int32 { self.call { renameat($0, $1, $0, other.name) } }
 
-    /// Opens a file that is to be read, without waiting for the other end of a pipe.
+    /// Opens a file for reading, without waiting for the other end of a pipe.
     ///
-    /// A hard link in a confined directory could be to a file of the rest of the file system.
+    /// Hard links are refused: one in a confined directory could lead to any file of the file system.
     func openForReading() throws(FileError) -> Int32 {
         let descriptor = try FileError.check(self.open(O_RDONLY | O_NONBLOCK), "open", self.path)
         var status = stat()
@@ -107,18 +107,19 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         return descriptor
     }
 
-    /// Refuses a pipe, whose other end libcurl would wait for, and every transfer with it.
+    /// Refuses a pipe: libcurl would wait for its other end and block every transfer.
     static func refusePipe(_ path: String) throws(FileError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return }
         throw FileError(operation: "is a pipe; a regular file is needed", path: path)
     }
 
-    // MARK: - Files of this user's own, which fit in one piece of memory
+    // MARK: - Small files of this user
 
-    /// Opens a file beside a destination, if there is one, without following a link or waiting for the other end of a pipe.
+    /// Opens a file beside a destination, if it exists, without following a link or waiting for the other end of a
+    /// pipe.
     ///
-    /// Only a regular file of this user's with one name is believed, because others may write to its directory, too.
+    /// Only a regular file of this user with a single name is accepted, because other users may write to its directory.
     /// - Returns: nil if there is no such file.
     /// - Throws: ``FileError`` for a file that is not this user's own.
     func openOwn(_ access: Int32) throws(FileError) -> Int32? {
@@ -149,7 +150,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         guard problem.isEmpty else { throw FileError(operation: problem + remedy, path: self.path) }
     }
 
-    /// The first 64 KiB of a file of this user's own; nil if there is no such file.
+    /// The first 64 KiB of a file of this user; nil if it does not exist.
     func read() throws(FileError) -> [UInt8]? {
         guard let descriptor = try self.openOwn(O_RDONLY) else { return nil }
         defer { close(descriptor) }
@@ -159,14 +160,15 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Where a new file is written before it takes this one's place.
+    /// The name under which a new file is written before it replaces this one.
     var fresh: FileLocation { self.sibling("\(self.path).new") }
 
-    /// Writes a new file, for its owner only, and puts it in this one's place; durably unless a later reader can tell a
-    /// damaged one.
+    /// Replaces the file by a new one that only its owner may read.
+    ///
+    /// It is made durable unless later readers can detect damage.
     func replace(with bytes: [UInt8], isDurable: Bool = true) throws(FileError) {
         let fresh = self.fresh
-        // What a crash, or another program, left there is not written into.
+        // The leftover of a crash or of another program is not reused.
         _ = fresh.unlink()
         let descriptor = try FileError.check(fresh.open(O_WRONLY | O_CREAT | O_EXCL, 0o600), "open", fresh.path)
         let count = write(descriptor, bytes, bytes.count)
@@ -180,7 +182,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A system call on a file failed.
+/// A failed system call on a file.
 package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The call, as its man page names it.
     package let operation: String
@@ -195,10 +197,10 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The reason as a task gives it: a full disk or quota can be waited for, other errors cannot.
+    /// The failure of a task: a full disk or quota can be waited for, other errors cannot.
     package var failure: TaskFailure { [ENOSPC, EDQUOT].contains(self.code) ? .diskFull : .fileError }
 
-    /// Whether no descriptor was free, which can be waited for, too.
+    /// Whether no descriptor was free, which can also be waited for.
     package var isDescriptorShortage: Bool { DescriptorShortage.isReason(self.code) }
 
     package var description: String {
@@ -206,7 +208,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
         return "\(self.path): \(self.operation): \(LoopError.text(of: self.code))"
     }
 
-    /// What a system call returned; throws if that is negative, unless the reason is the one that is allowed.
+    /// Returns the result of a system call; throws if it is negative, unless errno is the allowed one.
     @discardableResult
     static func check(
         _ result: Int32, _ operation: String, _ path: String, allowing code: Int32 = 0
@@ -215,7 +217,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
         throw FileError(operation: operation, path: path, code: errno)
     }
 
-    /// Up to `count` bytes; `call` puts the next ones, behind those that are done, into a buffer, and returns how many.
+    /// Reads up to `count` bytes; `call` reads into the rest of the buffer and returns the number of bytes.
     static func reading(
         _ count: Int, of path: String, _ operation: String,
         _ call: (_ rest: UnsafeMutableRawBufferPointer, _ done: Int) -> Int
@@ -234,11 +236,11 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Whether this process, or the machine, has as many files open as it may (EMFILE and ENFILE, open(2)).
+/// Whether this process or the machine has reached its limit of open files (EMFILE and ENFILE, open(2)).
 package enum DescriptorShortage {
-    /// True if none can be opened now.
+    /// True if no file can be opened now.
     ///
-    /// Libraries report a shortage as a name that is unknown, or as a certificate that cannot be read: this tells.
+    /// Libraries report a shortage as an unknown name or an unreadable certificate: this check identifies it.
     package static var isNow: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor < 0 else {

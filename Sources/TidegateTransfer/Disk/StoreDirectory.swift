@@ -1,27 +1,26 @@
 internal import Glibc
 
-/// A directory of small files of this user's own, which one owner at a time reads and writes.
+/// A directory of small files of this user, which one owner at a time reads and writes.
 ///
-/// Every call blocks: for threads that may. What is written is not forced to the disk, so that a reader after a crash
-/// has to be able to tell a damaged file.
+/// Every call blocks. Writes are not forced to the disk, so a reader must be able to detect a file damaged by a crash.
 package final class StoreDirectory: Sendable {
-    /// What a listing says of a file.
+    /// A file in a listing.
     package struct File: Sendable {
         package let name: String
         package let size: Int64
-        /// In nanoseconds since 1970.
+        /// The modification time in nanoseconds since 1970.
         package let modified: Int64
     }
 
     package let path: String
     private let lock: Int32
 
-    /// The file whose lock (flock(2)) says that the directory has an owner.
+    /// The file whose lock (flock(2)) shows that the directory has an owner.
     private static let lockName = "store.lock"
 
     /// Opens the directory and locks it; creates it (0700) if it does not exist.
     ///
-    /// - Throws: ``FileError``: `is in use` if there is another owner, in this process or in another one.
+    /// - Throws: ``FileError``: `is in use` if this or another process already owns it.
     package init(_ path: String) throws(FileError) {
         try FileError.check(mkdir(path, 0o700), "mkdir", path, allowing: EEXIST)
         try StoreDirectory.check(path)
@@ -40,7 +39,7 @@ package final class StoreDirectory: Sendable {
 
     deinit { close(self.lock) }
 
-    // What others may write there could be handed out as a server's answer.
+    // Files written by other users could be served as a server's answer.
     private static func check(_ path: String) throws(FileError) {
         var status = stat()
         try FileError.check(stat(path, &status), "stat", path)
@@ -53,7 +52,7 @@ package final class StoreDirectory: Sendable {
         }
     }
 
-    /// The regular files, regardless of their creator; without links.
+    /// The regular files, without links, regardless of their creator.
     package func files() throws(FileError) -> [File] {
         guard let directory = opendir(self.path) else {
             throw FileError(operation: "opendir", path: self.path, code: errno)
@@ -74,9 +73,9 @@ package final class StoreDirectory: Sendable {
         return files
     }
 
-    /// The bytes of a file; nil if it does not exist.
+    /// Reads a file; nil if it does not exist.
     ///
-    /// - Throws: ``FileError``, also for one with more than `limit` bytes.
+    /// - Throws: ``FileError``, also for a file of more than `limit` bytes.
     package func read(_ name: String, atMost limit: Int) throws(FileError) -> [UInt8]? {
         let path = self.file(name)
         guard let descriptor = try FileLocation(path).openOwn(O_RDONLY) else { return nil }
@@ -91,7 +90,7 @@ package final class StoreDirectory: Sendable {
         }
     }
 
-    /// Writes a file (0600) that appears only when it is whole.
+    /// Writes a file (0600) that appears only when it is complete.
     package func replace(_ name: String, with bytes: [UInt8]) throws(FileError) {
         try FileLocation(self.file(name)).replace(with: bytes, isDurable: false)
     }
@@ -101,7 +100,7 @@ package final class StoreDirectory: Sendable {
         try FileError.check(unlink(self.file(name)), "unlink", self.file(name), allowing: ENOENT)
     }
 
-    /// Whether there is a file of this name.
+    /// Whether a file with this name exists.
     package func contains(_ name: String) -> Bool { access(self.file(name), F_OK) == 0 }
 
     package func file(_ name: String) -> String { "\(self.path)/\(name)" }

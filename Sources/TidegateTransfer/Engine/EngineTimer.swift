@@ -1,13 +1,13 @@
-/// What one of the engine's own timers is for.
+/// The purpose of one of the engine's own timers.
 enum EngineTimer: Hashable {
-    /// libcurl has something to do.
+    /// libcurl's timer.
     case curl
-    /// A transfer's rate limit lets its body go on.
+    /// A transfer's body may continue under its rate limit.
     case rate(number: Int)
     /// A transfer's progress may be reported again.
     case progress(number: Int)
 
-    /// Clients' tokens are below it.
+    /// Tokens of clients are below this.
     private static let first: UInt64 = 1 << 63
 
     init?(token: UInt64) {
@@ -20,7 +20,7 @@ enum EngineTimer: Hashable {
         }
     }
 
-    /// What comes back when it fires.
+    /// The token that identifies the timer when it fires.
     var token: UInt64 {
         switch self {
         case .curl: EngineTimer.first

@@ -2,34 +2,34 @@ internal import CCurl
 internal import Glibc
 internal import TidegateLoop
 
-/// What the loop watches for libcurl, by descriptor.
+/// The descriptors that the loop watches for libcurl.
 ///
-/// Registration is lazy: libcurl drops its interest after every response and states it anew with the next request,
-/// which would cost two system calls each. A socket of ours stays watched until an event comes that is not wanted.
+/// Registration is lazy. libcurl drops its interest after every response and renews it with the next request, which
+/// would cost two system calls each time. A socket of ours therefore stays watched until an unwanted event arrives.
 struct SocketTable {
     private struct Entry {
-        /// The generation of the pool that uses the socket; 0 for none.
+        /// The generation of the pool that uses the socket; 0 if none does.
         var generation = 0
         var wanted = Loop.Interest()
-        /// What the kernel watches; nil if it does not.
+        /// The interest registered with the kernel; nil if none.
         var registered: Loop.Interest?
-        /// Opened by us, so that its end is reported.
+        /// Whether we opened the socket, so that its end is reported.
         ///
-        /// Others (resolver pipes) must be forgotten at once.
+        /// Others (resolver pipes) must be forgotten immediately.
         var isOurs = false
-        /// Something came while it was idle, its end most often.
+        /// Data arrived while the socket was idle, usually its end.
         var isDead = false
     }
 
     private var entries: [Entry] = []
-    /// Sockets of ours that are open and not known to be dead.
+    /// The number of our sockets that are open and not known to be dead.
     private(set) var openCount = 0
-    /// How often the kernel was asked to watch, change or forget a descriptor.
+    /// The number of calls that registered, changed or removed a descriptor.
     private(set) var controlCalls = 0
 
-    /// What an event on a descriptor means.
+    /// The meaning of an event on a descriptor.
     enum Readiness: Equatable {
-        /// The pool of this generation wants it.
+        /// The pool of this generation waits for it.
         case wanted(generation: Int)
         /// Data or an end arrived on a connection that the pool of this generation does not watch: it is idle or
         /// paused, and is no longer polled.
@@ -38,12 +38,12 @@ struct SocketTable {
         case stale
     }
 
-    /// True if libcurl wants events of a descriptor, by what was applied.
+    /// True if libcurl waits for events of a descriptor, according to the changes applied so far.
     func isWanted(_ descriptor: Int32) -> Bool {
         self.index(descriptor).map { !self.entries[$0].wanted.isEmpty } ?? false
     }
 
-    /// Returns the meaning of an event; an unwanted one does not come again.
+    /// Returns the meaning of an event; an unwanted event does not come again.
     mutating func readiness(of descriptor: Int32, on loop: Loop) -> Readiness {
         guard let index = self.index(descriptor), self.entries[index].generation != 0 else { return .stale }
         let generation = self.entries[index].generation
@@ -53,7 +53,7 @@ struct SocketTable {
         return .unexpected(generation: generation)
     }
 
-    /// Applies what libcurl asked for.
+    /// Applies the changes that libcurl requested.
     mutating func apply(_ actions: SocketActions, on loop: Loop) {
         guard !actions.entries.isEmpty else { return }
         for entry in actions.entries {
@@ -68,7 +68,7 @@ struct SocketTable {
         self.register(on: loop)
     }
 
-    /// The sockets of a pool that libcurl does not watch: idle ones, and those of paused transfers.
+    /// The sockets of a pool that libcurl does not watch: idle ones and those of paused transfers.
     func unwatched(of generation: Int) -> [Int32] {
         self.entries.indices.compactMap { index in
             let entry = self.entries[index]
@@ -76,16 +76,16 @@ struct SocketTable {
         }
     }
 
-    /// Takes a socket out of the count of usable ones.
+    /// Removes a socket from the count of usable ones.
     mutating func markDead(_ descriptor: Int32) {
         if let index = self.index(descriptor) { self.markDead(index) }
     }
 
-    // Descriptors whose registration has to follow libcurl's interest; most changes cancel each other within a batch.
+    // Descriptors whose registration must be updated; most changes cancel each other out within a batch.
     private var touched: [Int32] = []
 
     private mutating func open(_ descriptor: Int32, _ generation: Int) {
-        // libcurl has closed whatever had the number before, and may not have said so.
+        // libcurl has closed the previous owner of this number, possibly without a callback.
         self.close(descriptor)
         self.entries[self.makeIndex(descriptor)] = Entry(generation: generation, isOurs: true)
         self.openCount += 1
@@ -116,7 +116,7 @@ struct SocketTable {
         let index = self.makeIndex(descriptor)
         self.entries[index].generation = generation
         self.entries[index].wanted = SocketTable.interest(what)
-        // A paused transfer's socket looks idle, and lives on.
+        // A paused transfer's socket looks idle but stays in use.
         if self.entries[index].isDead, what != CURL_POLL_REMOVE {
             self.entries[index].isDead = false
             self.openCount += 1
@@ -158,7 +158,7 @@ struct SocketTable {
         guard self.entries[index].registered != nil else { return }
         self.entries[index].registered = nil
         self.controlCalls += 1
-        // The kernel forgets closed descriptors by itself: of a failure there is nothing left to undo.
+        // The kernel forgets closed descriptors on its own, so a failure needs no handling.
         try? loop.unwatch(descriptor)
     }
 
@@ -185,7 +185,7 @@ struct SocketTable {
     }
 }
 
-/// Transfers whose sink is a descriptor that takes nothing at the moment.
+/// Transfers whose sink is a descriptor that currently accepts no data.
 struct BlockedDescriptors {
     private var waiting: [Int32: [Int]] = [:]
 
@@ -195,17 +195,18 @@ struct BlockedDescriptors {
         self.waiting[descriptor, default: []].append(transfer)
     }
 
-    /// Forgets a transfer, and its descriptor if no other one waits: the number may soon be another file's.
+    /// Removes a transfer, and its descriptor if no other transfer waits for it: the number may soon belong to another
+    /// file.
     mutating func drop(_ transfer: Int, from descriptor: Int32, on loop: Loop) {
         guard self.waiting[descriptor]?.contains(transfer) == true else { return }
         self.waiting[descriptor]?.removeAll { $0 == transfer }
         if self.waiting[descriptor]?.isEmpty == true { _ = self.take(descriptor, on: loop) }
     }
 
-    /// The transfers that waited for a descriptor; nil if it is no blocked sink.
+    /// Removes and returns the transfers that waited for a descriptor; nil if it is not a blocked sink.
     mutating func take(_ descriptor: Int32, on loop: Loop) -> [Int]? {
         guard !self.waiting.isEmpty, let transfers = self.waiting.removeValue(forKey: descriptor) else { return nil }
-        // One that was closed is unwatched already; the next write will fail.
+        // A closed descriptor is already unwatched; the next write will fail.
         try? loop.unwatch(descriptor)
         return transfers
     }

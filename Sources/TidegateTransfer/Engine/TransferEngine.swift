@@ -14,19 +14,19 @@ package final class TransferEngine {
     var sockets = SocketTable()
     let actions: SocketActions
     let watchdog = CallWatchdog()
-    /// The one timer of the loop that serves libcurl, and when it is due; moved only when it would fire too late.
+    /// The loop's only timer for libcurl and its deadline; it is moved only if it would fire too late.
     ///
-    /// libcurl asks for another moment with every transfer, usually a later one: firing once too early costs less than
-    /// following it.
+    /// libcurl requests another moment with every transfer, usually a later one: firing once too early costs less than
+    /// following each request.
     private var curlTimer: (id: TimerID, deadline: MonotonicTime)?
     var blocked = BlockedDescriptors()
-    /// Numbers of transfers that need a timer for their next report of progress: the last report is too recent, or
-    /// libcurl still sends what it has taken.
+    /// Numbers of transfers that need a timer for their next progress report: the last report is too recent, or libcurl
+    /// is still sending what it has taken.
     var unreported: [Int] = []
-    /// Those with transfers, and the current one; the newest last.
+    /// The current pool (last) and older ones that still have transfers.
     var connectionPools: [ConnectionPool] = []
 
-    /// The generation of the connections that new attempts use, from 1.
+    /// The generation of the pool for new attempts, from 1.
     package internal(set) var poolGeneration = 1
     /// How often libcurl's sockets and timers woke the thread.
     package internal(set) var wakeUps = 0
@@ -36,10 +36,10 @@ package final class TransferEngine {
         self.actions = SocketActions(own: own)
     }
 
-    /// The moment the current batch of events began, on the clock of the client's timers.
+    /// The start of the current batch of events, on the clock of the client's timers.
     package var now: MonotonicTime { self.loop.timeSourceNow }
 
-    /// Connections of all pools: in use by an attempt, and kept for reuse.
+    /// The connections of all pools: in use by an attempt, and kept for reuse.
     package var connections: (active: Int, idle: Int) {
         let active = self.transfers.busy.count { $0.connection.usesConnection }
         return (active, max(0, self.sockets.openCount - active))
@@ -47,10 +47,10 @@ package final class TransferEngine {
 
     /// Starts an attempt.
     ///
-    /// What goes wrong on the wire is reported, never thrown.
+    /// Errors on the wire are reported, never thrown.
     ///
-    /// - Throws: if libcurl refuses the request (a bad URL, a TLS option it was not built with) or the attempt is
-    ///   running already; nothing was started then and nothing will be reported.
+    /// - Throws: if libcurl rejects the request (an invalid URL, a TLS option that it was built without) or the attempt
+    ///   is already running. Nothing was started then, and nothing will be reported.
     package func start(_ request: Indirect<AttemptRequest>) throws(CurlError) {
         let pool = try self.currentPool()
         let transfer = try self.transfers.take(for: request.value.id, queue: self.queue, clock: self.loop.clock)
@@ -64,47 +64,47 @@ package final class TransferEngine {
         }
     }
 
-    /// Stops reading and writing.
+    /// Pauses reading and writing.
     ///
-    /// False if there is no connection yet to be kept, or the protocol is HTTP/2: the attempt runs on, and has to be
-    /// discarded to stop it.
+    /// False if no connection exists yet or the protocol is HTTP/2: the attempt continues, and must be discarded to
+    /// stop it.
     package func pause(_ id: AttemptID) -> Bool { self.transfers[id]?.pauseByClient() ?? false }
 
-    /// Goes on after ``pause(_:)``; bytes that waited in libcurl reach the sink at once.
+    /// Resumes after ``pause(_:)``; bytes waiting in libcurl reach the sink immediately.
     ///
     /// Ignored if not paused.
     package func unpause(_ id: AttemptID) { self.transfers[id]?.resume(.client) }
 
-    /// An attempt's ``ChunkSink`` takes chunks again; ignored if it is over or not blocked.
+    /// Reports that an attempt's ``ChunkSink`` has room again; ignored if the attempt has ended or is not blocked.
     package func sinkHasRoom(_ id: AttemptID) { self.transfers[id]?.resume(.sink) }
 
-    /// An attempt's ``ChunkSource`` has bytes again, or its end; ignored if it is over or not waiting.
+    /// Reports that an attempt's ``ChunkSource`` has bytes or has ended; ignored if the attempt has ended or is not
+    /// waiting.
     package func sourceHasBytes(_ id: AttemptID) { self.transfers[id]?.resume(.source) }
 
-    /// Lets an attempt whose response head was reported receive its body, into `sink` if one is given.
+    /// Lets an attempt receive its body after the report of its head, into `sink` if given.
     ///
-    /// Ignored if it is over.
+    /// Ignored if the attempt has ended.
     package func proceed(_ id: AttemptID, into sink: BodySink? = nil) { self.transfers[id]?.proceed(into: sink) }
 
-    /// Ends an attempt: it will be reported as finished, with what has come so far.
+    /// Ends an attempt, which is reported as finished with the data received so far.
     ///
-    /// Ignored if it is over.
+    /// Ignored if it has already ended.
     package func end(_ id: AttemptID, as failure: TaskFailure, _ text: String) {
         self.transfers[id]?.end(as: failure, text)
     }
 
-    /// Drops an attempt: its connection is closed (never shut down in flight), nothing more is sent, nothing is
-    /// reported.
+    /// Drops an attempt: its connection is closed, nothing more is sent, and nothing is reported.
     ///
-    /// What its sink holds stays. Ignored if it is over.
+    /// The connection is never shut down in flight. The data in the sink stays. Ignored if the attempt has ended.
     package func discard(_ id: AttemptID) {
         if let transfer = self.transfers[id] { self.remove(transfer, id) }
     }
 
-    /// The counters of a running attempt; nil if it is over.
+    /// The counters of a running attempt; nil if it has ended.
     package func progress(of id: AttemptID) -> AttemptProgress? { self.transfers[id].map(self.progress) }
 
-    /// The try to connect of a running attempt that has come furthest so far; nil if it is connected or over.
+    /// The unfinished connect of a running attempt that has come furthest so far; nil if it is connected or has ended.
     package func failedConnect(of id: AttemptID) -> FailedConnect? {
         guard let transfer = self.transfers[id], !transfer.connection.isConnected else { return nil }
         return transfer.furthestFailedConnect()
@@ -113,7 +113,7 @@ package final class TransferEngine {
     /// Whether a running attempt has a TCP connection.
     package func isConnected(_ id: AttemptID) -> Bool { self.transfers[id]?.connection.isConnected ?? false }
 
-    /// Begins a new pool: new attempts share no connection and no address with older ones.
+    /// Starts a new pool: new attempts share no connection and no address with older ones.
     ///
     /// Idle connections are closed now, busy ones when their attempts end.
     package func beginPool() {
@@ -135,7 +135,7 @@ package final class TransferEngine {
     /// Cancels a timer.
     package func cancel(_ timer: TimerID) { self.loop.cancelOnTimeSource(timer) }
 
-    // Connection pools: the current one, and older ones for as long as an attempt uses them.
+    // Connection pools: the current one, and older ones that attempts still use.
 
     func currentPool() throws(CurlError) -> ConnectionPool {
         if let last = self.connectionPools.last, last.generation == self.poolGeneration { return last }
@@ -145,7 +145,7 @@ package final class TransferEngine {
         return pool
     }
 
-    /// Takes an attempt out of libcurl and frees its transfer.
+    /// Removes an attempt from libcurl and frees its transfer.
     func remove(_ transfer: CurlTransfer, _ id: AttemptID) {
         let pool = transfer.pool
         if let pool {
@@ -159,13 +159,13 @@ package final class TransferEngine {
         if let pool, pool.generation != self.poolGeneration { self.retire(pool) }
     }
 
-    /// The pool of a generation; nil if it is closed.
+    /// The pool of a generation; nil if it was closed.
     func pool(_ generation: Int) -> ConnectionPool? { self.connectionPools.first { $0.generation == generation } }
 
-    /// Closes an idle connection on which something came.
+    /// Closes an idle connection on which data arrived.
     ///
-    /// libcurl would take unrequested bytes as the answer to the next request: a smuggled answer, or a 408 that a
-    /// server sends before it closes.
+    /// libcurl would treat unrequested bytes as the answer to the next request: a smuggled response, or a 408 sent
+    /// before the server closes.
     func closeIdle(_ descriptor: Int32, of pool: ConnectionPool) {
         guard let port = SocketAddress.localPort(of: descriptor), !self.busyPorts(of: pool).contains(port) else {
             return
@@ -173,12 +173,12 @@ package final class TransferEngine {
         IdleSocket.end(descriptor)
     }
 
-    // libcurl names a running transfer's socket only afterwards, but its local port before.
+    // libcurl reports a running transfer's local port before its socket.
     private func busyPorts(of pool: ConnectionPool) -> Set<UInt16> {
         Set(self.transfers.busy.filter { $0.pool === pool }.map(\.connection.localPort))
     }
 
-    /// Closes what an old pool does not need any more.
+    /// Closes the connections that an old pool no longer needs.
     func retire(_ pool: ConnectionPool) {
         self.sockets.apply(self.actions, on: self.loop)
         if pool.running == 0 {
@@ -187,8 +187,8 @@ package final class TransferEngine {
             self.sockets.apply(self.actions, on: self.loop)
             return
         }
-        // A paused transfer's socket is not watched either, and must not be taken for an idle one: shut down in
-        // flight, a body would end early and look whole.
+        // A paused transfer's socket is unwatched like an idle one. It must not be shut down in flight, because its
+        // body would end early and look complete.
         let busy = self.busyPorts(of: pool)
         for descriptor in self.sockets.unwatched(of: pool.generation) {
             guard let port = SocketAddress.localPort(of: descriptor), !busy.contains(port) else { continue }
@@ -197,7 +197,7 @@ package final class TransferEngine {
         }
     }
 
-    /// Calls libcurl; an error of its own makes the pool unusable, so that its attempts fail and the next one gets a new
+    /// Calls libcurl; an error of the call makes the pool unusable: its attempts fail, and the next attempt gets a new
     /// pool.
     func guarding(_ pool: ConnectionPool, on descriptor: Int32? = nil, _ body: () throws(CurlError) -> Void) {
         do throws(CurlError) {
@@ -210,20 +210,20 @@ package final class TransferEngine {
         }
     }
 
-    // The loop's side: libcurl acts on what is ready, and afterwards the client is informed of the results.
+    // The loop's side: libcurl handles the ready descriptors first; then the client is informed of the results.
 
-    // Progress is reported when bytes move, and no more than ten times a second. What could not be reported for that
-    // reason is reported when it may be, so that the client needs no timer to see the end of a burst.
+    // Progress is reported when bytes move, at most ten times a second. A report that was held back follows when it
+    // may, so that the client needs no timer to see the end of a burst.
     private static let progressInterval = Duration.milliseconds(100)
 
-    /// A descriptor of libcurl's, or a sink that was blocked, is ready.
+    /// Handles a ready descriptor of libcurl, or a sink that was blocked.
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
         if let waiting = self.blocked.take(descriptor, on: self.loop) {
             for number in waiting { self.transfers[number]?.resume(.sink) }
             return
         }
         self.wakeUps += 1
-        // This batch may have closed a socket that libcurl does not watch, and another file may have its number by now.
+        // This batch may have closed an unwatched socket, and its number may belong to another file by now.
         if !self.sockets.isWanted(descriptor) { self.sockets.apply(self.actions, on: self.loop) }
         let pool: ConnectionPool
         switch self.sockets.readiness(of: descriptor, on: self.loop) {
@@ -240,13 +240,13 @@ package final class TransferEngine {
         self.guarding(pool, on: descriptor) { () throws(CurlError) in try pool.act(on: descriptor, events.selected) }
     }
 
-    /// A timer is due; true if it was one of the engine's own.
+    /// Handles a due timer; true if it was one of the engine's own.
     func timerFired(_ token: UInt64) -> Bool {
         guard let timer = EngineTimer(token: token) else { return false }
         self.wakeUps += 1
         switch timer {
         case .curl: self.curlTimer = nil
-        // A timer that outlives its attempt finds nothing to resume, and nothing to report.
+        // A timer that outlives its attempt has nothing to resume or report.
         case .rate(let number): self.transfers[number]?.resume(.rate)
         case .progress(let number):
             self.transfers[number]?.reports.hasProgressTimer = false
@@ -255,9 +255,9 @@ package final class TransferEngine {
         return true
     }
 
-    /// Lets libcurl do what is due and informs the client; no call of libcurl's is under way when it does.
+    /// Lets libcurl do its due work, then informs the client outside of any call of libcurl.
     func serve(_ client: some TransferClient) {
-        // Every round serves what the round before asked for; the bound keeps other descriptors alive.
+        // Each round serves the requests of the previous one; the bound keeps other descriptors from starving.
         for _ in 0..<8 {
             self.runDueTimers()
             self.collectFinished(client)
@@ -266,7 +266,7 @@ package final class TransferEngine {
         }
     }
 
-    /// Makes the loop watch and wait for what libcurl wants; the last thing in a batch.
+    /// Registers with the loop what libcurl waits for; called last in a batch.
     func endTurn() {
         var deadline: MonotonicTime?
         self.sockets.apply(self.actions, on: self.loop)
@@ -275,7 +275,7 @@ package final class TransferEngine {
             pool.takeTimer(at: self.loop.now)
             if let next = pool.deadline { deadline = min(deadline ?? next, next) }
         }
-        // What is left for now comes first in the next batch.
+        // Remaining work comes first in the next batch.
         if !self.queue.numbers.isEmpty { deadline = self.loop.now }
         guard let deadline else { return }
         if let armed = self.curlTimer {
@@ -285,7 +285,7 @@ package final class TransferEngine {
         self.curlTimer = (self.loop.schedule(at: deadline, token: EngineTimer.curl.token), deadline)
     }
 
-    /// Drops everything; nothing is reported.
+    /// Drops all attempts; nothing is reported.
     func shutDown() {
         for transfer in self.transfers.busy {
             if let id = transfer.request?.value.id { self.remove(transfer, id) }
@@ -320,7 +320,7 @@ package final class TransferEngine {
                 if pool.wasCut, code != CURLE_OK {
                     transfer.abort(.protocolError, "the server sent without an end what is read in one go")
                 }
-                // What came before the end is reported before the end; the client may drop the attempt meanwhile.
+                // Data received before the end is reported first; the client may drop the attempt in response.
                 if let id = self.report(transfer, to: client) { self.finish(transfer, id, code, client) }
             }
             pool.wasCut = false
@@ -336,7 +336,7 @@ package final class TransferEngine {
         self.queue.numbers.removeAll(keepingCapacity: true)
     }
 
-    /// Reports to the client what a transfer has noted; the attempt's id if it is still running afterwards.
+    /// Reports a transfer's pending reports to the client; returns the attempt's id if it is still running afterwards.
     private func report(_ transfer: CurlTransfer, to client: some TransferClient) -> AttemptID? {
         guard let id = transfer.request?.value.id else { return nil }
         let kinds = transfer.reports.take()
@@ -390,7 +390,7 @@ package final class TransferEngine {
         }
     }
 
-    // What to report of a transfer whose bytes have moved, or may have; nil for nothing now.
+    // The progress to report of a transfer whose bytes may have moved; nil for no report now.
     private func newProgress(of transfer: CurlTransfer) -> AttemptProgress? {
         guard self.loop.now - transfer.reports.lastProgress >= TransferEngine.progressInterval else {
             self.unreported.append(transfer.number)
@@ -401,13 +401,13 @@ package final class TransferEngine {
         guard bytes != transfer.reports.reportedBytes else { return nil }
         transfer.reports.reportedBytes = bytes
         transfer.reports.lastProgress = self.loop.now
-        // libcurl goes on sending what it has taken, without a callback.
+        // libcurl keeps sending what it has taken, without a callback.
         if progress.sent > 0, !transfer.response.head.isComplete { self.unreported.append(transfer.number) }
         return progress
     }
 
-    // Sets a timer for the transfers whose progress may be reported only later; the last thing in a batch, because most
-    // of those attempts are over by then.
+    // Sets a timer for the transfers whose progress may only be reported later. It is called last in a batch, because
+    // most of those attempts have ended by then.
     private func scheduleProgress() {
         for number in self.unreported {
             guard let transfer = self.transfers[number], transfer.request != nil, !transfer.reports.hasProgressTimer
@@ -421,7 +421,7 @@ package final class TransferEngine {
 }
 
 extension Loop.Interest {
-    /// The same for curl_multi_socket_action(3).
+    /// The events for curl_multi_socket_action(3).
     fileprivate var selected: Int32 {
         var selected: Int32 = 0
         if self.contains(.read) { selected |= CURL_CSELECT_IN }

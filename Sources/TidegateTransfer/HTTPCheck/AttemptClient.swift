@@ -2,17 +2,18 @@ internal import Synchronization
 package import TidegateCore
 internal import TidegateLoop
 
-/// Makes single attempts, each on a new connection or as its request says, for callers that wait for their outcome.
+/// Makes single attempts for callers that await the outcome, each on a new connection unless the request says
+/// otherwise.
 ///
 /// Its thread starts with the first attempt and ends with the client.
 package final class AttemptClient: Sendable {
     private let lazy: LazyThread<TransferThread<HTTPCheckClient>>
     private let lastNumber = Atomic<UInt64>(0)
 
-    /// A client whose thread is called `name`; the kernel shows its first 15 bytes.
+    /// Creates a client whose thread is called `name`; the kernel shows its first 15 bytes.
     ///
-    /// `onThreadStart` runs first on the thread, for tests to enter a namespace.
-    /// Every socket is noted in `own`.
+    /// `onThreadStart` runs first on the thread, so that tests can enter a namespace. Every socket is recorded in
+    /// `own`.
     package init(name: String, own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}) {
         self.lazy = LazyThread {
             try? TransferThread(name: name, own: own) { engine in
@@ -24,14 +25,14 @@ package final class AttemptClient: Sendable {
 
     deinit { self.lazy.take()?.stop() }
 
-    /// Whether its thread has been in one turn for longer than 10 s.
+    /// Whether its thread has been stuck in one turn for longer than 10 s.
     package var isStalled: Bool { self.lazy.started?.turns.isStalled ?? false }
 
-    /// Makes an attempt, whose number does not matter; after `limit`, or when the Swift task is cancelled, it ends.
+    /// Runs an attempt with any number; it ends after `limit` or when the Swift task is cancelled.
     ///
-    /// `onStart` is given what its ``ChunkSink`` calls, on any thread, when it has room again.
+    /// `onStart` receives the closure that the ``ChunkSink`` calls, on any thread, when it has room again.
     ///
-    /// - Throws: Why no attempt could be made.
+    /// - Throws: Why no attempt could be started.
     package func run(
         _ request: AttemptRequest, within limit: Duration, onStart: (@escaping @Sendable () -> Void) -> Void = { _ in }
     ) async throws(TextError) -> AttemptOutcome {
@@ -40,7 +41,7 @@ package final class AttemptClient: Sendable {
         return attempt
     }
 
-    /// Runs one attempt, whose number is given here, and waits for its end; with a `body` until that is full.
+    /// Runs one attempt, assigns its number and awaits its end; with a `body`, the attempt ends when that is full.
     func outcome(
         of request: AttemptRequest, within limit: Duration, body: BodyPrefix? = nil,
         onStart: (@escaping @Sendable () -> Void) -> Void = { _ in }, onWire: @escaping @Sendable () -> Void = {}
@@ -60,7 +61,7 @@ package final class AttemptClient: Sendable {
                 if !thread.send({ $0.start(work) }) { continuation.resume(returning: .stopped) }
             }
         } onCancel: { [id = numbered.id] in
-            // Noted first: the work itself may still be on its way to the thread.
+            // Set first: the work itself may not have reached the thread yet.
             isCancelled.value.store(true, ordering: .releasing)
             thread.send { $0.cancel(id) }
         }
@@ -69,18 +70,18 @@ package final class AttemptClient: Sendable {
 
 /// Runs checks on the check thread.
 final class HTTPCheckClient: TransferClient {
-    /// What callers have the thread do.
+    /// A closure that callers run on the thread.
     typealias Command = @Sendable (HTTPCheckClient) -> Void
 
     struct Work: Sendable {
         let request: Indirect<AttemptRequest>
         let limit: Duration
-        /// What is kept of the body, after which the attempt ends; nil to read all of it.
+        /// Keeps the start of the body and ends the attempt when it is full; nil to read the whole body.
         let body: BodyPrefix?
         let isCancelled: CancellationFlag
         let onWire: @Sendable () -> Void
         let completion: @Sendable (HTTPCheckOutcome) -> Void
-        /// Ends it, once it has started.
+        /// The timer that ends the attempt.
         var timer: TimerID?
         var hasHead = false
         var hasEnough = false
@@ -151,13 +152,13 @@ final class HTTPCheckClient: TransferClient {
     }
 }
 
-/// How a check ended.
+/// The outcome of a check.
 struct HTTPCheckOutcome: Sendable {
     /// The attempt's outcome; nil if none was started.
     var attempt: AttemptOutcome?
     /// The first bytes of a 2xx response's body.
     var body: [UInt8] = []
-    /// True if the check was ended because enough of the body had been read.
+    /// True if the check ended because enough of the body had been read.
     var hasEnough = false
     /// Why no attempt was started.
     var text = ""

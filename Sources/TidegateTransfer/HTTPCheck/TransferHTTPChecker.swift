@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// Checks web servers with the same engine that makes requests, on a new connection each time.
+/// Checks web servers with the engine that also makes requests, on a new connection each time.
 ///
 /// Its thread, `tg-check`, starts with the first check and ends with the last copy of the checker.
 package struct TransferHTTPChecker: HTTPChecker {
@@ -8,10 +8,10 @@ package struct TransferHTTPChecker: HTTPChecker {
     private let caFile: String?
     private let userAgent: String
 
-    /// A checker; `caFile` is a PEM file of authorities that replaces the system's.
+    /// Creates a checker; `caFile` is a PEM file of authorities that replaces the system's.
     ///
-    /// `onThreadStart` runs first on the thread, for tests to enter a namespace. Every socket is noted
-    /// in `own`.
+    /// `onThreadStart` runs first on the thread, so that tests can enter a namespace. Every socket is recorded in
+    /// `own`.
     package init(
         caFile: String? = nil, userAgent: String = "tidegate", own: OwnSockets? = nil,
         onThreadStart: @escaping @Sendable () -> Void = {}
@@ -20,13 +20,13 @@ package struct TransferHTTPChecker: HTTPChecker {
         (self.caFile, self.userAgent) = (caFile, userAgent)
     }
 
-    /// Whether its thread has been in one turn for longer than 10 s.
+    /// Whether its thread has been stuck in one turn for longer than 10 s.
     package var isStalled: Bool { self.client.isStalled }
 
-    /// Checks once; returns at once when the Swift task is cancelled.
+    /// Checks once; returns immediately when the Swift task is cancelled.
     ///
-    /// If a certificate is refused, a second handshake reads it, so that the result can say what is wrong with it;
-    /// nothing is sent after that handshake, whatever server is at its other end.
+    /// If a certificate is rejected, a second handshake reads it, so that the result can name the problem. Nothing is
+    /// sent after that handshake, whichever server answers.
     package func check(_ request: HTTPCheck.Request, onWire: @escaping @Sendable () -> Void) async -> HTTPCheck.Result {
         let outcome = await self.run(request, onWire: onWire)
         var result = HTTPCheck.Result(outcome, of: request)
@@ -62,14 +62,14 @@ package struct TransferHTTPChecker: HTTPChecker {
         request.usesFreshConnection = true
         request.wantsCertificate = true
         request.segmentSize = check.segmentSize
-        // libcurl's own connect timeout fires first, and explains more.
+        // libcurl's own connect timeout fires first and gives a better explanation.
         return await self.client.outcome(
             of: request, within: check.limit + .milliseconds(20), body: body, onWire: onWire)
     }
 }
 
 extension HTTPCheck.Result {
-    /// What a check's outcome amounts to.
+    /// Creates the result of a check from its outcome.
     init(_ outcome: HTTPCheckOutcome, of request: HTTPCheck.Request) {
         guard let attempt = outcome.attempt else {
             self.init(reached: nil)
@@ -103,7 +103,7 @@ extension AttemptOutcome {
         return self.reachedWire && hasTLS ? .tls : .connect
     }
 
-    // Any response is a success here: what it means is decided by the rung.
+    // Any response is a success here: the rung decides what it means.
     fileprivate var checkFailure: TaskFailure? {
         self.head != nil && [.httpStatus, .rangeMismatch, .tooLarge].contains(self.failure) ? nil : self.failure
     }

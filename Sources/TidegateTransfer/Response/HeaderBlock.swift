@@ -1,16 +1,16 @@
 internal import Glibc
 package import HTTPTypes
 
-/// Field lines as they stand on the wire, searched on demand: of most heads only two or three fields are read.
+/// Field lines as received, searched on demand: only two or three fields of most heads are read.
 package struct HeaderBlock: Sendable {
     private let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Lines from text, for tables in tests.
+    /// Creates a block from text, for tables in tests.
     package init(_ text: String) { self.bytes = Array(text.utf8) }
 
-    /// The first field of that name, case ignored.
+    /// The first field of that name, ignoring case.
     package func first(_ name: StaticString) -> String? {
         var result: String?
         self.forEach(name) { range in
@@ -60,7 +60,7 @@ package struct HeaderBlock: Sendable {
         let length = name.utf8CodeUnitCount
         var start = 0
         while start < self.bytes.count {
-            // No name has a line end in it, so that one that matches is in this line.
+            // Names contain no line end, so a match is within this line.
             let colon = start + length
             if colon < self.bytes.count, self.bytes[colon] == UInt8(ascii: ":"), self.matches(name, at: start),
                 let line = self.line(from: start)
@@ -88,7 +88,7 @@ package struct HeaderBlock: Sendable {
         return (start..<(hasReturn ? end - 1 : end), end + 1)
     }
 
-    // Every head is searched; the C library does that sixteen bytes at a time.
+    // Every head is searched; memchr(3) does that sixteen bytes at a time.
     private func lineEnd(from start: Int) -> Int? {
         self.bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress, start < bytes.count else { return nil }
@@ -104,9 +104,9 @@ package struct HeaderBlock: Sendable {
         return start..<end
     }
 
-    // MARK: - Fields with a meaning here
+    // MARK: - Fields used here
 
-    /// The Content-Length; nil if it is absent, no number, or given twice with different values (RFC 9112 6.3).
+    /// The Content-Length; nil if it is absent, malformed, or given twice with different values (RFC 9112 6.3).
     package var contentLength: Int64? {
         var length: Int64?
         var isGood = true
@@ -125,7 +125,7 @@ package struct HeaderBlock: Sendable {
         return tag
     }
 
-    /// The Content-Encoding in small letters; nil if it is absent or `identity` (RFC 9110 section 8.4).
+    /// The Content-Encoding in lower case; nil if it is absent or `identity` (RFC 9110 section 8.4).
     package var contentEncoding: String? {
         let codings = self.all("content-encoding").flatMap { $0.lowercased().split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
@@ -136,7 +136,7 @@ package struct HeaderBlock: Sendable {
     /// or malformed.
     var contentRange: ContentRange? { self.first("content-range").flatMap(ContentRange.init) }
 
-    /// A number of decimal digits alone; nil for anything else, and for one that is too large.
+    /// Parses a number of decimal digits only; nil for anything else and on overflow.
     static func count(_ digits: some Collection<UInt8>) -> Int64? {
         var number: Int64 = 0
         for byte in digits {
@@ -152,7 +152,7 @@ package struct HeaderBlock: Sendable {
 
 /// The value of a Content-Range field (RFC 9110 section 14.4).
 struct ContentRange: Hashable {
-    /// The first and last byte of the body sent; nil if the range cannot be satisfied.
+    /// The first and last byte of the sent range; nil if the range cannot be satisfied.
     let bounds: ClosedRange<Int64>?
     /// The length of the whole body; nil if the server does not know it.
     let total: Int64?

@@ -1,23 +1,23 @@
 package import HTTPTypes
 package import TidegateCore
 
-/// The head of a final response, kept as it came and parsed only when a field is read.
+/// The head of a final response, kept as received and parsed only when a field is read.
 package struct ResponseHead: Sendable {
     /// The status, 100 to 599.
     package let status: Int
-    /// What the body is, given the range that was requested.
+    /// The relation of the body to the requested range.
     package let range: RangeOutcome
-    // The status line and the field lines with their line ends, without the empty line.
+    // The status line and the field lines with their line ends, without the final empty line.
     let block: [UInt8]
-    /// The Content-Length; nil if it is absent, contradicts itself or is no number.
+    /// The Content-Length; nil if it is absent, contradictory or malformed.
     package let contentLength: Int64?
 
-    /// The protocol's version as the status line gives it: `1.0`, `1.1` or `2`.
+    /// The protocol version from the status line: `1.0`, `1.1` or `2`.
     package var version: String {
         String(decoding: self.block.prefix { $0 != UInt8(ascii: " ") }.dropFirst(5), as: UTF8.self)
     }
 
-    /// The first field of that name, case ignored, without surrounding white space; nil without one.
+    /// The first field of that name, ignoring case, without surrounding white space; nil if absent.
     package func field(_ name: StaticString) -> String? { HeaderBlock(self.block).first(name) }
 
     /// All fields of that name, in order.
@@ -29,10 +29,11 @@ package struct ResponseHead: Sendable {
     /// The entity tag, quotes included, if it is a strong one (RFC 9110 section 8.8.3).
     package var strongETag: String? { HeaderBlock(self.block).strongETag }
 
-    /// The Content-Encoding in small letters; nil if the body is the plain one (RFC 9110 section 8.4).
+    /// The Content-Encoding in lower case; nil if the body is not encoded (RFC 9110 section 8.4).
     package var contentEncoding: String? { HeaderBlock(self.block).contentEncoding }
 
-    /// The whole body's length on the wire as this response gives it: the total of Content-Range, or Content-Length.
+    /// The length of the whole body on the wire, according to this response: the total of Content-Range, or
+    /// Content-Length.
     package var totalLength: Int64? {
         self.status == 206 || self.status == 416
             ? HeaderBlock(self.block).contentRange?.total : self.contentLength
@@ -40,7 +41,7 @@ package struct ResponseHead: Sendable {
 }
 
 extension ResponseHead {
-    /// Parses a head as it stands on the wire; nil if its status line is malformed.
+    /// Parses a head as received; nil if its status line is malformed.
     package init?(block: [UInt8], requesting resume: ResumePoint? = nil) {
         guard let status = HeaderBlock.status(in: block) else { return nil }
         self.status = status
@@ -53,41 +54,41 @@ extension ResponseHead {
 
 /// The response head being received.
 struct ResponseHeadParser {
-    /// Lines of the head so far; its memory is used again.
+    /// The lines of the head so far; the memory is reused.
     private var lines: [UInt8] = []
     private(set) var isComplete = false
     /// The final head once it is complete.
     private(set) var status = 0
     private(set) var range = RangeOutcome.append
-    /// How many bytes of body the head announces: by its length, or by the range that it names; nil if by neither.
+    /// The number of body bytes that the head announces by a length or a range; nil if it has neither.
     private(set) var announcedLength: Int64?
-    /// Bytes of all lines: of interim responses, of the head and behind the body.
+    /// The bytes of all lines: interim responses, head and trailer.
     private var lineBytes = 0
-    /// The head as a value; nil before it was evaluated.
+    /// The parsed head; nil before ``evaluate(_:)``.
     private(set) var value: ResponseHead?
 
-    /// More bytes of status lines and fields than this are an attack or a defect.
+    /// A response with more bytes of status lines and fields is an attack or a defect.
     ///
-    /// libcurl keeps every one of them, and has no bound on their number.
+    /// libcurl keeps every line and has no limit on their number.
     static let limit = 256 * 1024
 
-    /// What a line did.
+    /// The result of appending a line.
     enum Step {
         case more, complete, tooLarge
-        /// The status is none of HTTP's; the text is what stands in its place.
+        /// The status is not valid in HTTP; the text is the one in its place.
         case badStatus(String)
     }
 
-    /// Appends a line, its end included.
+    /// Appends a line, including its line end.
     ///
-    /// A status line starts anew: after 1xx, or if libcurl sent the request again.
+    /// A status line starts a new head: after 1xx, or if libcurl sent the request again.
     mutating func append(_ line: UnsafeRawBufferPointer) -> Step {
         self.lineBytes += line.count
         guard self.lineBytes <= ResponseHeadParser.limit else { return .tooLarge }
         if ResponseHeadParser.isStatusLine(line) {
             self.beginHead()
         } else if self.isComplete {
-            // Trailer fields come after the body, and are not used.
+            // Trailer fields come after the body and are not used.
             return .more
         }
         guard ResponseHeadParser.isEmptyLine(line) else {
@@ -116,7 +117,7 @@ struct ResponseHeadParser {
         self.value = nil
     }
 
-    /// Evaluates a complete head by what was requested; to be called once.
+    /// Evaluates a complete head for a request; must be called once.
     mutating func evaluate(_ request: Indirect<AttemptRequest>) {
         let fields = self.block
         let contentLength = fields.contentLength
@@ -128,12 +129,12 @@ struct ResponseHeadParser {
             : RangeOutcome.evaluate(
                 status: self.status, fields: fields, resume: request.value.resume,
                 requestsPart: request.value.headers.contains { $0.name == .range })
-        // A copy of the right size: the buffer here stays for the next head.
+        // A copy of the right size: this buffer is reused for the next head.
         self.value = ResponseHead(
             status: self.status, range: self.range, block: Array(self.lines[...]), contentLength: contentLength)
     }
 
-    // Its own body is of no interest (RFC 9110 15.4).
+    // The body of a redirect is not used (RFC 9110 15.4).
     private var isRedirect: Bool {
         [301, 302, 303, 307, 308].contains(self.status) && self.block.first("location") != nil
     }
@@ -152,24 +153,24 @@ struct ResponseHeadParser {
     }
 }
 
-/// What a response's body is, given the range that was requested and the bytes that are held.
+/// How a response's body relates to the requested range and the bytes already held.
 package enum RangeOutcome: Sendable, Hashable {
-    /// The body goes on where the resume point ends; from 0 if none was given.
+    /// The body continues at the end of the resume point, or starts at 0 if none was given.
     case append
-    /// The body is the whole one: what is held is discarded, by the engine before the first byte.
+    /// The body is complete: the engine discards the bytes already held before the first new one.
     case restartFromZero
     /// Nothing is missing.
     case alreadyComplete
-    /// The body is of no use.
+    /// The body cannot be used.
     ///
-    /// `rangeMismatch`: what is held cannot be continued, request it once more from 0; `httpStatus`: the status
-    /// decides; `protocolError`: the response is malformed.
+    /// `rangeMismatch`: the held bytes cannot be continued, request everything again; `httpStatus`: the status decides;
+    /// `protocolError`: the response is malformed.
     case reject(TaskFailure)
 
     /// Evaluates a response by its status and fields, before the first byte of its body is used.
     ///
-    /// `resume` is what was requested with Range and If-Range; nil if the whole body was, or, if `requestsPart`, a part
-    /// that the caller handles itself.
+    /// `resume` was requested with Range and If-Range. It is nil if the whole body was requested or, with
+    /// `requestsPart`, a part that the caller handles itself.
     package static func evaluate(
         status: Int, fields: HeaderBlock, resume: ResumePoint?, requestsPart: Bool = false
     ) -> RangeOutcome {
@@ -193,14 +194,14 @@ package enum RangeOutcome: Sendable, Hashable {
         guard let range = fields.contentRange, let bounds = range.bounds, bounds.lowerBound == resume.offset
         else { return .reject(.rangeMismatch) }
         if let known = resume.total, let total = range.total, known != total { return .reject(.rangeMismatch) }
-        // The range was open at the end: a response that stops earlier leaves the body incomplete.
+        // The requested range was open-ended: a response that stops earlier leaves the body incomplete.
         if let total = range.total ?? resume.total, bounds.upperBound != total - 1 { return .reject(.rangeMismatch) }
         if let length = fields.contentLength, length != Int64(bounds.count) { return .reject(.rangeMismatch) }
         guard fields.contentEncoding == resume.contentEncoding else { return .reject(.rangeMismatch) }
         return self.isSameBody(fields, resume.validator) ? .append : .reject(.rangeMismatch)
     }
 
-    // A 206 must repeat the validator if a 200 would have had it (RFC 9110 section 15.3.7); absence proves nothing.
+    // A 206 must repeat the validator that a 200 would have had (RFC 9110 section 15.3.7); absence proves nothing.
     private static func isSameBody(_ fields: HeaderBlock, _ validator: ResumePoint.Validator?) -> Bool {
         switch validator {
         case .etag(let tag): fields.first("etag").map { $0 == tag } ?? true

@@ -4,15 +4,15 @@ internal import Glibc
 internal import TidegateCore
 internal import TidegateLoop
 
-/// The connections and cached addresses of one network path; a new generation begins when the path has changed.
+/// The connections and cached addresses of one network path; a new generation begins when the path changes.
 ///
-/// A set of libcurl's transfers (CURLM), and what its callbacks append to.
+/// It consists of a CURLM handle and the queues that its callbacks append to.
 final class ConnectionPool {
-    /// Counted from 1.
+    /// The generation, from 1.
     let generation: Int
-    /// Transfers added and not yet removed.
+    /// The number of transfers added and not yet removed.
     private(set) var running = 0
-    /// When libcurl's timer is due; nil for never.
+    /// When libcurl's timer is due; nil if it is not set.
     private(set) var deadline: MonotonicTime?
     var resolveCache = ResolveCache()
     /// True if the watchdog has ended a call whose attempts have not been collected yet.
@@ -21,7 +21,7 @@ final class ConnectionPool {
     var sockets = ConnectingSockets()
     /// Sockets of this pool by their local ports.
     var ports = LocalPorts()
-    /// The last request for a timer, until it is taken.
+    /// The last request for a timer; cleared by ``takeTimer(at:)``.
     fileprivate var timer = TimerRequest.unchanged
     private let actions: SocketActions
     /// The calls and sockets that the watchdog may end.
@@ -46,7 +46,7 @@ final class ConnectionPool {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try CurlError.check(tg_multi_set_socket(multi, socketInterestChanged, context), "CURLMOPT_SOCKETFUNCTION")
         try CurlError.check(tg_multi_set_timer(multi, timerRequested, context), "CURLMOPT_TIMERFUNCTION")
-        // Several HTTP/2 streams on one connection: before 8.8 a reset stream can look like a good end.
+        // Before libcurl 8.8, the reset of one of several HTTP/2 streams on a connection can look like a good end.
         try CurlError.check(tg_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING)), "CURLMOPT_PIPELINING")
         try CurlError.check(
             tg_multi_set_long(multi, CURLMOPT_MAXCONNECTS, CurlLimits.idleConnections), "CURLMOPT_MAXCONNECTS")
@@ -54,7 +54,7 @@ final class ConnectionPool {
 
     deinit { self.close() }
 
-    /// Closes all connections; the callbacks are called for each.
+    /// Closes all connections; the callbacks run for each.
     func close() {
         self.deadline = nil
         if let multi = self.multi.take() { curl_multi_cleanup(multi) }
@@ -64,7 +64,7 @@ final class ConnectionPool {
 
     /// Starts a transfer.
     func add(_ transfer: CurlTransfer) throws(CurlError) {
-        // First, because libcurl may open a socket in the call.
+        // Set first, because libcurl may open a socket in the call.
         transfer.pool = self
         do throws(CurlError) {
             try self.insert(transfer)
@@ -75,7 +75,7 @@ final class ConnectionPool {
         self.running += 1
     }
 
-    /// Ends a transfer in its current state; closes its connection unless the response was read to its end.
+    /// Ends a transfer in its current state; closes its connection unless the response was read completely.
     func remove(_ transfer: CurlTransfer) throws(CurlError) {
         guard transfer.pool === self else { return }
         transfer.pool = nil
@@ -83,7 +83,7 @@ final class ConnectionPool {
         try self.extract(transfer)
     }
 
-    /// Runs a transfer again on another connection; nothing of it has been sent yet.
+    /// Restarts a transfer on another connection; none of its request has been sent yet.
     func restart(_ transfer: CurlTransfer) throws(CurlError) {
         transfer.connection.isGivenUp = false
         transfer.easy.clearErrorMessage()
@@ -99,14 +99,14 @@ final class ConnectionPool {
         try CurlError.check(curl_multi_remove_handle(self.multi, transfer.easy.raw), "curl_multi_remove_handle")
     }
 
-    /// A socket is ready.
+    /// Passes a ready socket to libcurl.
     func act(on descriptor: Int32, _ events: Int32) throws(CurlError) {
         var running: Int32 = 0
         try CurlError.check(
             curl_multi_socket_action(self.multi, descriptor, events, &running), "curl_multi_socket_action")
     }
 
-    /// libcurl's timer is due.
+    /// Tells libcurl that its timer is due.
     func timeOut() throws(CurlError) {
         self.deadline = nil
         // CURL_SOCKET_TIMEOUT is a cast expression that Swift does not import.
@@ -122,12 +122,12 @@ final class ConnectionPool {
         return (Int(bitPattern: number) - 1, code)
     }
 
-    /// Takes libcurl's request for a timer over into ``deadline``.
+    /// Converts libcurl's timer request to ``deadline``.
     func takeTimer(at now: MonotonicTime) {
         switch self.timer {
         case .unchanged: return
         case .none: self.deadline = nil
-        // libcurl rounds down to milliseconds; too early would only mean to wake twice.
+        // libcurl rounds down to milliseconds; an early timer would only wake the thread twice.
         case .after(let count): self.deadline = count == 0 ? now : now + .milliseconds(count + 1)
         }
         self.timer = .unchanged
@@ -135,7 +135,7 @@ final class ConnectionPool {
 
     // MARK: Sockets
 
-    /// A socket was opened.
+    /// Records an opened socket.
     func opened(_ descriptor: Int32) {
         self.actions.own?.insert(tg_socket_cookie(descriptor))
         self.record.opened(descriptor, generation: self.generation)
@@ -151,13 +151,13 @@ final class ConnectionPool {
         return self.record.close(descriptor)
     }
 
-    /// A socket was closed while connecting, without a callback.
+    /// Records that libcurl closed a socket while connecting, without a callback.
     func abandoned(_ descriptor: Int32) {
         self.ports.closed(descriptor)
         self.note(.abandoned(descriptor))
     }
 
-    /// Whether the watchdog has ended the call of libcurl that is under way.
+    /// Whether the watchdog has ended the current call of libcurl.
     var isCallEnded: Bool { self.record.isCallEnded }
 
     func note(_ change: SocketActions.Change) {
@@ -165,26 +165,26 @@ final class ConnectionPool {
     }
 }
 
-/// What libcurl wants watched, in the order it said so; applied when no call of libcurl's is under way.
+/// libcurl's changes to watched sockets, in order; applied outside of any call of libcurl.
 ///
-/// One for all pools: a descriptor that one of them closes is often the next one that another opens.
+/// Shared by all pools: a descriptor that one pool closes is often the next one that another opens.
 final class SocketActions {
-    /// The interest in a socket, or its beginning or end.
+    /// A changed interest, an opened or a closed socket.
     enum Change {
-        /// libcurl wants these events of a socket (CURL_POLL_*).
+        /// libcurl waits for these events of a socket (CURL_POLL_*).
         case watch(descriptor: Int32, poll: Int32)
         /// A socket we opened.
         case opened(Int32)
-        /// A socket we opened is closed; the kernel has forgotten it, too.
+        /// A socket that we opened is closed; the kernel no longer watches it.
         case closed(Int32)
-        /// A socket that libcurl closed while connecting, reported only later.
+        /// libcurl closed a socket while connecting, which shows only later.
         ///
         /// Its number may already belong to another socket, so the generation is compared first.
         case abandoned(Int32)
     }
 
     var entries: [(generation: Int, change: Change)] = []
-    /// Where the sockets of this program are noted; nil if nothing reads them.
+    /// Where this program's sockets are recorded; nil if nothing reads them.
     let own: OwnSockets?
 
     init(own: OwnSockets? = nil) { self.own = own }
@@ -210,45 +210,45 @@ func timerRequested(
     }
 }
 
-/// A socket of libcurl's that is being connected.
+/// A libcurl socket that is connecting.
 struct ConnectAttempt {
     let transfer: CurlTransfer
     let attempt: AttemptID
     let address: IPAddress?
-    /// When libcurl gives it up.
+    /// When libcurl gives up on it.
     let deadline: MonotonicTime
     /// Distinguishes the socket from a later one with the same number.
     let cookie: UInt64
-    /// Whether the kernel gives it up before libcurl does (TCP_USER_TIMEOUT, tcp(7)).
+    /// Whether the kernel gives up before libcurl does (TCP_USER_TIMEOUT, tcp(7)).
     let hasShare: Bool
-    /// Whether libcurl waits for it; if not, the kernel's answer came at once.
+    /// Whether libcurl waits for it; if not, the kernel answered immediately.
     var isWaiting = false
     /// Its state shortly before its end.
     var lastState: FailedConnect?
 
-    /// Whether its attempt is still the transfer's.
+    /// Whether its attempt is still the transfer's current one.
     var isWanted: Bool { self.transfer.request?.value.id == self.attempt }
 
-    /// Whether a descriptor is still this socket.
+    /// Whether a descriptor still refers to this socket.
     func isOpen(_ descriptor: Int32) -> Bool { self.cookie != 0 && tg_socket_cookie(descriptor) == self.cookie }
 }
 
-/// One pool's sockets that are being connected, and what is known of each.
+/// One pool's connecting sockets, with their state.
 ///
-/// Only these have their ICMP errors put into their error queue. While a connection is being made the kernel gives up
-/// at the first of them anyway (tcp_v4_err, tcp_v6_err), so that reading them fails no connect that would have
-/// succeeded without; libcurl goes on with the next address as ever. An established connection survives ICMP errors
-/// unless its queue is enabled: so that is disabled before its first byte.
+/// Only these receive ICMP errors in their error queue. While connecting, the kernel gives up at the first ICMP error
+/// anyway (tcp_v4_err, tcp_v6_err). Reading the errors therefore fails no connect that would have succeeded, and
+/// libcurl continues with the next address as usual. An established connection survives ICMP errors only while its
+/// queue is disabled, so the queue is disabled before the first byte.
 struct ConnectingSockets {
     private var attempts: [Int32: ConnectAttempt] = [:]
 
-    /// A socket was opened to be connected.
+    /// Records a socket opened for a connect.
     mutating func opened(_ descriptor: Int32, _ attempt: ConnectAttempt) {
         self.attempts[descriptor] = attempt
         ConnectingSockets.receiveErrors(descriptor, attempt, isOn: true)
     }
 
-    /// libcurl says what it waits for (CURL_POLL_*): only room to write until the socket is connected.
+    /// Records what libcurl waits for (CURL_POLL_*): only for writability until the socket is connected.
     mutating func interestChanged(_ descriptor: Int32, _ what: Int32) {
         guard !self.attempts.isEmpty else { return }
         switch what {
@@ -258,7 +258,7 @@ struct ConnectingSockets {
         }
     }
 
-    /// The socket is connected.
+    /// Records that the socket is connected.
     mutating func connected(_ descriptor: Int32) {
         guard !self.attempts.isEmpty, let attempt = self.attempts.removeValue(forKey: descriptor) else { return }
         ConnectingSockets.receiveErrors(descriptor, attempt, isOn: false)
@@ -269,16 +269,16 @@ struct ConnectingSockets {
         if attempt.isWanted { attempt.transfer.didConnect(to: attempt.address) }
     }
 
-    /// The socket is about to be closed; if it never was connected, its transfer is given the reason.
+    /// Called before the socket is closed; if it never connected, reports the reason to its transfer.
     mutating func closing(_ descriptor: Int32) {
         guard !self.attempts.isEmpty, let attempt = self.attempts.removeValue(forKey: descriptor), attempt.isWanted
         else { return }
         attempt.transfer.connectFailed(ConnectingSockets.failure(of: descriptor, attempt))
     }
 
-    /// Keeps the state of sockets that libcurl is about to give up because their time is over.
+    /// Saves the state of sockets that libcurl is about to give up on.
     ///
-    /// libcurl closes a socket that has waited in vain without calling back.
+    /// libcurl closes a socket that timed out without a callback.
     mutating func saveExpiring(at now: MonotonicTime) {
         for (descriptor, attempt) in self.attempts
         where attempt.deadline <= now + .milliseconds(5) && attempt.isOpen(descriptor) {
@@ -286,7 +286,7 @@ struct ConnectingSockets {
         }
     }
 
-    /// Reports those of a transfer's tries that are still waiting, or were given up without a callback.
+    /// Reports a transfer's connects that are still waiting, or that libcurl gave up on without a callback.
     func reportUnfinished(of transfer: CurlTransfer) {
         for (descriptor, attempt) in self.attempts where attempt.transfer === transfer && attempt.isWanted {
             let failure =
@@ -295,7 +295,7 @@ struct ConnectingSockets {
         }
     }
 
-    /// Forgets a transfer's tries once libcurl has; returns the sockets that were closed without a callback.
+    /// Drops a transfer's connects after libcurl has; returns the sockets that libcurl closed without a callback.
     mutating func forget(_ transfer: CurlTransfer) -> [Int32] {
         guard !self.attempts.isEmpty else { return [] }
         let over = self.attempts.filter { $0.value.transfer === transfer }.map(\.key)
@@ -303,7 +303,7 @@ struct ConnectingSockets {
         return over
     }
 
-    // If the kernel has no queue for it there is less to report, and nothing else is wrong.
+    // Without an error queue there is less to report, but nothing fails.
     private static func receiveErrors(_ descriptor: Int32, _ attempt: ConnectAttempt, isOn: Bool) {
         guard let family = attempt.address?.family else { return }
         _ = tg_receive_errors(descriptor, family == .ipv4 ? AF_INET : AF_INET6, isOn ? 1 : 0)
@@ -322,12 +322,12 @@ struct ConnectingSockets {
             failure.refusal = message.refusal
             failure.errorNumber = message.errorNumber
         } else if !isKnown || info.0 != self.synSent {
-            // While it waits, libcurl's error number is that of another try.
+            // While it waits, libcurl's error number belongs to another connect.
             failure.errorNumber = attempt.transfer.errorNumber
         }
         return failure
     }
 
-    // TCP_SYN_SENT of <linux/tcp_states.h>.
+    // TCP_SYN_SENT from <linux/tcp_states.h>.
     private static let synSent: UInt8 = 2
 }

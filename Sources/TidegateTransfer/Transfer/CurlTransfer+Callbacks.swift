@@ -5,10 +5,11 @@ internal import Glibc
 internal import TidegateCore
 internal import TidegateLoop
 
-// Everything here is called by libcurl while the engine is inside one of its functions: it appends to the transfer, and
-// nothing else, but for trust, which asks the app's hook. The transfer is unretained; the engine's pool keeps it alive for longer than libcurl refers to it.
+// libcurl calls everything here while the engine is inside one of its functions. The callbacks only append to the
+// transfer, except for trust, which calls the app's hook. The transfer is unretained: the engine's pool keeps it alive
+// for longer than libcurl refers to it.
 
-/// Calls `body` with the object that a callback's pointer means; without a pointer the result is `fallback`.
+/// Calls `body` with the object behind a callback's pointer; without a pointer the result is `fallback`.
 @inline(__always)
 func withObject<Object: AnyObject, Result>(
     _ type: Object.Type, at pointer: UnsafeMutableRawPointer?, else fallback: @autoclosure () -> Result,
@@ -85,7 +86,7 @@ func openSocket(
     }
 }
 
-// The structure ends with the longest possible address; Swift sees only its first 16 bytes.
+// The structure ends with room for the longest address; Swift sees only its first 16 bytes.
 private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? {
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return nil }
     let name = UnsafeRawBufferPointer(
@@ -93,12 +94,12 @@ private func peerAddress(_ address: UnsafePointer<curl_sockaddr>) -> IPAddress? 
     return SocketAddress.address(in: Array(name))
 }
 
-// Connections outlive the attempt that opened them, so the context is the pool's and not a transfer.
+// Connections outlive the attempt that opened them, so the context is the pool rather than a transfer.
 func closeSocket(_ context: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
     withObject(ConnectionPool.self, at: context, else: close(descriptor)) { $0.close(descriptor) }
 }
 
-/// Before each handshake: libssl is to ask us about the certificates.
+/// Called before each handshake: makes libssl ask us about the certificates.
 func prepareTLS(
     _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ transfer: UnsafeMutableRawPointer?
 ) -> CURLcode {
@@ -107,7 +108,7 @@ func prepareTLS(
     return CURLE_OK
 }
 
-// During a handshake, and so before anything of the request is sent.
+// Called during a handshake, before any part of the request is sent.
 private func verifyCertificates(_ store: OpaquePointer?, _ transfer: UnsafeMutableRawPointer?) -> Int32 {
     guard let store else { return 0 }
     return withObject(CurlTransfer.self, at: transfer, else: 0) { $0.verify(store) ? 1 : 0 }
@@ -123,7 +124,7 @@ extension CurlTransfer {
             return 0
         case .badStatus(let text):
             self.abort(
-                .protocolError, "the server answered with the status \(text), which is none of HTTP (100 to 599)")
+                .protocolError, "the server answered with the status \(text), which is not an HTTP status (100 to 599)")
             return 0
         case .complete: return self.headIsComplete() ? line.count : 0
         }
@@ -143,7 +144,7 @@ extension CurlTransfer {
         }
         if request.value.awaitsDisposition {
             self.pause.insert(.disposition)
-            // The destination, and so the limit of the length, is not known yet.
+            // The destination, and with it the limit of the length, is not known yet.
             if case .memory = request.value.sink { return true }
         }
         guard case .failed(let failure, let text)? = self.response.openSink(request) else { return true }
@@ -153,7 +154,7 @@ extension CurlTransfer {
 
     fileprivate func writeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let request = self.request, self.response.head.isComplete else { return 0 }
-        // Without a socket: libcurl makes gigabytes of a few kilobytes of Brotli in a single call.
+        // A call without a socket: libcurl expands a few kilobytes of Brotli to gigabytes in a single call.
         if self.pool?.isCallEnded == true { return 0 }
         if self.pause.contains(.disposition) { return Int(CURL_WRITEFUNC_PAUSE) }
         if request.value.bytesPerSecondLimit != nil, self.throttle(at: self.timestamps.clock.monotonic()) != nil {
@@ -169,7 +170,7 @@ extension CurlTransfer {
             self.note(.blocked)
             return Int(CURL_WRITEFUNC_PAUSE)
         case .postponed:
-            // As after a rate limit that is over.
+            // As if a rate limit had ended.
             self.pause.insert(.rate)
             self.note(.throttled)
             return Int(CURL_WRITEFUNC_PAUSE)
@@ -198,8 +199,8 @@ extension CurlTransfer {
     fileprivate func shouldSend(local: UnsafePointer<CChar>?, remote: UnsafePointer<CChar>?, _ localPort: Int32) -> Bool
     {
         guard let request = self.request else { return false }
-        // libcurl would send it again by itself: on a kept connection that broke, and without Expect after a 417. Each
-        // request on the wire is an attempt that its client knows of.
+        // libcurl would resend on its own: on a kept connection that broke, and without Expect after a 417. Its client
+        // must know about each request on the wire.
         guard self.connection.starts == 0 else {
             if !self.response.head.isComplete {
                 self.abort(.reset, "the server closed a kept connection after the request had been sent")
@@ -215,8 +216,8 @@ extension CurlTransfer {
         return true
     }
 
-    // Bytes that came before a request are never its response, and of an idle connection libcurl 7.88 notices only the
-    // end. With TLS they may be session tickets, so those connections are left to libcurl.
+    // Bytes that arrive before a request never belong to its response, and libcurl 7.88 only notices the end of an idle
+    // connection. With TLS the bytes may be session tickets, so libcurl handles those connections.
     private func isSilent(_ request: Indirect<AttemptRequest>, _ localPort: Int32) -> Bool {
         guard !self.connection.hasOpened, !request.usesTLS, request.value.proxy?.scheme != .https,
             let pool = self.pool
@@ -233,14 +234,14 @@ extension CurlTransfer {
             return -1
         }
         if let source = self.request?.value.source, case let code = source.apply(to: descriptor), code != 0 {
-            // libcurl goes on to the next address.
+            // libcurl continues with the next address.
             close(descriptor)
             self.connection.noteFailure(FailedConnect(address: peer, errorNumber: code, isImmediate: true))
             return -1
         }
         let share = self.request?.connectShare(of: peer)
         var timeout = share ?? CurlLimits.userTimeout
-        // Without it the kernel's own, longer timeout holds: slower, not wrong.
+        // If this fails, the kernel's own, longer timeout applies: slower, but not wrong.
         _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &timeout, socklen_t(4))
         if var size = self.request?.value.segmentSize.map({ Int32(clamping: $0) }) {
             _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &size, socklen_t(4))
@@ -266,10 +267,10 @@ extension CurlTransfer {
         let certificates = ServerCertificates(
             store, of: ssl, verifyResult: Int(isVerified ? X509_V_OK : X509_STORE_CTX_get_error(store)))
         if let ssl { certificates.keep(with: ssl) }
-        // An https proxy has a handshake of its own, which cannot be told from the server's here: ``mayTrust(_:)`` sees
-        // the server's, and hooks are not asked behind such a proxy.
+        // An https proxy has a handshake of its own, which looks the same here. ``mayTrust(_:)`` checks the server's,
+        // and hooks are not called behind such a proxy.
         guard let request = self.request, request.value.proxy?.scheme != .https else { return isVerified }
-        // Not those of a handshake that a server asks for later on.
+        // Excludes the certificates of a handshake that a server requests later.
         if self.connection.starts == 0 { self.connection.certificates = certificates }
         guard request.value.tls.evaluator != nil else { return isVerified }
         guard self.isAccepted(certificates, request) else {
@@ -282,11 +283,11 @@ extension CurlTransfer {
         return true
     }
 
-    /// Whether the request may be sent to the server that its connection leads to.
+    /// Whether the request may be sent to the server of its connection.
     ///
-    /// Asked before every one, because a kept connection was made for another request.
+    /// Checked before every request, because a kept connection was made for another request.
     private func mayTrust(_ request: Indirect<AttemptRequest>) -> Bool {
-        // A hook has refused: libssl goes on nevertheless if nothing is to be verified.
+        // A hook has refused, but libssl continues anyway if nothing is to be verified.
         guard self.abortReason == nil else { return false }
         guard request.usesTLS, let ssl = tg_easy_get_ssl(self.easy.raw).map({ OpaquePointer($0) }) else {
             return !request.usesTLS || request.value.tls.pins.isEmpty && request.value.tls.evaluator == nil
@@ -313,7 +314,7 @@ extension CurlTransfer {
         return "none of the \(certificates.chain.count) certificates of \(target.shownHost) is pinned\(key)"
     }
 
-    // Asks the hook of the request.
+    // Calls the request's hook.
     private func isAccepted(_ certificates: ServerCertificates, _ request: Indirect<AttemptRequest>) -> Bool {
         guard let evaluator = request.value.tls.evaluator else { return certificates.isVerified }
         let host = request.value.url.target.host

@@ -2,9 +2,9 @@ internal import CCurl
 internal import TidegateCore
 internal import TidegateLoop
 
-/// One running attempt: libcurl's handle and what its callbacks append to; used again for the next attempt.
+/// One running attempt: libcurl's handle and the state that its callbacks append to; reused for later attempts.
 ///
-/// The engine's pool owns every transfer for as long as the thread lives, so that libcurl may hold unretained pointers.
+/// The engine's pool owns every transfer as long as the thread lives, so libcurl may hold unretained pointers.
 final class CurlTransfer {
     /// The transfer's place in the engine's pool.
     let number: Int
@@ -13,10 +13,10 @@ final class CurlTransfer {
 
     /// The attempt; nil while the transfer is free.
     var request: Indirect<AttemptRequest>?
-    /// The connections it was added to; nil before and afterwards.
+    /// The pool that it was added to; nil before and afterwards.
     var pool: ConnectionPool?
 
-    // What the callbacks append to.
+    // The state that the callbacks append to.
     var reports: TransferReports
     var timestamps: TransferTimestamps
     var connection = ConnectionInfo()
@@ -34,7 +34,7 @@ final class CurlTransfer {
         self.timestamps = TransferTimestamps(clock: clock)
     }
 
-    /// Takes an attempt.
+    /// Starts an attempt.
     func begin(_ request: Indirect<AttemptRequest>) {
         self.request = request
         self.timestamps.begin()
@@ -56,26 +56,26 @@ final class CurlTransfer {
         self.easy.clearErrorMessage()
     }
 
-    /// Records something to report; the engine reports it after libcurl has returned.
+    /// Records a report; the engine delivers it after libcurl has returned.
     func note(_ kind: TransferReports.Kinds) { self.reports.add(kind) }
 
-    /// Has libcurl, or the engine, end the transfer.
+    /// Makes libcurl or the engine end the transfer.
     func abort(_ failure: TaskFailure, _ text: @autoclosure () -> String) {
         if self.abortReason == nil { self.abortReason = (failure, text()) }
     }
 
-    /// Ends an attempt outside of libcurl's callbacks, unless something has ended it before.
+    /// Ends an attempt from outside of libcurl's callbacks, unless it has already been ended.
     func end(as failure: TaskFailure, _ text: String) {
         self.abort(failure, text)
         self.note(.aborted)
     }
 
-    /// Has the engine end the attempt: libcurl does not report what failed inside a call of ours.
+    /// Makes the engine end the attempt: libcurl does not report failures inside our calls.
     func abortOutsideCurl() {
-        self.end(as: .internal, "libcurl could not go on")
+        self.end(as: .internal, "libcurl could not continue")
     }
 
-    /// Opens what is to be sent; if that fails, the attempt will be reported as over.
+    /// Opens the files to send; on failure the attempt is reported as finished.
     func openFiles(_ request: Indirect<AttemptRequest>) -> Bool {
         do throws(FileError) {
             if request.usesTLS {
@@ -96,41 +96,41 @@ final class CurlTransfer {
     /// The counters now.
     func progress() -> AttemptProgress {
         let offset = self.response.offset(of: self.request)
-        // Before it reaches the wire, libcurl's counts are those of the handle's last attempt.
+        // Before the request starts, libcurl's counts are those of the handle's previous attempt.
         let isOnWire = self.connection.starts > 0
-        // While we do not read, the server has no chance to send.
+        // While we do not read, the server cannot send.
         let isOurPause = !self.pause.isDisjoint(with: .ours)
         return AttemptProgress(
             offset: offset, receivedWire: isOnWire ? self.easy.offset(CURLINFO_SIZE_DOWNLOAD_T) : 0,
             received: self.response.writer.received, expected: self.response.expectedLength(of: self.request),
-            // libcurl counts what frames the chunks, too, and has taken more than it has sent.
+            // libcurl's count includes the chunk framing, and libcurl has taken more than it has sent.
             sent: isOnWire ? min(self.easy.offset(CURLINFO_SIZE_UPLOAD_T), self.upload.position) : 0,
             lastActivity: isOurPause ? self.timestamps.clock.monotonic() : self.timestamps.lastActivity)
     }
 
-    /// libcurl's error number of the last try to connect (errno(3)).
+    /// The error number of libcurl's last connect (errno(3)).
     var errorNumber: Int32 { Int32(truncatingIfNeeded: self.easy.long(CURLINFO_OS_ERRNO)) }
 
-    /// A try to connect became a connection.
+    /// Records a successful connect.
     func didConnect(to address: IPAddress?) {
         self.connection.hasConnected = true
         self.connection.connectedAddress = address
         self.timestamps.connected = self.timestamps.clock.monotonic()
     }
 
-    /// A try to connect did not become a connection.
+    /// Records a failed connect.
     func connectFailed(_ failure: FailedConnect) {
         self.connection.noteFailure(failure)
         self.note(.tryFailed)
     }
 
-    /// The failed try to connect that came furthest so far.
+    /// The failed connect that came furthest so far.
     func furthestFailedConnect() -> FailedConnect? {
         self.pool?.sockets.reportUnfinished(of: self)
         return self.connection.bestFailure
     }
 
-    /// Stops reading and writing; false if the transfer has no connection to keep, or libcurl refuses.
+    /// Pauses reading and writing; false if the transfer has no connection to keep or libcurl refuses.
     func pauseByClient() -> Bool {
         guard self.connection.starts > 0, self.easy.long(CURLINFO_HTTP_VERSION) != Int(CURL_HTTP_VERSION_2_0)
         else { return false }
@@ -140,16 +140,16 @@ final class CurlTransfer {
         return false
     }
 
-    /// Ends one reason for a pause; does nothing if it does not hold.
+    /// Ends one reason for a pause; does nothing if it does not apply.
     func resume(_ reason: PauseState) {
         guard !self.pause.isDisjoint(with: reason) else { return }
         self.pause.subtract(reason)
-        // A transfer that libcurl is done with has no connection any more; its end is about to be reported.
+        // A transfer that libcurl has finished has no connection any more; its end is about to be reported.
         let code = self.applyPause()
         if code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT { self.abortOutsideCurl() }
     }
 
-    /// Lets the body come that waits for its disposition, into another sink if one is given.
+    /// Releases a body that waits for its disposition, into another sink if given.
     func proceed(into sink: BodySink?) {
         guard self.pause.contains(.disposition), var request = self.request else { return }
         if let sink {
@@ -164,9 +164,9 @@ final class CurlTransfer {
         self.resume(.disposition)
     }
 
-    /// How long the body has to wait for its rate limit; nil if it may go on.
+    /// How long the body must wait for its rate limit; nil if it may continue.
     ///
-    /// libcurl's own limit lets a fast server through before it acts.
+    /// libcurl's own limit lets a fast server through before it takes effect.
     func throttle(at now: MonotonicTime) -> Duration? {
         guard let limit = self.request?.value.bytesPerSecondLimit, let first = self.timestamps.firstByte else {
             return nil
@@ -176,18 +176,18 @@ final class CurlTransfer {
         return ahead > .milliseconds(50) ? ahead : nil
     }
 
-    /// Has libcurl try the next address now.
+    /// Makes libcurl try the next address now.
     ///
-    /// After a try that failed, 7.88 goes on only with its next timer, which may be seconds away; the end of a pause sets
-    /// one that is due.
+    /// After a failed connect, libcurl 7.88 continues only at its next timer, which may be seconds away; ending a pause
+    /// sets a timer that is due.
     func tryNextAddress() {
         guard !self.connection.isConnected, self.pause.isEmpty else { return }
-        // It refuses when that was the last address: the end of the attempt is on its way.
+        // libcurl refuses if that was the last address: the end of the attempt follows.
         guard curl_easy_pause(self.easy.raw, CURLPAUSE_RECV | CURLPAUSE_SEND) == CURLE_OK else { return }
         if self.applyPause() != CURLE_OK { self.abortOutsideCurl() }
     }
 
-    // Brings libcurl's pause in line with ours; may deliver bytes to the sink at once.
+    // Applies our pause to libcurl; may deliver bytes to the sink immediately.
     private func applyPause() -> CURLcode {
         var mask: Int32 = 0
         if !self.pause.isDisjoint(with: .receiving) { mask |= CURLPAUSE_RECV }
@@ -196,29 +196,29 @@ final class CurlTransfer {
     }
 }
 
-/// Why nothing moves.
+/// The reasons for a pause.
 struct PauseState: OptionSet {
     let rawValue: UInt8
     /// The client paused the attempt.
     static let client = PauseState(rawValue: 1)
     /// The sink is full.
     static let sink = PauseState(rawValue: 2)
-    /// The rate limit, or the end of a turn.
+    /// The rate limit applies, or the turn's share is used up.
     static let rate = PauseState(rawValue: 4)
-    /// The client has to decide where the body goes.
+    /// The client must decide where the body goes.
     static let disposition = PauseState(rawValue: 8)
-    /// The request's body is not there yet.
+    /// The next bytes of the request's body are not available yet.
     static let source = PauseState(rawValue: 16)
 
-    /// What stops reading.
+    /// The reasons that stop reading.
     static let receiving: PauseState = [.client, .sink, .rate, .disposition]
-    /// What stops sending.
+    /// The reasons that stop sending.
     static let sending: PauseState = [.client, .source]
-    /// What keeps the server from doing its part.
+    /// The reasons on our side, which keep the server from making progress.
     static let ours: PauseState = [.sink, .rate, .disposition, .source]
 }
 
-/// What there is to report about a transfer, and what progress was reported last.
+/// A transfer's pending reports, and the progress reported last.
 struct TransferReports {
     /// Kinds of reports.
     struct Kinds: OptionSet {
@@ -229,26 +229,26 @@ struct TransferReports {
         static let head = Kinds(rawValue: 2)
         /// Bytes moved.
         static let moved = Kinds(rawValue: 4)
-        /// The sink's descriptor takes nothing now.
+        /// The sink's descriptor accepts no data now.
         static let blocked = Kinds(rawValue: 8)
-        /// The attempt is to be ended although libcurl did not end it.
+        /// The attempt must be ended although libcurl did not end it.
         static let aborted = Kinds(rawValue: 16)
         /// The rate limit stopped the body.
         static let throttled = Kinds(rawValue: 32)
-        /// Progress that came too soon after the last report may be reported now.
+        /// A progress report that was held back is now due.
         static let progressDue = Kinds(rawValue: 64)
-        /// A try to connect failed, and there may be another address.
+        /// A connect failed, and there may be another address.
         static let tryFailed = Kinds(rawValue: 128)
     }
 
     let number: Int
     let queue: ReportQueue
     private(set) var pending: Kinds = []
-    /// When progress was reported last; the attempt's start before that.
+    /// When progress was last reported; initially the attempt's start.
     var lastProgress = MonotonicTime(nanoseconds: 0)
-    /// How many bytes had moved then.
+    /// The number of bytes moved at that time.
     var reportedBytes: Int64 = 0
-    /// Whether a timer is set for the next report of progress; it also serves the transfer's next attempt.
+    /// Whether a timer is set for the next progress report; it also serves the transfer's next attempt.
     var hasProgressTimer = false
 
     mutating func add(_ kind: Kinds) {
@@ -256,7 +256,7 @@ struct TransferReports {
         self.pending.formUnion(kind)
     }
 
-    /// Takes what there is to report.
+    /// Takes the pending reports.
     mutating func take() -> Kinds {
         defer { self.pending = [] }
         return self.pending
@@ -268,12 +268,12 @@ struct TransferReports {
     }
 }
 
-/// Numbers of the transfers with something to report, in order.
+/// Numbers of the transfers with pending reports, in order.
 final class ReportQueue {
     var numbers: [Int] = []
 }
 
-/// When the stages of an attempt began.
+/// The start of each stage of an attempt.
 struct TransferTimestamps {
     let clock: SystemClock
     private(set) var started = MonotonicTime(nanoseconds: 0)
@@ -283,7 +283,7 @@ struct TransferTimestamps {
     var firstByte: MonotonicTime?
     /// When libcurl took the last bytes of the request's body.
     var bodyRead: MonotonicTime?
-    /// When the last byte moved, either way.
+    /// When the last byte moved in either direction.
     var lastActivity = MonotonicTime(nanoseconds: 0)
 
     mutating func begin() {
@@ -293,7 +293,7 @@ struct TransferTimestamps {
 
     mutating func clear() { self = TransferTimestamps(clock: self.clock) }
 
-    /// How long each phase took, the last one until `end`.
+    /// The duration of each phase, the last one up to `end`.
     ///
     /// `hasOpened` says whether a connection was made for the attempt.
     func phases(until end: MonotonicTime, of easy: borrowing EasyHandle, hasOpened: Bool) -> PhaseDurations {
@@ -307,7 +307,7 @@ struct TransferTimestamps {
         return phases
     }
 
-    // Only libcurl knows when the handshake began; its times count from its own start, name lookup included.
+    // Only libcurl knows the start of the handshake; its times count from its own start and include name lookup.
     private func addConnectPhases(to phases: inout PhaseDurations, _ easy: borrowing EasyHandle) {
         guard let opened = self.socketOpened else { return }
         let connected = easy.offset(CURLINFO_CONNECT_TIME_T)
@@ -323,7 +323,7 @@ struct TransferTimestamps {
     }
 }
 
-/// Every transfer, for as long as the thread lives; free ones are used again, the last one first.
+/// Every transfer, as long as the thread lives; free ones are reused, the most recent first.
 struct TransferTable {
     private var all: [CurlTransfer] = []
     private var free: [Int] = []
@@ -333,7 +333,7 @@ struct TransferTable {
 
     subscript(id: AttemptID) -> CurlTransfer? { self.byAttempt[id.rawValue] }
 
-    /// The transfers with an attempt.
+    /// The transfers in use.
     var busy: [CurlTransfer] { self.all.filter { $0.request != nil } }
 
     /// A free transfer for an attempt.

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import TidegateCore
 
-/// What libcurl is given for a request, besides its URL and fields.
+/// libcurl's options for a request, besides its URL and fields.
 extension EasyHandle {
     /// Sets the callbacks: `context` is the transfer's, `poolContext` the pool's.
     func setCallbacks(
@@ -19,11 +19,11 @@ extension EasyHandle {
         try self.set(CURLOPT_OPENSOCKETDATA, pointer: context)
         try self.set(CURLOPT_CLOSESOCKETDATA, pointer: poolContext)
         try self.set(CURLOPT_ERRORBUFFER, pointer: UnsafeMutableRawPointer(self.errorBuffer))
-        // A number, so that a finished handle leads to its transfer without a search; 0 would be no pointer.
+        // A number, so that a finished handle leads to its transfer without a search; 0 would be a null pointer.
         try self.set(CURLOPT_PRIVATE, pointer: UnsafeMutableRawPointer(bitPattern: number + 1))
     }
 
-    /// Has libcurl tell `context`'s transfer what it does.
+    /// Makes libcurl log to the transfer of `context`.
     func setLog(context: UnsafeMutableRawPointer) throws(CurlError) {
         try CurlError.check(tg_easy_set_debug(self.raw, logWire), "CURLOPT_DEBUGFUNCTION")
         try self.set(CURLOPT_DEBUGDATA, pointer: context)
@@ -34,11 +34,11 @@ extension EasyHandle {
         try self.set(CURLOPT_NOSIGNAL, 1)
         try self.set(CURLOPT_PROTOCOLS_STR, "http,https")
         try self.set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        // Redirects are followed by the session: each hop is an attempt of its own.
+        // The session follows redirects: each hop is an attempt of its own.
         try self.set(CURLOPT_FOLLOWLOCATION, 0)
         let version = request.value.allowsHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1)
         try self.set(CURLOPT_HTTP_VERSION, version)
-        // Unset, both would be read from the environment.
+        // libcurl would read both from the environment if they were not set.
         try self.set(CURLOPT_PROXY, request.value.proxy?.textWithCredentials ?? "")
         try self.set(CURLOPT_NOPROXY, "")
         if request.value.proxy != nil { try self.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) }
@@ -52,12 +52,12 @@ extension EasyHandle {
         try self.set(CURLOPT_BUFFERSIZE, buffer)
         if request.value.lastStage <= .tls { try self.set(CURLOPT_CONNECT_ONLY, 1) }
         if let zone = request.zone { try self.set(CURLOPT_ADDRESS_SCOPE, Int(zone)) }
-        // libcurl does not tell zones apart when it reuses a connection.
+        // libcurl ignores zones when it reuses a connection.
         if request.value.usesFreshConnection || request.zone != nil {
             try self.set(CURLOPT_FRESH_CONNECT, 1)
             try self.set(CURLOPT_FORBID_REUSE, 1)
         }
-        // Received bytes are throttled in PauseState.
+        // Received bytes are throttled by PauseState.
         guard let limit = request.value.bytesPerSecondLimit else { return }
         try self.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
     }
@@ -75,9 +75,11 @@ extension EasyHandle {
             try self.set(
                 CURLOPT_SSLVERSION, Int(tls.versions.lowerBound.curlMinimum | tls.versions.upperBound.curlMaximum))
         }
-        // The hook may accept a certificate of another name; without its word mayTrust(_:) compares the names.
+        // The hook may accept a certificate for another name; without a decision of the hook, mayTrust(_:) compares the
+        // names.
         if !tls.verifiesName || tls.evaluator != nil { try self.set(CURLOPT_SSL_VERIFYHOST, 0) }
-        // Only what a hook has judged shares connections with its like: a flag that OpenSSL ignores keeps them apart.
+        // Connections that a hook accepted are only shared with requests that have a hook: a flag that OpenSSL ignores
+        // separates them.
         if tls.evaluator != nil { try self.set(CURLOPT_SSL_OPTIONS, Int(CURLSSLOPT_AUTO_CLIENT_CERT)) }
         try self.setClientCertificate(tls)
     }
@@ -92,7 +94,7 @@ extension EasyHandle {
         } else {
             return
         }
-        // Else the system's directory of certificates would be trusted, too.
+        // Otherwise the system's certificate directory would also be trusted.
         try self.set(CURLOPT_CAPATH, pointer: nil)
         try self.set(CURLOPT_PROXY_CAPATH, pointer: nil)
     }
@@ -110,7 +112,7 @@ extension EasyHandle {
         } else if let file = tls.clientKey ?? tls.clientCertificate {
             try self.set(CURLOPT_SSLKEY, file)
         }
-        // Without one, libcrypto would ask for the passphrase of an encrypted key on the terminal.
+        // Without a passphrase, libcrypto would prompt for that of an encrypted key on the terminal.
         try self.set(CURLOPT_KEYPASSWD, "")
     }
 
@@ -118,7 +120,7 @@ extension EasyHandle {
         switch (request.value.method, request.value.body) {
         case ("GET", .none): break
         case ("HEAD", .none): try self.set(CURLOPT_NOBODY, 1)
-        // Without a body these still send `Content-Length: 0`.
+        // Without a body these methods still send `Content-Length: 0`.
         case (let method, .none) where methodsWithBody.contains(method):
             try self.setUpload(method, 0, context)
         case (let method, .none): try self.set(CURLOPT_CUSTOMREQUEST, method)
@@ -133,11 +135,11 @@ extension EasyHandle {
         }
         if request.value.proxy != nil, let agent = request.value.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
         if request.value.acceptsCompression, CurlLibrary.decodesOnDemand { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
-        // Not CURLOPT_RESUME_FROM: with that a changed file ends the transfer instead of giving the new one.
+        // Not CURLOPT_RESUME_FROM: with that option a changed file ends the transfer instead of delivering the new one.
         if let resume = request.value.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }
     }
 
-    // Every method with a body is sent as an upload with its own name.
+    // Every method with a body is sent as an upload under its own name.
     private func setUpload(_ method: String, _ length: Int64, _ context: UnsafeMutableRawPointer) throws(CurlError) {
         try self.set(CURLOPT_UPLOAD, 1)
         try self.set(CURLOPT_CUSTOMREQUEST, method)
@@ -166,17 +168,18 @@ extension TLSVersion {
 private let methodsWithBody: Set = ["POST", "PUT", "PATCH"]
 
 extension Indirect<AttemptRequest> {
-    /// How many milliseconds one of several addresses of a family has to answer; nil for as long as there is time.
+    /// How many milliseconds one of several addresses of a family has to answer; nil if time is not limited.
     ///
-    /// libcurl gives each address half of what is left, and the last of many next to nothing. The last one has a double
-    /// share here, so that the kernel always comes before libcurl. The kernel looks after one second at the earliest.
+    /// libcurl gives each address half of the remaining time, and the last of many almost none. Here the last one gets
+    /// a double share, so that the kernel always gives up before libcurl. The kernel checks after one second at the
+    /// earliest.
     func connectShare(of address: IPAddress?) -> Int32? {
         let equals = self.value.addresses.filter { $0.family == address?.family }
         guard equals.count > 1, address != equals.last else { return nil }
         return Int32(clamping: max(1, self.value.connectTimeout.wholeNanoseconds / 1_000_000 / Int64(equals.count + 1)))
     }
 
-    /// The zone of a link-local address that is connected to; nil for every other host.
+    /// The zone of the link-local address to connect to; nil for any other host.
     var zone: UInt32? {
         guard let address = (self.value.proxy?.target ?? self.value.connectsTo ?? self.value.url.target).address,
             address.zone != 0
@@ -184,7 +187,7 @@ extension Indirect<AttemptRequest> {
         return address.zone
     }
 
-    // Whether libcurl goes on from the connection to the handshake depends on the scheme.
+    // The scheme decides whether libcurl continues from the connection to the handshake.
     var requestedURL: String {
         switch self.value.lastStage {
         case .resolve, .connect: HTTPURL(scheme: .http, target: self.value.url.target).text

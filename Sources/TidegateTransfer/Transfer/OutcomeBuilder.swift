@@ -4,16 +4,16 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// Makes the outcome of a transfer that is over.
+/// Builds the outcome of a finished transfer.
 struct OutcomeBuilder {
     private let transfer: CurlTransfer
     private let code: CURLcode
-    /// Carries moments over to the client's clock.
+    /// Converts moments to the client's clock.
     private let loop: Loop
 
     init(transfer: CurlTransfer, code: CURLcode, loop: Loop) {
         self.transfer = transfer
-        // In TLS 1.3 the server looks at our certificate when the handshake is over for us.
+        // In TLS 1.3 the server checks our certificate after the handshake has ended on our side.
         let alert = transfer.easy.errorMessage.flatMap(HandshakeFailure.error(in:)).flatMap {
             TLSAlert(reason: $0.code & 0xFFF)
         }
@@ -41,7 +41,7 @@ struct OutcomeBuilder {
                 until: ended, of: transfer.easy, hasOpened: transfer.connection.hasOpened),
             connectionsOpened: transfer.easy.long(CURLINFO_NUM_CONNECTS), connection: transfer.connection.facts(),
             failedConnect: failedConnect, silentAddresses: transfer.connection.silentAddresses,
-            // libcurl's number is that of the last try, and not of the one that counts.
+            // libcurl's number belongs to the last connect, which may not be the one that counts.
             osError: failure == nil ? 0 : failedConnect?.errorNumber ?? transfer.errorNumber,
             lackedDescriptor: failure != nil && self.lackedDescriptor,
             tls: transfer.connection.certificates?.details,
@@ -53,7 +53,7 @@ struct OutcomeBuilder {
         return Indirect(consume outcome)
     }
 
-    // Asked for while the transfer has its own descriptors: afterwards there may be one.
+    // Checked while the transfer still holds its own descriptors: afterwards one may be free.
     private var lackedDescriptor: Bool {
         let connection = self.transfer.connection
         guard connection.starts == 0 else { return false }
@@ -68,7 +68,7 @@ struct OutcomeBuilder {
         return self.transfer.connection.isConnected ? .tls : .connect
     }
 
-    // What we know ourselves comes first, then what the response says, then libcurl's code.
+    // Our own reason comes first, then the response's, then libcurl's code.
     private func failure(receivedWire: Int64) -> TaskFailure? {
         let transfer = self.transfer
         if let reason = transfer.abortReason { return reason.failure }
@@ -80,7 +80,7 @@ struct OutcomeBuilder {
             }
         }
         guard self.code == CURLE_OK else {
-            // The code is that of a connection that broke.
+            // libcurl uses the code of a broken connection for this error.
             if transfer.easy.errorMessage?.hasSuffix("in chunked-encoding") ?? false { return .protocolError }
             return self.code.meaning(errorNumber: 0, isOnWire: transfer.connection.starts > 0).failure
         }
@@ -94,7 +94,7 @@ struct OutcomeBuilder {
     private func certificate(of transfer: borrowing CurlTransfer) -> CertificateSummary? {
         let certificates = transfer.connection.certificates
         var summary = certificates?.details.chain.first
-        // Who named an authority for this request knows who signs; a chain that was not verified proves nothing.
+        // A user who names authorities for a request knows who signs; an unverified chain proves nothing.
         let isVerified = transfer.connection.starts > 0
         if isVerified, summary != nil, let tls = transfer.request?.value.tls, tls.caFile == nil,
             tls.inline.authorities == nil, !tls.isInsecure
@@ -118,9 +118,9 @@ struct OutcomeBuilder {
         return HandshakeFailure(curlText: self.transfer.easy.errorMessage)
     }
 
-    /// The words of a server's failure that libcurl has only the library's for; nil if there are none.
+    /// A text about the server's failure, where libcurl has only its library's; nil if none exists.
     private func serverText(of failure: TaskFailure) -> String? {
-        // Those of an https proxy may be about the proxy.
+        // The text may be about an https proxy instead.
         guard let request = self.transfer.request, request.value.proxy?.scheme != .https else { return nil }
         if let handshake = self.handshake(failure) { return handshake.description }
         if failure == .reset, request.value.proxy == nil, self.transfer.response.head.value == nil {
@@ -143,7 +143,7 @@ struct OutcomeBuilder {
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
     }
 
-    // What libcurl has no words for, or only its library's.
+    // Texts for failures that libcurl describes badly or not at all.
     private var ownText: String? {
         let tls = self.transfer.request?.value.tls ?? TLSOptions()
         switch self.code {
@@ -166,7 +166,7 @@ struct OutcomeBuilder {
                 ? "the proxy \(proxy) requires other credentials" : "the proxy \(proxy) refuses the tunnel (\(status))"
         case CURLE_PROXY:
             return self.transfer.easy.errorMessage.map { "the proxy \(proxy) made no connection: \($0)" }
-        // libcurl would quote the proxy's password.
+        // libcurl's text would contain the proxy's password.
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_URL_MALFORMAT:
             return "the proxy \(proxy) cannot be used: its host is not found, or its user and password are not encoded"
         default: return nil
@@ -182,8 +182,8 @@ struct OutcomeBuilder {
         return "the file of authorities \(file) cannot be used: \(reason)"
     }
 
-    // What a proxy's refusal is, which libcurl has no single code for: CURLE_LOGIN_DENIED if it does not let this host
-    // through, CURLE_PROXY if it could not connect; nil if it refused nothing.
+    // The kind of a proxy's refusal, which libcurl has no single code for: CURLE_LOGIN_DENIED if it denies this host
+    // access, CURLE_PROXY if it could not connect; nil if it refused nothing.
     private static func proxyRefusal(of transfer: CurlTransfer) -> CURLcode? {
         guard transfer.request?.value.proxy != nil, transfer.connection.starts == 0 else { return nil }
         switch transfer.easy.long(CURLINFO_HTTP_CONNECTCODE) {
@@ -203,9 +203,9 @@ struct OutcomeBuilder {
 extension TLSOptions {
     fileprivate var showsCertificate: Bool { self.clientCertificate != nil || self.inline.certificate != nil }
 
-    // libcurl says it in the words of OpenSSL's error queue.
+    // libcurl would report it in the words of OpenSSL's error queue.
     fileprivate var clientError: String? {
-        // Texts are looked at before they come here.
+        // Inline texts are checked earlier.
         guard self.inline == InlinePEM(), let file = self.clientCertificate else { return nil }
         let keyFile = self.clientKey ?? file
         for (kind, file) in [("certificate", file), ("key", keyFile)] where access(file, R_OK) != 0 {
@@ -219,7 +219,7 @@ extension TLSOptions {
 }
 
 extension SocketError {
-    /// The socket error behind an error number; nil for 0.
+    /// The socket error for an error number; nil for 0.
     package init?(errorNumber: Int32) {
         switch errorNumber {
         case 0: return nil
@@ -244,10 +244,10 @@ extension HandshakeFailure {
     /// SSL_R_UNEXPECTED_EOF_WHILE_READING.
     private static let endOfStream: UInt32 = 294
 
-    /// The failure behind libcurl's text of a handshake that failed.
+    /// Parses the failure from libcurl's text about a failed handshake.
     ///
-    /// libcurl gives OpenSSL's error only as text: `error:0A00010B:SSL routines::wrong version number`
-    /// (ERR_error_string(3)). The code is parsed from it. Without a code the connection was lost.
+    /// libcurl passes OpenSSL's error only as text: `error:0A00010B:SSL routines::wrong version number`
+    /// (ERR_error_string(3)). Without a code in the text the connection was lost.
     init(curlText text: String?) {
         guard let (code, reason) = text.flatMap(Self.error(in:)) else {
             self = .brokenOff
@@ -256,7 +256,7 @@ extension HandshakeFailure {
         self.init(code: code, notTLS: Self.noRecords, endOfStream: Self.endOfStream, reason: reason)
     }
 
-    /// The code of OpenSSL's error in a text of libcurl's, and what follows it; nil without one.
+    /// OpenSSL's error code in a text from libcurl, and the reason after it; nil if none exists.
     static func error(in text: String) -> (code: UInt32, reason: String)? {
         let fields = text.split(separator: ":", omittingEmptySubsequences: false)
         guard let place = fields.firstIndex(where: { $0 == "error" || $0 == " error" }),

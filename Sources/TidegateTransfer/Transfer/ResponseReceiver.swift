@@ -1,20 +1,20 @@
 internal import CCurl
 internal import TidegateCore
 
-/// The response being received: its head, and where its body goes.
-// Not copyable, so that it is read where it is.
+/// The response being received: its head, and the destination of its body.
+// Not copyable, so that it is accessed in place.
 struct ResponseReceiver: ~Copyable {
     var head = ResponseHeadParser()
     private(set) var writer = BodyWriter()
     private var decoding = Decoding.none
 
-    /// Who decodes the body.
+    /// Which decoder handles the body.
     private enum Decoding {
         case none, libcurl
         case here(ContentDecoder)
     }
 
-    /// Decides who decodes the body, libcurl unless that is done here; nil is good.
+    /// Chooses the decoder of the body: libcurl, unless we decode it here; nil is success.
     mutating func chooseDecoder(_ request: Indirect<AttemptRequest>, on easy: borrowing EasyHandle) -> BodyWriter.Step?
     {
         self.decoding = .none
@@ -26,7 +26,7 @@ struct ResponseReceiver: ~Copyable {
                 self.decoding = .here(decoder)
             } else {
                 guard CurlLibrary.decodesOnDemand else {
-                    return .failed(.protocolError, "the body is encoded as \(encoding), which was not asked for")
+                    return .failed(.protocolError, "the body is encoded as \(encoding), which was not requested")
                 }
                 self.decoding = .libcurl
             }
@@ -34,7 +34,7 @@ struct ResponseReceiver: ~Copyable {
         return self.applyDecoding(to: easy)
     }
 
-    // The request says how the body is encoded, whatever the response says.
+    // The request specifies the encoding, whatever the response says.
     private mutating func choose(_ coding: BodyCoding, on easy: borrowing EasyHandle) -> BodyWriter.Step? {
         switch coding {
         case .identity: break
@@ -44,7 +44,7 @@ struct ResponseReceiver: ~Copyable {
             }
             self.decoding = .here(decoder)
         case .br:
-            // Only libcurl can decode it, and goes by the field.
+            // Only libcurl can decode it, and it relies on the field.
             guard self.head.block.contentEncoding == "br", CurlLibrary.decodesOnDemand else {
                 return .failed(.protocolError, "the body is not encoded as br")
             }
@@ -53,7 +53,7 @@ struct ResponseReceiver: ~Copyable {
         return self.applyDecoding(to: easy)
     }
 
-    // Said each time: the next attempt has the same handle.
+    // Set for each attempt, because the next one uses the same handle.
     private func applyDecoding(to easy: borrowing EasyHandle) -> BodyWriter.Step? {
         guard CurlLibrary.decodesOnDemand else { return nil }
         let isLibcurls: Bool
@@ -69,7 +69,7 @@ struct ResponseReceiver: ~Copyable {
         return nil
     }
 
-    /// Prepares the sink once the head is known, before the first byte and also if none will come; nil is good.
+    /// Prepares the sink when the head is known, before the first byte and even if no body follows; nil is success.
     mutating func openSink(_ request: Indirect<AttemptRequest>) -> BodyWriter.Step? {
         if let limit = request.value.maxBodyBytes, !self.isDecoded, let length = self.expectedLength(of: request),
             length > limit
@@ -79,7 +79,7 @@ struct ResponseReceiver: ~Copyable {
         return self.writer.start(self.head, of: request, isDecoded: self.isDecoded)
     }
 
-    // Whether the body goes where the request says.
+    // Whether the body goes to the requested sink.
     private var isGood: Bool {
         switch self.head.range {
         case .append, .restartFromZero: true
@@ -91,11 +91,11 @@ struct ResponseReceiver: ~Copyable {
         if case .none = self.decoding { false } else { true }
     }
 
-    /// Takes bytes of the body as libcurl delivers them.
+    /// Accepts body bytes from libcurl.
     mutating func write(_ bytes: UnsafeRawBufferPointer, _ request: Indirect<AttemptRequest>) -> BodyWriter.Step {
         guard case .here(let decoder) = self.decoding else { return self.store(bytes, request) }
         let step = decoder.decode(bytes) { self.store($0, request) }
-        // The page of an error need not be readable.
+        // The body of an error response need not be decodable.
         if case .failed(.protocolError, _) = step, case .reject(let failure) = self.head.range {
             return .failed(failure, "")
         }
@@ -129,7 +129,7 @@ struct ResponseReceiver: ~Copyable {
         self.decoding = .none
     }
 
-    /// Where the body being received starts in the whole one.
+    /// The position of the received body within the whole one.
     func offset(of request: Indirect<AttemptRequest>?) -> Int64 {
         self.head.isComplete && self.head.range == .append ? request?.value.resume?.offset ?? 0 : 0
     }
@@ -144,23 +144,23 @@ struct ResponseReceiver: ~Copyable {
         }
     }
 
-    /// Whether fewer bytes came than the head had announced.
+    /// Whether fewer bytes arrived than the head announced.
     ///
-    /// libcurl sees no error when a part in chunks, or one whose socket was shut down locally, ends early.
+    /// libcurl reports no error if a part in chunks ends early, or one whose socket was shut down locally.
     func isShort(of request: Indirect<AttemptRequest>?, received: Int64) -> Bool {
         guard let length = self.head.announcedLength, !self.hasNoBody(request) else { return false }
         return received < length
     }
 
-    /// What is wrong with an encoded body that ends here; nil if it may.
+    /// Why an encoded body must not end here; nil if it may.
     ///
-    /// A part that was asked for as one may end anywhere.
+    /// A requested part may end anywhere.
     var incompleteText: String? {
         guard case .here(let decoder) = self.decoding, !decoder.isAtEnd, self.head.status != 206 else { return nil }
         return decoder.incompleteText
     }
 
-    /// Whether the body's end is proved: by its length, the last chunk or a response that has no body.
+    /// Whether the end of the body is verified: by its length, the last chunk or a response without a body.
     func isEndProved(_ request: Indirect<AttemptRequest>?) -> Bool {
         guard let head = self.head.value else { return false }
         if head.range == .alreadyComplete { return true }
@@ -170,7 +170,7 @@ struct ResponseReceiver: ~Copyable {
         return head.field("transfer-encoding")?.lowercased().hasSuffix("chunked") ?? false
     }
 
-    // `bytes 5-9/*`: byte 9 may be the last one or not.
+    // `bytes 5-9/*`: byte 9 may or may not be the last one.
     private func isPartOfUnknown(_ request: Indirect<AttemptRequest>?) -> Bool {
         guard self.head.status == 206, let resume = request?.value.resume, resume.total == nil else { return false }
         return self.head.block.contentRange?.total == nil

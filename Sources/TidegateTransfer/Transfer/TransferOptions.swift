@@ -2,23 +2,23 @@ internal import CCurl
 internal import HTTPTypes
 internal import TidegateCore
 
-/// What a transfer's handle was given for its attempts: everything, or only what differs from the last attempt.
+/// Sets the options of a transfer's handle: all of them, or only those that differ from the previous attempt's.
 struct TransferOptions: ~Copyable {
-    /// What the handle keeps for good; nil if the next attempt has to set everything.
+    /// The options that the handle keeps; nil if the next attempt must set everything.
     private var reused: ReusedOptions?
-    /// The URL that the handle has; nil after a reset.
+    /// The handle's URL; nil after a reset.
     private var url: HTTPURL?
     private let curlURL: CurlURL
-    // libcurl reads the lists until the transfer is over.
+    // libcurl reads the lists until the transfer ends.
     private var fields = CurlList()
-    /// What every attempt without fields of its own sends: who asks.
+    /// The fields of an attempt without fields of its own: only the User-Agent.
     private var agent = CurlList()
     private var resolve = CurlList()
     private var proxyFields = CurlList()
     private var otherPeer = CurlList()
-    /// Whether the handle was given lists that are not empty, for this attempt or the last.
+    /// Whether the handle has non-empty lists, from this attempt or the last.
     private var hasLists = false
-    /// What is to be confirmed once the attempt has begun; nil if it carries no line of addresses.
+    /// The lease to confirm once the attempt has started; nil if it carries no line of addresses.
     private var lease: ResolveLease?
 
     init() throws(CurlError) { self.curlURL = try CurlURL() }
@@ -29,7 +29,7 @@ struct TransferOptions: ~Copyable {
         if self.reused?.fits(request, pool) != true { try self.setEverything(transfer, request, pool) }
         if request.value.url !== self.url { try self.setURL(request, on: transfer.easy) }
         try self.setFields(request)
-        // The addresses are those of the host we connect to: of the proxy, if there is one.
+        // The addresses are those of the host to connect to: the proxy's, if one is used.
         let peer =
             request.value.proxy.map { Origin(scheme: .http, target: $0.target) }
             ?? request.value.connectsTo.map { Origin(scheme: request.value.url.scheme, target: $0) }
@@ -39,15 +39,15 @@ struct TransferOptions: ~Copyable {
             self.lease = lease
         }
         for field in request.value.proxyHeaders { try self.proxyFields.append("\(field.name.rawName): \(field.value)") }
-        // A request with a proxy sets everything, and so does the next one.
+        // A request with a proxy sets every option, and so does the next one.
         if !self.proxyFields.isEmpty { try transfer.easy.set(CURLOPT_PROXYHEADER, self.proxyFields) }
-        // The same is true of one that connects elsewhere.
+        // The same applies to a request that connects elsewhere.
         if let target = request.value.connectsTo {
             try self.otherPeer.append("::\(target.encoded)")
             try transfer.easy.set(CURLOPT_CONNECT_TO, self.otherPeer)
         }
         guard self.hasLists || !self.fields.isEmpty || !self.resolve.isEmpty else { return }
-        // Even if they are empty: the last attempt's lists are gone.
+        // Set even if they are empty: the last attempt's lists are gone.
         self.hasLists = true
         if self.fields.isEmpty {
             try transfer.easy.set(CURLOPT_HTTPHEADER, self.agent)
@@ -61,7 +61,7 @@ struct TransferOptions: ~Copyable {
     /// Takes the lease to confirm.
     mutating func takeLease() -> ResolveLease? { self.lease.take() }
 
-    /// Drops what belongs to one attempt.
+    /// Drops the state of one attempt.
     mutating func clear() {
         self.fields.clear()
         self.resolve.clear()
@@ -91,7 +91,7 @@ struct TransferOptions: ~Copyable {
         self.reused = ReusedOptions(request, pool)
     }
 
-    // The text only names the URL in messages; what was parsed is used.
+    // The text only names the URL in messages; libcurl uses the parsed one.
     private mutating func setURL(_ request: Indirect<AttemptRequest>, on easy: borrowing EasyHandle) throws(CurlError) {
         let text = request.requestedURL
         try self.curlURL.parse(text)
@@ -111,11 +111,11 @@ struct TransferOptions: ~Copyable {
             try self.fields.append("Accept-Encoding: gzip, deflate")
         }
         if let resume = request.value.resume {
-            // Ranges count bytes of the encoded body: only the encoding of what is held continues it.
+            // Ranges count bytes of the encoded body, so only the encoding of the held bytes can continue it.
             if !hasOwnEncoding { try self.fields.append("Accept-Encoding: \(resume.contentEncoding ?? "identity")") }
             if let validator = resume.validator?.fieldValue { try self.fields.append("If-Range: \(validator)") }
         }
-        // libcurl would wait for a go-ahead before every upload; that pays only if a refusal saves much.
+        // libcurl would wait for approval before every upload; that pays off only if a refusal saves much.
         let isWorthAsking = request.value.awaitsContinue && request.value.body.length > CurlLimits.expectContinue
         if request.value.method != "GET" || !request.value.body.isNone, request.isUpload, !isWorthAsking,
             !request.value.headers.contains(where: { $0.name == .expect })
@@ -127,18 +127,18 @@ struct TransferOptions: ~Copyable {
 }
 
 extension AttemptRequest {
-    /// The User-Agent as a field like others, because libcurl writes one of its own twice, byte by byte; nil if it is not
-    /// sent, or a proxy is shown it, too.
+    /// The User-Agent as an ordinary field, because libcurl writes its own one twice, byte by byte; nil if it is not
+    /// sent or a proxy must see it as well.
     fileprivate var agentField: String? {
         guard self.proxy == nil, let agent = self.userAgent, !agent.isEmpty else { return nil }
         return "User-Agent: \(agent)"
     }
 }
 
-/// The options that a plain GET leaves in libcurl's handle, so that the next one like it need not set them again: that
-/// is a third of its cost.
+/// The options that a plain GET leaves in libcurl's handle: the next similar GET skips them, which saves a third of its
+/// cost.
 ///
-/// Requests with anything more to them always set everything, secrets above all.
+/// Any other request always sets everything, above all secrets.
 struct ReusedOptions {
     private let generation: Int
     private let connectTimeout: Duration
@@ -161,7 +161,7 @@ struct ReusedOptions {
         self.tls = request.value.sharedTLS
     }
 
-    /// True if a request leaves the same options; compared in place, because making one to compare costs more.
+    /// True if a request leaves the same options; compared in place, because creating a value to compare costs more.
     func fits(_ request: Indirect<AttemptRequest>, _ pool: ConnectionPool) -> Bool {
         ReusedOptions.isPlain(request) && self.generation == pool.generation
             && self.connectTimeout == request.value.connectTimeout
@@ -181,27 +181,27 @@ struct ReusedOptions {
     }
 }
 
-/// A line that an attempt carries to libcurl's cache of addresses.
+/// A CURLOPT_RESOLVE line that an attempt carries to libcurl's address cache.
 typealias ResolveLease = (origin: Origin, number: Int)
 
-/// Which addresses libcurl's cache has (CURLOPT_RESOLVE).
+/// Tracks the addresses in libcurl's cache (CURLOPT_RESOLVE).
 struct ResolveCache {
     private struct Entry {
         let addresses: [IPAddress]
         let created: MonotonicTime
         let number: Int
-        /// Whether libcurl has read a line with these addresses: it does so only when it begins an attempt.
+        /// Whether libcurl has read a line with these addresses, which happens only when an attempt starts.
         var isLoaded = false
     }
 
     private var entries: [Origin: Entry] = [:]
     private var lastNumber = 0
 
-    // libcurl's entries end after 60 s; they are renewed after 30.
+    // libcurl's entries expire after 60 s; they are renewed after 30.
     private static let lifetime = Duration.seconds(30)
 
-    /// The CURLOPT_RESOLVE line that an attempt needs, with the lease to confirm once the attempt has begun; nil if
-    /// libcurl's cache has these addresses already.
+    /// The CURLOPT_RESOLVE line that an attempt needs, with the lease to confirm once the attempt has started; nil if
+    /// libcurl's cache already has these addresses.
     mutating func line(
         for origin: Origin, _ addresses: [IPAddress], at now: MonotonicTime
     ) -> (line: String, lease: ResolveLease)? {
@@ -209,7 +209,7 @@ struct ResolveCache {
         let entry = self.current(origin, addresses, at: now)
         guard !entry.isLoaded else { return nil }
         let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
-        // The + lets the entry end.
+        // The + makes the entry expire.
         return ("+\(origin.target.host):\(port):\(list)", (origin, entry.number))
     }
 
@@ -226,7 +226,8 @@ struct ResolveCache {
         return entry
     }
 
-    /// The attempt has begun: libcurl has read its line, and keeps it unless another one came since.
+    /// Records that the attempt has started: libcurl has read its line, which stays valid unless another one came
+    /// since.
     mutating func confirm(_ lease: ResolveLease) {
         if self.entries[lease.origin]?.number == lease.number { self.entries[lease.origin]?.isLoaded = true }
     }

@@ -1,23 +1,23 @@
 internal import Synchronization
 
-/// What libcurl says of one attempt while it runs, and the heads that the attempt sends and receives.
+/// libcurl's log of one attempt, with the heads that were sent and received.
 ///
-/// Bounded: of more than 128 KiB the rest is left out.
+/// Limited to 128 KiB; the rest is dropped.
 package final class WireLog: Sendable {
-    /// What a line is.
+    /// The kind of a line.
     package enum Kind: Sendable, Hashable {
-        /// What libcurl says of the connection.
+        /// libcurl's information about the connection.
         case note
-        /// A line of a head that was sent.
+        /// A line of a sent head.
         case sent
-        /// A line of a head that was received.
+        /// A line of a received head.
         case received
     }
 
-    /// A line without its end.
+    /// A line without its line end.
     package typealias Line = (kind: Kind, text: String)
 
-    /// What was said, as it came: few read it, and those split it into lines.
+    /// The unsplit log: few callers read it, and only those split it into lines.
     private struct State {
         var bytes: [UInt8] = []
         var pieces: [(kind: Kind, end: Int)] = []
@@ -40,7 +40,7 @@ package final class WireLog: Sendable {
         }
     }
 
-    /// Appends whole lines: a head that is sent comes at once, all else line by line.
+    /// Appends complete lines: a sent head arrives in one piece, everything else line by line.
     func add(_ kind: Kind, _ bytes: UnsafeRawBufferPointer) {
         self.state.withLock { state in
             guard !state.isFull, state.bytes.count + bytes.count <= WireLog.limit else { return state.isFull = true }

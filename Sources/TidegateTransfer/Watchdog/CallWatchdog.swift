@@ -4,16 +4,16 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 
-/// Ends calls of libcurl that a server keeps busy: one that never stops sending what libcurl reads in a single loop.
+/// Ends calls of libcurl that a server keeps busy by sending without end what libcurl reads in a single loop.
 ///
-/// Watches only while there are calls. Belongs to the engine and its thread.
+/// It runs only while there are calls. It belongs to the engine and its thread.
 final class CallWatchdog {
     let record = CurlCallRecord()
     private var thread: LoopThread<CallObserver>?
 
     deinit { self.thread?.stop() }
 
-    /// Calls libcurl about a socket or, without one, about timers; true if the call had to be ended.
+    /// Calls libcurl about a socket or, without one, about timers; true if the watchdog had to end the call.
     func watching(
         _ descriptor: Int32? = nil, of generation: Int, _ body: () throws(CurlError) -> Void
     ) throws(CurlError) -> Bool {
@@ -32,14 +32,14 @@ final class CallWatchdog {
             var clock: clockid_t = 0
             guard pthread_getcpuclockid(pthread_self(), &clock) == 0 else { return }
             let (record, known) = (self.record, clock)
-            // Without a thread for it nothing is watched, and libcurl works as ever.
+            // Without a thread nothing is watched, and libcurl works as before.
             self.thread = try? LoopThread(name: "tg-watchdog") { CallObserver(loop: $0, clock: known, record: record) }
         }
         self.thread?.send(.watch)
     }
 }
 
-/// Looks at a thread's calls of libcurl four times a second, for as long as there are any.
+/// Checks a thread's calls of libcurl four times a second while there are any.
 final class CallObserver: LoopHandler {
     enum Command: Sendable { case watch }
 
@@ -77,14 +77,14 @@ final class CallObserver: LoopHandler {
     private func schedule() { _ = self.loop.schedule(after: CallObserver.interval, token: 0) }
 }
 
-/// What the watchdog saw when it looked last, and what follows from the next look.
+/// The watchdog's last sample, and its decision about the next one.
 ///
-/// Judged by the processor time of the thread: a process that was stopped has done nothing wrong.
+/// It measures the processor time of the thread: a process that was suspended has done nothing wrong.
 struct CallSample {
-    /// What is to be done.
+    /// The next step.
     enum Decision: Hashable {
         case goOn
-        /// The call has used its time; `isLastResort` if it went on although its own socket was shut down.
+        /// The call has used up its time; `isLastResort` if it continued although its own socket was shut down.
         case endCall(isLastResort: Bool)
         /// There have been no calls for a while.
         case sleep
@@ -92,14 +92,14 @@ struct CallSample {
 
     /// The processor time that one call may use.
     static let limit = Duration.seconds(2)
-    // Looks without a call before the watchdog sleeps.
+    // The number of samples without a call before the watchdog sleeps.
     private static let patience = 20
 
     private var call: UInt64?
     private var start = Duration.zero
     private var quiet = 0
 
-    /// Looks at the call under way, nil for none, and at the processor time that the thread has used in all.
+    /// Takes a sample: the current call, nil for none, and the total processor time of the thread.
     mutating func look(at call: UInt64?, processorTime: Duration) -> Decision {
         guard let call else {
             self.call = nil
@@ -118,20 +118,20 @@ struct CallSample {
     }
 }
 
-/// A thread's calls of libcurl as its watchdog sees them, and the sockets that they may use.
+/// A thread's calls of libcurl, as its watchdog sees them, and the sockets that they may use.
 final class CurlCallRecord: Sendable {
     /// libcurl's open sockets with the generations of their pools, so that another thread can shut one down without
-    /// meeting another file.
+    /// hitting another file.
     private let sockets = Mutex<[Int32: Int]>([:])
-    /// Counts beginnings and ends of calls: odd inside of one.
+    /// Counts the starts and ends of calls: odd during a call.
     private let count = Atomic<UInt64>(0)
-    /// The socket that the call is about; -1 for none.
+    /// The socket of the current call; -1 if it has none.
     private let descriptor = Atomic<Int32>(-1)
     private let generation = Atomic<Int>(0)
     private let endedCall = Atomic<UInt64>(0)
     private let isIdle = Atomic<Bool>(true)
 
-    /// The call under way; nil for none.
+    /// The current call; nil if none exists.
     var call: UInt64? {
         let count = self.count.load(ordering: .acquiring)
         return count % 2 == 1 ? count : nil
@@ -139,7 +139,7 @@ final class CurlCallRecord: Sendable {
 
     // MARK: The calling thread
 
-    /// A call begins; true if the watchdog is idle and has to be woken.
+    /// Records the start of a call; true if the watchdog is idle and must be woken.
     func begin(on descriptor: Int32?, generation: Int) -> Bool {
         self.descriptor.store(descriptor ?? -1, ordering: .relaxed)
         self.generation.store(generation, ordering: .relaxed)
@@ -148,19 +148,19 @@ final class CurlCallRecord: Sendable {
             && self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
     }
 
-    /// The call is over; true if the watchdog has ended it.
+    /// Records the end of a call; true if the watchdog has ended it.
     func end() -> Bool {
         let call = self.count.wrappingAdd(1, ordering: .releasing).oldValue
         return self.endedCall.load(ordering: .acquiring) == call
     }
 
-    /// Whether the watchdog has ended the call under way.
+    /// Whether the watchdog has ended the current call.
     var isCallEnded: Bool { self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed) }
 
-    /// A socket of the pool with this generation was opened.
+    /// Records an opened socket of the pool with this generation.
     func opened(_ descriptor: Int32, generation: Int) { self.sockets.withLock { $0[descriptor] = generation } }
 
-    /// Closes a socket; its number is another file's only after it was forgotten here.
+    /// Closes a socket; it is removed here first, so that its number cannot belong to another file yet.
     func close(_ descriptor: Int32) -> Int32 {
         self.sockets.withLock { sockets in
             sockets[descriptor] = nil
@@ -170,7 +170,7 @@ final class CurlCallRecord: Sendable {
 
     // MARK: The watchdog
 
-    /// Ends the call under way: by the socket that it is about or, as the last resort, by all of its pool.
+    /// Ends the current call by shutting down its socket or, as the last resort, every socket of its pool.
     func endCall(isLastResort: Bool) {
         guard let call = self.call else { return }
         self.endedCall.store(call, ordering: .releasing)
@@ -185,11 +185,11 @@ final class CurlCallRecord: Sendable {
         }
     }
 
-    /// The watchdog sleeps from now on; false if a call began meanwhile that has not seen that.
+    /// Marks the watchdog as asleep; false if a call has started that did not see this.
     func sleep() -> Bool {
         self.isIdle.store(true, ordering: .sequentiallyConsistent)
         guard self.call != nil else { return true }
-        // The thread that takes the flag back handles the call.
+        // Whichever thread takes the flag back handles the call.
         return !self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
     }
 }
