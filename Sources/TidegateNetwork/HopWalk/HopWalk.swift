@@ -3,24 +3,23 @@ internal import Glibc
 package import TidegateCore
 package import TidegateLoop
 
-/// Finds the routers on the way to a destination, as traceroute(8) does, without any privilege: for each hop limit a
-/// TCP connection is tried and a UDP packet is sent, and the routers' ICMP errors are read from the sockets' error
-/// queues.
+/// Finds the routers on the path to a destination without privileges, like traceroute(8).
 ///
-/// The kernel accepts an ICMP error for a socket only if the packet quoted in it is one that the socket sent, so others
-/// cannot easily forge one. All packets leave at once, so a walk takes one round trip where everything answers. A
-/// thread of its own waits for the answers.
+/// For each hop limit it tries a TCP connection and sends a UDP packet, and reads the routers' ICMP errors from the
+/// sockets' error queues. The kernel accepts an ICMP error for a socket only if it quotes a packet that the socket
+/// sent, so others cannot easily forge one. All packets leave at the same time, so a walk takes one round trip if
+/// everything answers. A dedicated thread waits for the answers.
 package final class HopWalk: Sendable {
-    /// The most hops that a walk tries.
+    /// The maximum number of hops that a walk tries.
     package static let maximumHops = 16
-    /// The longest that a walk takes: a second later the kernel would repeat its TCP packets.
+    /// The maximum duration of a walk: a second later the kernel would repeat its TCP packets.
     package static let maximumDuration = Duration.seconds(1)
 
     private let thread: LoopThread<HopWalkLoop>
 
     /// Starts the thread; `onThreadStart` runs on it first, so that tests can enter a namespace.
     ///
-    /// TCP sockets are noted in `own`.
+    /// TCP sockets are recorded in `own`.
     package init(own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}) throws(LoopError) {
         self.thread = try LoopThread(name: "tg-hop-walk") { loop in
             onThreadStart()
@@ -30,7 +29,7 @@ package final class HopWalk: Sendable {
 
     /// Walks to a port of an address; `completion` is called once, on the walk's thread.
     ///
-    /// A server sees a connection that is reset at once, and for UDP one byte.
+    /// A server sees a connection that is reset immediately, and one byte by UDP.
     package func walk(
         to address: IPAddress, port: UInt16, maximumHops: Int = HopWalk.maximumHops,
         within limit: Duration = HopWalk.maximumDuration, completion: @escaping @Sendable (HopWalkResult) -> Void
@@ -43,7 +42,7 @@ package final class HopWalk: Sendable {
         }
     }
 
-    /// Ends every walk under way with what it knows, then the thread.
+    /// Ends every running walk with the results so far, then the thread.
     package func stop() { self.thread.stop() }
 }
 
@@ -81,7 +80,7 @@ private final class HopWalkLoop: LoopHandler {
             to: request.destination.address, port: request.destination.port, maximumHops: request.maximumHops,
             start: start, within: request.destination.limit)
         var sockets: [HopWalkMachine.Probe: HopSocket] = [:]
-        // Those of TCP are noted together: an observer has no room for many announcements.
+        // TCP sockets are announced together: an observer's queue has room for few announcements.
         var opened = machine.probes.filter { $0.transport == .tcp }.reduce(into: [:]) {
             $0[$1] = SocketAddress.socket(request.destination.address.family, SOCK_STREAM)
         }.filter { $0.value >= 0 }
@@ -123,7 +122,7 @@ private final class HopWalkLoop: LoopHandler {
         for id in Array(self.walks.keys) { self.finish(id) }
     }
 
-    // Closes what can say nothing new, and ends the walk or moves its deadline.
+    // Closes sockets that can bring no new information, and ends the walk or moves its deadline.
     private func update(_ id: UInt64) {
         guard let walk = self.walks[id] else { return }
         guard !walk.machine.isOver else { return self.finish(id) }
@@ -150,14 +149,14 @@ private final class HopWalkLoop: LoopHandler {
     }
 }
 
-/// A socket whose packet may pass so many routers and no more.
+/// A socket whose packet has a limited number of hops.
 struct HopSocket {
     let descriptor: Int32
     let sentAt: MonotonicTime
     private let transport: HopWalkMachine.Transport
     private let destination: IPAddress
 
-    /// Sends the packet, by a socket that is `opened` already if it is one of TCP.
+    /// Sends the packet; a TCP socket may already be `opened`.
     init(
         _ probe: HopWalkMachine.Probe, _ opened: Int32?, to request: SocketRequest, at now: MonotonicTime
     ) throws(LoopError) {
@@ -167,15 +166,15 @@ struct HopSocket {
             let domain = request.address.family.domain
             try LoopError.check("ttl", tg_set_hop_limit(descriptor, domain, Int32(probe.limit)))
             guard isTCP else { return }
-            // A connection that succeeds is reset when it is closed: the server need not wait for a request, and
-            // nothing of it stays behind on this host.
+            // Closing a successful connection resets it: the server need not wait for a request, and no state stays
+            // behind on this host.
             var linger = linger(l_onoff: 1, l_linger: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
         }
         (self.sentAt, self.transport, self.destination) = (now, probe.transport, request.address)
     }
 
-    /// What the packet brought back; nil if nothing yet.
+    /// The answer to the packet; nil if none has arrived.
     func outcome(_ events: Loop.Interest, at now: MonotonicTime) -> HopWalkResult.Outcome? {
         let duration = now - self.sentAt
         if let message = ErrorQueue.drain(self.descriptor) { return self.outcome(message, duration) }

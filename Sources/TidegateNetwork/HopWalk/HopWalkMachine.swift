@@ -1,7 +1,6 @@
 internal import TidegateCore
 
-/// What a hop walk knows while its packets are under way: what each brought back, and when nothing more is worth waiting
-/// for.
+/// The state of a hop walk: the answer to each packet, and the time to stop waiting.
 struct HopWalkMachine {
     enum Transport: CaseIterable { case tcp, udp }
 
@@ -18,12 +17,12 @@ struct HopWalkMachine {
     /// When the walk ends at the latest.
     private(set) var deadline: MonotonicTime
     private var outcomes: [Probe: HopWalkResult.Outcome] = [:]
-    // The lowest hop limit at which packets of a transport end somewhere else than by their hop limit.
+    // The lowest hop limit of each transport at which packets end for another reason than their hop limit.
     private var ends: [Transport: Int] = [:]
     // The lowest hop limit that reached the destination.
     private var arrival: Int?
 
-    /// How long answers of nearer routers are waited for at least once the destination has answered.
+    /// The minimum time to wait for nearer routers after the destination has answered.
     private static let grace = Duration.milliseconds(50)
 
     init(to destination: IPAddress, port: UInt16, maximumHops: Int, start: MonotonicTime, within limit: Duration) {
@@ -39,7 +38,7 @@ struct HopWalkMachine {
         (1...self.maximumHops).flatMap { limit in Transport.allCases.map { Probe(limit: limit, transport: $0) } }
     }
 
-    /// What a packet brought back; what it would say no more is ignored.
+    /// Records the answer to a packet; answers without new information are ignored.
     mutating func record(_ outcome: HopWalkResult.Outcome, for probe: Probe, at now: MonotonicTime) {
         guard self.isWanted(probe) else { return }
         self.outcomes[probe] = outcome
@@ -47,18 +46,18 @@ struct HopWalkMachine {
         let wasKnown = self.length != nil
         self.ends[probe.transport] = min(probe.limit, self.ends[probe.transport] ?? .max)
         if case .reached = outcome { self.arrival = min(probe.limit, self.arrival ?? .max) }
-        // A nearer router's answer needs no longer than the answer from the end of the path did.
+        // A nearer router needs no longer to answer than the end of the path did.
         guard !wasKnown, self.length != nil else { return }
         self.deadline = min(self.deadline, now + max(HopWalkMachine.grace, now - self.start))
     }
 
-    /// True while an answer to a packet would say something that is not known yet.
+    /// True while an answer to a packet would bring new information.
     func isWanted(_ probe: Probe) -> Bool {
         let end = min(self.ends[probe.transport] ?? .max, (self.arrival ?? .max))
         return self.outcomes[probe] == nil && probe.limit <= end && !self.isDecided(probe)
     }
 
-    /// True once nothing more is worth waiting for.
+    /// True if no further answer is worth waiting for.
     var isOver: Bool {
         (1...(self.length ?? self.maximumHops)).allSatisfy { limit in
             Transport.allCases.allSatisfy { !self.isWanted(Probe(limit: limit, transport: $0)) }
@@ -69,21 +68,21 @@ struct HopWalkMachine {
         let hops = (1...(self.length ?? self.maximumHops)).map { self.outcome($0) ?? .silent }
         var result = HopWalkResult(
             destination: self.destination, port: self.port, hops: hops, duration: now - self.start)
-        // Of each hop limit TCP leaves first, so that UDP alone is answered only where TCP was lost before.
+        // TCP is sent first at each hop limit, so a UDP-only answer means that TCP was lost earlier.
         result.isTCPLost =
             self.outcomes.contains { $0.key.transport == .udp && $0.value.isTimeExceeded }
             && !self.outcomes.keys.contains { $0.transport == .tcp }
         return result
     }
 
-    // The number of hops, if known: where the destination is, or where both transports end.
+    // The number of hops, if known: the distance of the destination, or where both transports end.
     private var length: Int? {
         if let arrival = self.arrival { return arrival }
         guard let tcp = self.ends[.tcp], let udp = self.ends[.udp] else { return nil }
         return max(tcp, udp)
     }
 
-    // The other transport has said the same; whether a port accepts connections only TCP says.
+    // The other transport has shown the same; only TCP shows whether a port accepts connections.
     private func isDecided(_ probe: Probe) -> Bool {
         switch self.outcome(probe.limit) {
         case .reached?: probe.transport == .udp || self.outcomes[probe] != nil
@@ -92,7 +91,7 @@ struct HopWalkMachine {
         }
     }
 
-    // What weighs more of the two transports' outcomes.
+    // The more significant outcome of the two transports.
     private func outcome(_ limit: Int) -> HopWalkResult.Outcome? {
         Transport.allCases.compactMap { self.outcomes[Probe(limit: limit, transport: $0)] }
             .max { $0.weight < $1.weight }

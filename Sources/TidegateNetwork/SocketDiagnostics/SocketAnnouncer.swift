@@ -4,29 +4,29 @@ internal import Synchronization
 package import TidegateCore
 internal import TidegateLoop
 
-/// Tells the observers of other processes which sockets are Tidegate's own, before they are connected.
+/// Announces Tidegate's own sockets to the observers of other processes, before the sockets are connected.
 ///
-/// It never waits: what an observer has no room for goes with the next announcement, or is lost.
+/// It never waits: if an observer's queue is full, its announcement is sent with the next one or lost.
 package final class SocketAnnouncer: Sendable {
     private struct State {
         var descriptor: Int32 = -1
-        // Their names, and what did not reach them yet.
+        // The observers by name, with the cookies that did not reach them yet.
         var observers: [String: [UInt64]] = [:]
         var nextLook = MonotonicTime(nanoseconds: 0)
     }
 
-    // For so long observers are known without a look. Any program may pretend to be many.
+    // The list of observers is read once per interval. It is limited, because any program may pretend to be many.
     private static let (lookInterval, observerLimit) = (Duration.seconds(1), 64)
 
     private let time: any TimeSource
     private let state = Mutex(State())
 
-    /// An announcer that has no socket yet.
+    /// Creates an announcer, which opens its socket with the first announcement.
     package init(time: any TimeSource = SystemClock()) { self.time = time }
 
     deinit { self.state.withLock { if $0.descriptor >= 0 { _ = close($0.descriptor) } } }
 
-    /// Tells the observers of the calling thread's network namespace of sockets, except the one of the name `own`.
+    /// Announces sockets to the observers in the calling thread's network namespace, except the observer named `own`.
     package func announce(_ new: [UInt64], except own: String?) {
         let now = self.time.monotonic()
         self.state.withLock { state in
@@ -45,28 +45,28 @@ package final class SocketAnnouncer: Sendable {
     }
 }
 
-/// The abstract Unix socket (unix(7)) at which other processes of Tidegate announce their sockets to an observer.
+/// The abstract Unix socket (unix(7)) on which other Tidegate processes announce their sockets to an observer.
 package final class SocketAnnouncementChannel {
-    // How many sockets one datagram announces at most, and how many datagrams are read in a row.
+    // The maximum number of sockets per datagram, and of datagrams read in a row.
     fileprivate static let (cookieLimit, burst) = (32, 64)
     private static let prefix = "tidegate-observe-"
 
     package let descriptor: Int32
-    /// The name without the zero byte in front of it.
+    /// The name without its leading zero byte.
     package let name: String
-    /// The user of the thread that opened it, as ``receive(_:)`` names users.
+    /// The user of the thread that opened it, comparable with the users from ``receive(_:)``.
     package let user: UInt32 = getuid()
     private var cookies = [UInt64](repeating: 0, count: cookieLimit)
 
-    /// A socket in the calling thread's network namespace.
+    /// Opens a socket in the calling thread's network namespace.
     ///
-    /// - Throws: What the kernel or a sandbox refuses.
+    /// - Throws: The error if the kernel or a sandbox refuses it.
     package init(_ options: NetlinkOptions) throws(NetlinkError) {
         if let refusal = options.refusal(.announcements) { throw refusal }
         let descriptor = Self.socket()
         var name = "\(Self.prefix)\(getpid())"
         var code = descriptor < 0 ? errno : tg_bind_abstract(descriptor, name)
-        // Process numbers are those of a container, and a process may have several observers.
+        // Process ids may repeat between containers, and a process may have several observers.
         if code == EADDRINUSE {
             name += "-\(UInt64.random(in: 0 ... .max))"
             code = tg_bind_abstract(descriptor, name)
@@ -80,7 +80,7 @@ package final class SocketAnnouncementChannel {
 
     deinit { _ = close(self.descriptor) }
 
-    /// Reads what is there: the number of each announced socket, and the user of the process that announced it.
+    /// Reads the waiting announcements: the cookie of each socket and the user of the announcing process.
     package func receive(_ body: (_ cookie: UInt64, _ user: UInt32) -> Void) {
         for _ in 0..<Self.burst {
             var user: UInt32 = 0
@@ -94,7 +94,7 @@ package final class SocketAnnouncementChannel {
         Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     }
 
-    /// The names of all observers, as `/proc/net/unix` shows them with an `@` in front.
+    /// The names of all observers, which `/proc/net/unix` shows with a leading `@`.
     fileprivate static func names() -> Set<String> {
         let text = SystemFiles.text("/proc/thread-self/net/unix", limit: 4 << 20) ?? ""
         let parts = text.utf8.split(separator: UInt8(ascii: "@")).filter { $0.starts(with: Self.prefix.utf8) }

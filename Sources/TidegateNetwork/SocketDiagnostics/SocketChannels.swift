@@ -2,7 +2,7 @@ internal import CNetlink
 internal import Glibc
 package import TidegateCore
 
-/// The socket on which the live sockets of a network namespace are listed.
+/// The socket that lists the live sockets of a network namespace.
 package final class SocketDumpChannel {
 
     private let options: NetlinkOptions
@@ -10,9 +10,9 @@ package final class SocketDumpChannel {
     private var sequence: UInt32 = 0
     private var encoder = RequestEncoder()
 
-    /// A channel.
+    /// Opens the channel.
     ///
-    /// - Throws: What the kernel or a sandbox refuses.
+    /// - Throws: The error if the kernel or a sandbox refuses it.
     package init(_ options: NetlinkOptions) throws(NetlinkError) {
         self.options = options
         self.socket = try Self.open(options)
@@ -25,9 +25,9 @@ package final class SocketDumpChannel {
         return socket
     }
 
-    /// Lists sockets; one may be missing or come twice while others come and go.
+    /// Lists sockets; while sockets come and go, one may be missing or listed twice.
     ///
-    /// - Throws: What the kernel refuses, such as a kernel without the part that lists sockets (ENOENT).
+    /// - Throws: The kernel's error, such as ENOENT if it lacks the socket diagnostics module.
     package func dump(_ request: SocketDump, _ body: (SocketReport) -> Void) throws(NetlinkError) {
         self.sequence &+= 1
         let (sequence, operation) = (self.sequence, "listing sockets")
@@ -55,7 +55,7 @@ package final class SocketDumpChannel {
             case .overrun, .truncated: problem = NetlinkError(operation: operation, text: "a part of the list was lost")
             case .failed(let error): problem = error
             }
-            // The kernel still holds the rest of this list for the socket.
+            // The kernel still holds the rest of this list for the old socket.
             self.socket = try Self.open(self.options)
             isDone = true
         }
@@ -65,19 +65,19 @@ package final class SocketDumpChannel {
 
 /// A request for all sockets of some states (`struct inet_diag_req_v2`, sock_diag(7)).
 package struct SocketDump: Sendable, Hashable {
-    /// The states that are wanted.
+    /// The requested states.
     package struct States: OptionSet, Sendable, Hashable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-        /// Those of `states`.
+        /// The set of `states`.
         package init(_ states: SocketReport.State...) {
             self.init(rawValue: states.reduce(0) { $0 | 1 << UInt32($1.rawValue) })
         }
 
-        /// A connection that is being opened.
+        /// Opening connections.
         package static let connecting = States(.synSent)
-        /// Connections on which data may go in some direction.
+        /// Connections that can carry data in at least one direction.
         package static let live = States(.established, .finWait1, .finWait2, .closeWait, .lastAck, .closing)
         package static let listeners = States(.listen)
     }
@@ -87,7 +87,7 @@ package struct SocketDump: Sendable, Hashable {
     /// Whether each report has its ``SocketReport/tcp``, which costs about a fifth more.
     package var asksForInfo: Bool
 
-    /// A request from its parts.
+    /// Creates a request.
     package init(_ family: AddressFamily, _ states: States, asksForInfo: Bool = false) {
         self.family = family
         self.states = states
@@ -99,7 +99,7 @@ package struct SocketDump: Sendable, Hashable {
         encoder.begin(20, flags: NLM_F_DUMP, sequence)
         encoder.write(UInt8(self.family.domain))
         encoder.write(UInt8(IPPROTO_TCP))
-        // Bit n − 1 asks for attribute n; INET_DIAG_INFO is 2. The control group comes unasked.
+        // Bit n − 1 requests attribute n; INET_DIAG_INFO is 2. The control group is always included.
         encoder.write(UInt16(self.asksForInfo ? 0x02 : 0).littleEndian)
         encoder.write(self.states.rawValue)
         // Any ports, addresses and interface, and any cookie (INET_DIAG_NOCOOKIE).
@@ -109,7 +109,7 @@ package struct SocketDump: Sendable, Hashable {
     }
 }
 
-/// The multicast socket on which the kernel tells of sockets that have ended (the groups SKNLGRP_*_DESTROY of
+/// The multicast socket for the kernel's messages about closed sockets (the groups SKNLGRP_*_DESTROY of
 /// NETLINK_SOCK_DIAG, since Linux 4.2).
 package final class SocketEndingChannel {
     // SKNLGRP_INET_TCP_DESTROY and SKNLGRP_INET6_TCP_DESTROY.
@@ -118,16 +118,16 @@ package final class SocketEndingChannel {
 
     private let socket: NetlinkSocket
 
-    /// Joins the groups.
+    /// Opens the socket and joins the groups.
     ///
-    /// - Throws: What the kernel or a sandbox refuses. That nothing is refused does not prove that messages come: the
-    ///   kernel may lack the part that sends them, which a list shows.
+    /// - Throws: The error if the kernel or a sandbox refuses it. Success does not prove that messages will arrive: the
+    ///   kernel may lack the module that sends them, which a list shows.
     package init(_ options: NetlinkOptions, includesLoopback: Bool) throws(NetlinkError) {
         self.socket = try NetlinkSocket.connected(
             .socketEndings, options, bufferBytes: options.receiveBufferBytes, protocol: Self.protocolNumber)
         try self.socket.setNonblocking()
-        // After an overrun everything is dropped until the queue is empty, unless the socket asks not to be told; the
-        // drops are counted exactly.
+        // After an overrun the kernel drops everything until the queue is empty, unless the socket suppresses overrun
+        // errors; the drops are counted exactly.
         try self.socket.ignoreOverruns()
         self.socket.setFilter(SocketEndingFilter.program(includesLoopback: includesLoopback))
         try self.join()
@@ -136,22 +136,22 @@ package final class SocketEndingChannel {
     package var descriptor: Int32 { self.socket.descriptor }
     package var receiveBufferBytes: Int { self.socket.receiveBufferBytes }
 
-    /// The number of messages that the kernel dropped because the buffer was full, since the socket was opened; it
-    /// starts again after 2^32 (SO_MEMINFO in socket(7)).
+    /// The number of messages that the kernel dropped for lack of buffer space since the socket was opened; it wraps at
+    /// 2^32 (SO_MEMINFO in socket(7)).
     package var dropCount: UInt32 { self.socket.dropCount }
 
-    /// Has the messages come.
+    /// Joins the groups, so that messages arrive.
     package func join() throws(NetlinkError) { for group in Self.groups { try self.socket.join(group) } }
 
-    /// Has no more messages come: the kernel does not make them any more.
+    /// Leaves the groups: the kernel then creates no messages.
     package func leave() throws(NetlinkError) { for group in Self.groups { try self.socket.leave(group) } }
 
     /// Reads one datagram, which holds one message; false if there is nothing to read.
     ///
-    /// - Throws: If the socket does not work any more.
+    /// - Throws: If the socket no longer works.
     package func receive(_ body: (SocketMessage) -> Void) throws(NetlinkError) -> Bool {
         switch self.socket.receive({ bytes in SocketMessageDecoder.decode(bytes) { body($1) } }) {
-        // A message from another sender, or none at all.
+        // A message from another sender, or no message.
         case .datagram, .foreign, .overrun: break
         case .truncated: body(.malformed)
         case .nothing: return false
@@ -161,24 +161,25 @@ package final class SocketEndingChannel {
     }
 }
 
-/// The filter of messages about sockets that ended, as a classic BPF program.
+/// The filter for messages about closed sockets, as a classic BPF program.
 package enum SocketEndingFilter {
-    // From the header of the message (16 bytes): `struct inet_diag_msg`.
+    // `struct inet_diag_msg`, after the message's header (16 bytes).
     private static let family: UInt32 = 16
     private static let localPort: UInt32 = 20
     private static let remoteAddress: UInt32 = 40
 
-    /// A program that drops sockets that were never used and, unless it includes them, connections on loopback.
+    /// A program that drops messages about sockets that were never used and, without `includesLoopback`, about loopback
+    /// connections.
     static func program(includesLoopback: Bool) -> [sock_filter] {
         guard !includesLoopback else {
             return [.load(BPF_H, self.localPort), .test(0, ifEqual: 1, otherwise: 0), .keep, .drop]
         }
-        // Jumps count the instructions that are left out.
+        // Jumps count the skipped instructions.
         return [
             .load(BPF_H, self.localPort), .test(0, ifEqual: 14, otherwise: 0),
             .load(BPF_B, self.family), .test(UInt32(AF_INET6), ifEqual: 2, otherwise: 0),
             .load(BPF_B, self.remoteAddress), .test(127, ifEqual: 10, otherwise: 9),
-            // ::1, and ::ffff:127.0.0.0/104.
+            // ::1 and ::ffff:127.0.0.0/104.
             .load(BPF_W, self.remoteAddress), .test(0, ifEqual: 0, otherwise: 7),
             .load(BPF_W, self.remoteAddress + 4), .test(0, ifEqual: 0, otherwise: 5),
             .load(BPF_W, self.remoteAddress + 8), .test(0xFFFF, ifEqual: 5, otherwise: 0),
@@ -192,12 +193,12 @@ package enum SocketEndingFilter {
 }
 
 extension sock_filter {
-    /// Loads a byte, a half-word or a word (BPF_B, BPF_H, BPF_W) of the message.
+    /// Loads a byte, half-word or word (BPF_B, BPF_H, BPF_W) of the message.
     static func load(_ size: Int32, _ offset: UInt32) -> sock_filter {
         sock_filter(code: UInt16(BPF_LD | size | BPF_ABS), jt: 0, jf: 0, k: offset)
     }
 
-    /// Compares what was loaded; leaves out so many of the following instructions.
+    /// Compares the loaded value; skips the given number of instructions.
     static func test(_ value: UInt32, ifEqual: UInt8, otherwise: UInt8) -> sock_filter {
         sock_filter(code: UInt16(BPF_JMP | BPF_JEQ | BPF_K), jt: ifEqual, jf: otherwise, k: value)
     }

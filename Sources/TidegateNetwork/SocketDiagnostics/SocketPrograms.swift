@@ -1,12 +1,12 @@
 internal import Glibc
 package import TidegateCore
 
-/// Which processes have which sockets open.
+/// The processes that have sockets open.
 package enum SocketPrograms {
-    /// The processes behind the inodes of sockets, as far as this process may look at their descriptors
-    /// (proc_pid_fd(5)): those of its own user, and with CAP_SYS_PTRACE all.
+    /// The processes by socket inode, as far as this process may read their descriptors (proc_pid_fd(5)): those of its
+    /// own user, or all with CAP_SYS_PTRACE.
     ///
-    /// Reads every descriptor of every process; for a waiting user, not for a daemon's loop.
+    /// It reads every descriptor of every process: suitable for a waiting user, not for a daemon's loop.
     package static func byInode() -> [UInt32: [SocketProgram]] {
         var programs: [UInt32: [SocketProgram]] = [:]
         for pid in SystemFiles.names(in: "/proc").compactMap(Int32.init).sorted() {
@@ -19,10 +19,10 @@ package enum SocketPrograms {
         return programs
     }
 
-    /// The inodes of the sockets that this process has open.
+    /// The inodes of this process's own sockets.
     package static func ownInodes() -> Set<UInt32> { self.inodes(in: "/proc/self/fd") }
 
-    // The link of a socket reads `socket:[INODE]`. A process may have a socket open more than once.
+    // A socket's link reads `socket:[INODE]`. A process may have a socket open more than once.
     private static func inodes(in folder: String) -> Set<UInt32> {
         let targets = SystemFiles.names(in: folder).compactMap { SystemFiles.target(of: "\(folder)/\($0)") }
         return Set(
@@ -36,7 +36,7 @@ package enum SocketPrograms {
 extension TCPCounters {
     /// The counters of the calling thread's network namespace; nil if they cannot be read.
     package static func read() -> TCPCounters? {
-        // A thread's own view: /proc/net is that of the main thread.
+        // The thread's own view: /proc/net is that of the main thread.
         let folder = "/proc/thread-self/net"
         guard let snmp = SystemFiles.text("\(folder)/snmp") else { return nil }
         return TCPCounters(
@@ -44,9 +44,9 @@ extension TCPCounters {
             snmp6: SystemFiles.text("\(folder)/snmp6") ?? "")
     }
 
-    /// From the texts of the files; nil if the first one has no line of TCP.
+    /// Parses the texts of the files; nil if the first one has no TCP line.
     ///
-    /// A kernel without IPv6 has no third one.
+    /// A kernel without IPv6 has no third file.
     package init?(snmp: String, netstat: String, snmp6: String = "") {
         let (tcp, icmp) = (CounterLine("Tcp:", in: snmp), CounterLine("Icmp:", in: snmp))
         let more = CounterLine("TcpExt:", in: netstat)
@@ -66,7 +66,7 @@ extension TCPCounters {
         self.unreachableMessages = (icmp["InDestUnreachs"] ?? 0) + Self.unreachableMessages(in: snmp6)
     }
 
-    // One name and its number on each line.
+    // Each line has one name and its number.
     private static func unreachableMessages(in snmp6: String) -> UInt64 {
         let name = "Icmp6InDestUnreachs".utf8
         guard let line = snmp6.utf8.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: name) }) else {
@@ -77,9 +77,10 @@ extension TCPCounters {
     }
 }
 
-/// A pair of lines of one protocol, the names and then the numbers, as /proc/net/snmp has them.
+/// A pair of lines of one protocol, names and numbers, in the format of /proc/net/snmp.
 ///
-/// Both files are read every second and have some 200 names: they are compared as bytes, and only where one is wanted.
+/// Both files are read every second and have some 200 names, so the names are compared as bytes, and only in the
+/// requested lines.
 private struct CounterLine {
     private var names: [Substring.UTF8View] = []
     private var numbers: [Substring.UTF8View] = []
@@ -87,7 +88,7 @@ private struct CounterLine {
     init(_ head: String, in text: String) {
         let lines = text.utf8.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: head.utf8) }
         guard lines.count == 2 else { return }
-        // Kernels add names; numbers stand in the same order.
+        // Kernels add names; the numbers are in the same order.
         self.names = lines[0].split(separator: UInt8(ascii: " "))
         self.numbers = lines[1].split(separator: UInt8(ascii: " "))
     }

@@ -2,7 +2,7 @@ internal import CNetlink
 internal import Glibc
 package import TidegateCore
 
-/// What the kernel says of one socket: `struct inet_diag_msg` with its attributes (sock_diag(7)).
+/// The kernel's report about one socket: `struct inet_diag_msg` with its attributes (sock_diag(7)).
 package struct SocketReport: Sendable, Hashable {
     /// The states of TCP (include/net/tcp_states.h); other protocols use two of them.
     package enum State: UInt8, Sendable, Hashable, CaseIterable {
@@ -11,21 +11,21 @@ package struct SocketReport: Sendable, Hashable {
         case newSynReceived, boundInactive
     }
 
-    /// What the socket waits for (the field `idiag_timer`).
+    /// The socket's pending timer (the field `idiag_timer`).
     package enum Timer: UInt8, Sendable, Hashable {
         case none
-        /// A retransmission, also one that looks for a lost tail (RFC 8985).
+        /// A retransmission or a tail-loss probe (RFC 8985).
         case retransmission
-        /// A keepalive probe, or what no other case names.
+        /// A keepalive probe, or a timer without a case of its own.
         case keepalive
         case timeWait
-        /// A probe of a window that the peer has closed (RFC 9293 3.8.6.1).
+        /// A probe of a window that the peer closed (RFC 9293 3.8.6.1).
         case windowProbe
     }
 
-    /// An address with a port, as a socket has it; 0 and the unspecified address are "none".
+    /// The address and port of one end of a socket; 0 and the unspecified address mean "none".
     package struct Endpoint: Sendable, Hashable {
-        /// The address; one that IPv6 maps (RFC 4291 2.5.5.2) is the IPv4 address that it means.
+        /// The address; IPv4-mapped IPv6 addresses (RFC 4291 2.5.5.2) are converted to IPv4.
         package var address: IPAddress
         package var port: UInt16
     }
@@ -34,43 +34,43 @@ package struct SocketReport: Sendable, Hashable {
     package var protocolNumber: UInt8 = 6
     package var state: State
     package var timer: Timer = .none
-    /// Expiries of ``timer`` without an answer.
+    /// How often ``timer`` expired without an answer.
     package var timerExpiries: UInt8 = 0
-    /// How long until ``timer`` expires.
+    /// The time until ``timer`` expires.
     package var timeLeft: Duration = .zero
     package var local: Endpoint
     package var remote: Endpoint
-    /// The interface that the socket is bound to (SO_BINDTODEVICE); 0 for none.
+    /// The interface that the socket is bound to (SO_BINDTODEVICE); 0 if none.
     package var interface: UInt32 = 0
-    /// The number that no other socket has had since the machine started (SO_COOKIE in socket(7)).
+    /// The socket's cookie, which no other socket has had since boot (SO_COOKIE in socket(7)).
     package var cookie: UInt64 = 0
     /// Bytes that the program has not read.
     package var receiveQueue: UInt32 = 0
-    /// Bytes that the peer has not acknowledged, with those that are not sent, and the FIN.
+    /// Bytes that the peer has not acknowledged, including unsent ones and the FIN.
     package var sendQueue: UInt32 = 0
-    /// The uid of the program that created the socket; nil if the socket has ended, is not accepted yet, or is closed.
+    /// The uid of the program that created the socket; nil for a socket that is closed or not accepted yet.
     package var user: UInt32?
-    /// The socket's inode; 0 for one that was never accepted, or that ended.
+    /// The socket's inode; 0 if it is closed or was never accepted.
     package var inode: UInt32 = 0
-    /// The number of the control group in which it was created (cgroups(7)); nil if the kernel does not say.
+    /// The id of the control group in which it was created (cgroups(7)); nil if the kernel does not report it.
     package var controlGroup: UInt64?
-    /// How the connection fares; nil where the kernel does not say.
+    /// The state of the connection; nil if the kernel does not report it.
     package var tcp: TCPInfo?
 }
 
-/// `struct tcp_info` (include/uapi/linux/tcp.h), as far as connections are judged by it.
+/// The fields of `struct tcp_info` (include/uapi/linux/tcp.h) used to judge connections.
 ///
-/// Its length differs by kernel: what a shorter one does not have is 0.
+/// Its length differs between kernels: missing fields are 0.
 package struct TCPInfo: Sendable, Hashable {
-    /// Timeouts of the segment that waits now.
+    /// Timeouts of the current unacknowledged segment.
     package var retransmits: UInt8 = 0
     /// Unanswered keepalive or window probes.
     package var probes: UInt8 = 0
-    /// The timeout after which is retransmitted, in microseconds.
+    /// The retransmission timeout in microseconds.
     package var retransmissionTimeout: UInt32 = 0
-    /// The largest segment that is sent, in bytes.
+    /// The maximum segment size for sending, in bytes.
     package var sentSegmentSize: UInt32 = 0
-    /// Packets that were sent and are not acknowledged; for a listener, connections that wait to be accepted.
+    /// Packets sent but not acknowledged; for a listener, connections waiting to be accepted.
     package var unacknowledged: UInt32 = 0
     /// Milliseconds since data was sent.
     package var lastDataSent: UInt32 = 0
@@ -84,30 +84,30 @@ package struct TCPInfo: Sendable, Hashable {
     package var retransmittedSegments: UInt32 = 0
     /// Bytes that the peer acknowledged; SYN and FIN count one each.
     package var acknowledgedBytes: UInt64 = 0
-    /// Bytes that came; the peer's FIN counts one.
+    /// Bytes received; the peer's FIN counts one.
     package var receivedBytes: UInt64 = 0
     /// Sent segments.
     package var sentSegments: UInt32 = 0
     /// Received segments.
     package var receivedSegments: UInt32 = 0
-    /// Received segments with data, which a FIN alone is not.
+    /// Received segments with data; a FIN alone does not count.
     package var receivedDataSegments: UInt32 = 0
     /// Bytes in the send queue that were never sent.
     package var unsentBytes: UInt32 = 0
-    /// The shortest round trip in microseconds; nil without a sample.
+    /// The shortest round trip in microseconds; nil if there is no sample.
     package var shortestRoundTrip: UInt32?
-    /// Segments that arrived, as the peer said.
+    /// Segments that the peer acknowledged as received.
     package var deliveredSegments: UInt32 = 0
-    /// Bytes that were sent, also again.
+    /// Bytes sent, including retransmissions.
     package var sentBytes: UInt64 = 0
-    /// Bytes that were sent again.
+    /// Bytes retransmitted.
     package var retransmittedBytes: UInt64 = 0
-    /// The window that the peer announced, in bytes.
+    /// The receive window that the peer advertised, in bytes.
     package var sendWindow: UInt32 = 0
 
     package init() {}
 
-    /// From an attribute of any length.
+    /// Parses an attribute of any length.
     init(_ bytes: UnsafeRawBufferPointer) {
         func byte(_ offset: Int) -> UInt8 { offset < bytes.count ? bytes[offset] : 0 }
         func word(_ offset: Int) -> UInt32 {
@@ -144,13 +144,13 @@ package struct TCPInfo: Sendable, Hashable {
 /// A message of NETLINK_SOCK_DIAG (sock_diag(7)).
 package enum SocketMessage: Sendable, Hashable {
     case socket(SocketReport)
-    /// The end of a dump; the error number, 0 for none.
+    /// The end of a dump, with its error number; 0 is success.
     case done(errno: Int32)
-    /// A request was refused.
+    /// A refused request.
     case refused(errno: Int32)
-    /// Nothing that is asked for.
+    /// A message that is not used.
     case ignored
-    /// Bytes that are no message, or a report that is too short or of an unknown state.
+    /// Bytes that are not a message, or a report that is too short or has an unknown state.
     case malformed
 }
 
@@ -160,7 +160,7 @@ package enum SocketMessageDecoder {
     static let reportSize = 72
     private static let socketByFamily = 20
 
-    /// Passes the messages of a datagram on, each with its sequence number.
+    /// Passes on the messages of a datagram, each with its sequence number.
     static func decode(_ datagram: UnsafeRawBufferPointer, _ body: (UInt32, SocketMessage) -> Void) {
         let isWhole = MessageDecoder.each(datagram) { message in
             body(message.pointee.nlmsg_seq, self.decode(message))
@@ -183,7 +183,7 @@ package enum SocketMessageDecoder {
         }
     }
 
-    /// A report from the bytes behind a message's header.
+    /// Parses a report from the bytes after a message's header.
     private static func report(_ bytes: UnsafeRawBufferPointer) -> SocketReport? {
         guard bytes.count >= self.reportSize, let state = SocketReport.State(rawValue: bytes[1]) else { return nil }
         func word(_ offset: Int) -> UInt32 { bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
@@ -208,8 +208,8 @@ package enum SocketMessageDecoder {
         return isWhole ? report : nil
     }
 
-    // Numbers of include/uapi/linux/inet_diag.h. Of an attribute that comes twice the last one counts; one that is too
-    // short says nothing.
+    // The numbers are from include/uapi/linux/inet_diag.h. The last of several equal attributes counts; one that is too
+    // short is ignored.
     private static func read(_ type: Int, _ value: UnsafeRawBufferPointer, into report: inout SocketReport) {
         switch type {
         case 2 where !value.isEmpty: report.tcp = TCPInfo(value)
@@ -230,7 +230,7 @@ package enum SocketMessageDecoder {
         }
         guard let plain = UnsafeRawBufferPointer(rebasing: bytes[address..<address + size]).address else { return nil }
         let number = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: port, as: UInt16.self))
-        // A link-local address of IPv6 means something on its link only.
+        // A link-local IPv6 address is meaningful on its link only.
         let scoped = size == 16 && plain.isLinkLocal ? IPAddress(octets: plain.octets, zone: interface) : nil
         return SocketReport.Endpoint(address: scoped ?? plain, port: number)
     }

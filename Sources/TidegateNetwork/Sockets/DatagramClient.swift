@@ -3,33 +3,35 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// Sends datagrams over UDP and waits for an answer to each, by a socket of its own.
+/// Sends UDP datagrams and waits for an answer to each, on a socket of its own.
 ///
-/// ICMP errors end an exchange at once. One thread, `tg-datagram`, waits for all answers; it starts with the first one.
+/// ICMP errors end an exchange immediately. One thread, `tg-datagram`, waits for all answers; it starts with the first
+/// exchange.
 package final class DatagramClient: Sendable {
-    /// What came back.
+    /// The result of an exchange.
     package enum Result: Sendable, Hashable {
-        /// An answer.
+        /// An answer arrived.
         case answered([UInt8])
-        /// A router on the way, or this host's own stack, refused it; with the error number (errno(3)), and where from.
+        /// A router on the way, or this host's own stack, refused the datagram; with the error number (errno(3)) and
+        /// the local address.
         case refused(ICMPError, code: Int32, local: IPAddress?)
-        /// No answer came in time.
+        /// No answer arrived in time.
         case silent
-        /// This host could not send it (errno(3)).
+        /// This host could not send the datagram (errno(3)).
         case failed(Int32)
     }
 
     private let thread = ExchangeThread<DatagramExchange>(name: "tg-datagram")
 
-    /// A client without a thread yet.
+    /// Creates a client without a thread.
     package init() {}
 
-    /// Sends a datagram and waits for the first one that comes back from its destination and `isAnswer` takes.
+    /// Sends a datagram and waits for the first datagram from its destination that `isAnswer` accepts.
     ///
-    /// At most 1024 exchanges are under way at a time; further ones fail with `ENOBUFS` at once.
+    /// At most 1024 exchanges are open at a time; further ones immediately fail with `ENOBUFS`.
     ///
     /// - Parameters:
-    ///   - whenSent: Called once, when the datagram is on its way.
+    ///   - whenSent: Called once, when the datagram has been sent.
     ///   - isAnswer: Called on the client's thread.
     package func exchange(
         _ payload: [UInt8], _ request: SocketRequest, whenSent: @escaping @Sendable () -> Void,
@@ -60,14 +62,14 @@ private struct DatagramExchange: SocketExchange {
     func ready(
         _ descriptor: Int32, into buffer: inout [UInt8], at _: MonotonicTime
     ) -> ExchangeStep<DatagramClient.Result> {
-        // Bounded, in case datagrams arrive faster than they are read.
+        // Bounded, in case datagrams arrive faster than this reads them.
         for _ in 0..<64 {
             if let error = Self.nextError(of: descriptor) { return .over(error) }
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count >= 0 else {
                 let code = errno
                 if [EAGAIN, EINTR].contains(code) { return .wait }
-                // That came behind the look at the queue.
+                // The error arrived after the queue was read.
                 if let error = Self.nextError(of: descriptor) { return .over(error) }
                 if code == EMSGSIZE { continue }
                 return .over(.failed(code))
@@ -78,9 +80,9 @@ private struct DatagramExchange: SocketExchange {
         return .wait
     }
 
-    // What the queue says of the datagram; nil if nothing.
+    // The error queue's result for the datagram; nil if the queue is empty.
     private static func nextError(of descriptor: Int32) -> DatagramClient.Result? {
-        // A route's MTU is no end: the kernel sends what is too long for it in parts.
+        // A smaller path MTU does not end the exchange: the kernel fragments longer datagrams.
         let error = ErrorQueue.drain(descriptor) { error, _ in error.errorNumber != EMSGSIZE }
         return error.map {
             .refused($0.refusal, code: $0.errorNumber, local: SocketAddress.local(of: descriptor))

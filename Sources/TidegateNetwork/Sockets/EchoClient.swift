@@ -3,77 +3,77 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// Sends ICMP echo requests, as ping(8) does, each by a socket of its own.
+/// Sends ICMP echo requests like ping(8), each on a socket of its own.
 ///
 /// One thread, `tg-echo`, waits for all answers; it starts with the first request.
 package final class EchoClient: Sendable {
     /// One echo request.
     package struct Request: Sendable {
-        /// Who is asked.
+        /// The destination and the local end.
         package var socket: SocketRequest
-        /// What the reply has to bring back.
+        /// The payload that the reply must repeat.
         package var payload: [UInt8]
-        /// How many routers it may pass; nil for this host's usual number.
+        /// The hop limit; nil for this host's default.
         package var hopLimit: Int?
-        /// Whether an IPv4 packet must stay whole.
+        /// Whether fragmentation of an IPv4 packet is forbidden.
         package var forbidsFragments = false
 
-        /// A request that the kernel sends as it likes.
+        /// Creates a request with the kernel's default settings.
         package init(_ socket: SocketRequest, payload: [UInt8]) {
             self.socket = socket
             self.payload = payload
         }
     }
 
-    /// What came back.
+    /// The result of a request.
     package enum Result: Sendable, Hashable {
-        /// The reply, and how many routers it could still have passed.
+        /// The reply arrived; `hopLimit` is its remaining hop limit.
         case answered(hopLimit: Int?, after: Duration)
-        /// A router on the way, or this host, refused it.
+        /// A router on the way, or this host, refused the request.
         case refused(ICMPError)
-        /// The packet is longer than a link takes: a router's, or this host's own if `router` is nil.
+        /// The packet exceeds the MTU of a router's link, or of this host's own if `router` is nil.
         case tooLong(mtu: Int?, router: IPAddress?)
-        /// Nothing came back in time.
+        /// No reply arrived in time.
         case silent
-        /// This host could not send it.
+        /// This host could not send the request.
         case failed(Failure)
     }
 
     /// Why this host could not send a request.
     package enum Failure: Error, Hashable {
-        /// The group is not within `net.ipv4.ping_group_range`, and the process lacks CAP_NET_RAW.
+        /// The process's group is outside `net.ipv4.ping_group_range`, and the process lacks CAP_NET_RAW.
         case notPermitted
-        /// A step of it failed (errno(3)).
+        /// An operation failed (errno(3)).
         case failed(operation: String, code: Int32)
     }
 
-    /// A result, and what there was before it.
+    /// A result, with details of the request.
     package struct Outcome: Sendable, Hashable {
         package var result: Result
         /// How long the socket took to open.
         package var setup: Duration
-        /// The address that was sent from; nil if there was none.
+        /// The source address; nil if there was none.
         package var local: IPAddress?
     }
 
     private let thread: ExchangeThread<EchoExchange>
 
-    /// A client without a thread yet; `onThreadStart` runs on it first, so that tests can enter a namespace.
+    /// Creates a client without a thread; `onThreadStart` later runs on it first, so that tests can enter a namespace.
     package init(onThreadStart: @escaping @Sendable () -> Void = {}) {
         self.thread = ExchangeThread(name: "tg-echo", onStart: onThreadStart)
     }
 
-    /// Sends a request and waits for what comes back.
+    /// Sends a request and waits for the result.
     ///
-    /// At most 1024 requests are under way at a time; further ones fail with `ENOBUFS` at once.
+    /// At most 1024 requests are open at a time; further ones immediately fail with `ENOBUFS`.
     package func send(_ request: Request) async -> Outcome {
         await self.thread.run(
             EchoExchange(request, id: .random(in: .min ... .max), sequence: .random(in: .min ... .max)))
     }
 }
 
-/// One echo request (RFC 792, RFC 4443 4) on a socket of its own: a datagram socket, which needs no privilege (icmp(7)),
-/// or a raw one where those are not allowed.
+/// One echo request (RFC 792, RFC 4443 4) on its own datagram socket, which needs no privilege (icmp(7)), or on a raw
+/// socket if datagram sockets are not permitted.
 struct EchoExchange: SocketExchange {
     private static let headerSize = 8
 
@@ -143,18 +143,18 @@ struct EchoExchange: SocketExchange {
         return EchoClient.Outcome(result: result, setup: self.sent - self.start, local: local)
     }
 
-    // What came back, and with how many hops left; nil if nothing yet.
+    // The result and the remaining hop limit; nil if nothing has arrived.
     private func receive(into buffer: inout [UInt8], at now: MonotonicTime) -> EchoClient.Result? {
         if let error = self.nextError() { return error }
         var name = [UInt8](repeating: 0, count: SocketAddress.size)
-        // Bounded, in case packets of others arrive faster than they are read.
+        // Bounded, in case foreign packets arrive faster than this reads them.
         for _ in 0..<64 {
             var hopLimit: Int32 = -1
             let count = tg_receive_packet(self.descriptor, &buffer, buffer.count, &name, name.count, &hopLimit)
             guard count >= 0 else {
                 if [EAGAIN, EINTR].contains(errno) { return nil }
-                // That came behind the look at the queue. What it is about is only there: it may be another's, and then
-                // there is more to receive.
+                // The error arrived after the queue was read. Only the queue shows which packet it is about; if it is
+                // another one, there is more to receive.
                 if let error = self.nextError() { return error }
                 continue
             }
@@ -166,9 +166,9 @@ struct EchoExchange: SocketExchange {
         return nil
     }
 
-    // What the queue says of the request; nil if nothing.
+    // The error queue's result for the request; nil if none exists.
     private func nextError() -> EchoClient.Result? {
-        // A redirect (ICMP type 5) comes with the packet on its way all the same.
+        // A redirect (ICMP type 5) does not mean that the packet was dropped.
         let error = ErrorQueue.drain(self.descriptor) { error, packet in
             !(error.origin == .icmp && error.refusal.type == 5)
                 && self.isQuoted(in: Array(packet))
@@ -179,7 +179,7 @@ struct EchoExchange: SocketExchange {
         }
     }
 
-    // IPv4's raw sockets receive the header of IP as well.
+    // Raw IPv4 sockets also receive the IP header.
     private func message(in packet: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard self.isRaw, self.family == .ipv4, let first = packet.first else { return packet }
         return packet.dropFirst(Int(first & 0xF) * 4)
@@ -187,7 +187,7 @@ struct EchoExchange: SocketExchange {
 
     // MARK: The packet
 
-    // The kernel computes the checksum of every kind of socket but IPv4's raw one.
+    // The kernel computes the checksum for every kind of socket except raw IPv4 ones.
     private var packet: [UInt8] {
         var bytes: [UInt8] =
             [self.family == .ipv4 ? 8 : 128, 0, 0, 0, UInt8(self.id >> 8), UInt8(truncatingIfNeeded: self.id)]
@@ -210,7 +210,7 @@ struct EchoExchange: SocketExchange {
         message.count >= Self.headerSize ? self.hasNumbers(message) : !self.isRaw
     }
 
-    // Of datagram sockets the kernel sets and checks the id itself.
+    // On datagram sockets the kernel itself sets and checks the id.
     private func hasNumbers(_ bytes: [UInt8]) -> Bool {
         UInt16(bytes[6]) << 8 | UInt16(bytes[7]) == self.sequence
             && (!self.isRaw || UInt16(bytes[4]) << 8 | UInt16(bytes[5]) == self.id)

@@ -2,45 +2,45 @@ internal import Glibc
 internal import TidegateCore
 internal import TidegateLoop
 
-/// What happens on one socket: something is sent, and what comes back is waited for.
+/// An exchange on one socket: it sends something and waits for the answer.
 ///
 /// An ``ExchangeLoop`` calls everything on its thread.
 protocol SocketExchange: Sendable {
     associatedtype Outcome: Sendable
 
-    /// How many may be under way at a time.
+    /// The maximum number of open exchanges.
     static var openLimit: Int { get }
-    /// How many more may wait for that; further ones fail with ``fullCode``.
+    /// The maximum number of waiting exchanges; further ones fail with ``fullCode``.
     static var waitingLimit: Int { get }
     static var fullCode: Int32 { get }
-    /// How many bytes are read at a time.
+    /// The size of the receive buffer in bytes.
     static var bufferSize: Int { get }
 
-    /// What the socket is watched for.
+    /// The events that the socket is watched for.
     var interest: Loop.Interest { get }
     /// How long to wait for the socket before ``expired(_:at:)``.
     func timeToWait(at now: MonotonicTime) -> Duration
     /// Opens the socket.
     mutating func open(at now: MonotonicTime) throws(LoopError) -> Int32
-    /// The socket is watched.
+    /// Called when the socket is watched.
     mutating func begin(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome>
-    /// The socket is ready.
+    /// Called when the socket is ready.
     mutating func ready(
         _ descriptor: Int32, into buffer: inout [UInt8], at now: MonotonicTime
     ) -> ExchangeStep<Outcome>
-    /// The time to wait is over.
+    /// Called when the time to wait has passed.
     mutating func expired(_ descriptor: Int32, at now: MonotonicTime) -> ExchangeStep<Outcome>
-    /// The outcome of a failure; without one, nothing came in time.
+    /// The outcome of a failure; nil means that nothing arrived in time.
     mutating func outcome(of failure: LoopError?) -> Outcome
-    /// Closes the socket, unless the outcome hands it on.
+    /// Closes the socket, unless the outcome passes it on.
     func close(_ descriptor: Int32)
 }
 
-/// How an exchange goes on.
+/// The next step of an exchange.
 enum ExchangeStep<Outcome> {
     case wait
     case over(Outcome)
-    /// Another socket takes the place of this one.
+    /// Replace the socket by another one.
     case reopen
 }
 
@@ -48,7 +48,7 @@ extension SocketExchange {
     static var openLimit: Int { 1024 }
     static var waitingLimit: Int { 0 }
     static var fullCode: Int32 { ENOBUFS }
-    // As long as any packet, so that none is cut.
+    // As long as the longest packet, so that none is truncated.
     static var bufferSize: Int { 65_536 }
     var interest: Loop.Interest { .read }
 
@@ -82,7 +82,7 @@ final class ExchangeThread<Exchange: SocketExchange>: Sendable {
         guard let thread = self.lazy.thread else {
             return command.end(LoopError(operation: "thread", code: Exchange.fullCode))
         }
-        // It may have been stopped since.
+        // The thread may have been stopped since.
         if !thread.send(command) { command.end(nil) }
     }
 
@@ -91,11 +91,11 @@ final class ExchangeThread<Exchange: SocketExchange>: Sendable {
         await withCheckedContinuation { waiter in self.run(exchange) { waiter.resume(returning: $0) } }
     }
 
-    /// Ends the exchanges under way as if nothing had come in time, then the thread.
+    /// Ends the open exchanges as unanswered, then the thread.
     func stop() { self.lazy.take()?.stop() }
 }
 
-/// The exchanges of one kind that are under way, and their sockets.
+/// The open exchanges of one kind, with their sockets.
 final class ExchangeLoop<Exchange: SocketExchange>: LoopHandler {
     struct Command: Sendable {
         var exchange: Exchange

@@ -4,28 +4,29 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// A socket's peer, how packets to it leave this host, and how long its answer is waited for.
+/// The peer of a socket, the local end, and how long to wait for an answer.
 package struct SocketRequest: Sendable, Hashable {
     package var address: IPAddress
     /// The peer's port; 0 for a protocol without ports.
     package var port: UInt16
-    /// How long an answer is waited for.
+    /// How long to wait for an answer.
     package var limit: Duration
-    /// The address of this host that packets come from; nil leaves that to the kernel.
+    /// The source address; nil leaves it to the kernel.
     package var source: IPAddress?
-    /// The only interface that packets may leave by.
+    /// The only interface that packets may use.
     package var interface: String?
 
-    /// A socket whose packets the kernel sends as it likes.
+    /// Creates a request with the kernel's default settings.
     package init(to address: IPAddress, port: UInt16 = 0, within limit: Duration) {
         self.address = address
         self.port = port
         self.limit = limit
     }
 
-    /// Opens a socket that never blocks, connects it and sends `payload`, if there is one.
+    /// Opens a nonblocking socket, connects it and sends `payload`, if there is one.
     ///
-    /// A connection of TCP is noted in `own`, and has only begun. A socket may be `given` that is opened already.
+    /// A TCP connect is only started, and its socket is recorded in `own`. `given` may be a socket that is already
+    /// open.
     func open(
         _ type: __socket_type, _ given: Int32? = nil, sending payload: [UInt8] = [], noting own: OwnSockets? = nil,
         configure: (Int32) throws(LoopError) -> Void = { _ in }
@@ -42,7 +43,7 @@ package struct SocketRequest: Sendable, Hashable {
         return descriptor
     }
 
-    /// Connects a socket, so that it receives from its peer only (udp(7)); closes it if that fails.
+    /// Connects a socket, so that it only receives from its peer (udp(7)); closes it on failure.
     func connect(
         _ descriptor: Int32, _ configure: (Int32) throws(LoopError) -> Void
     ) throws(LoopError) {
@@ -71,13 +72,13 @@ extension LoopError {
 }
 
 extension SocketAddress {
-    /// Opens a socket that never blocks (socket(2)); the descriptor, or -1 with errno.
+    /// Opens a nonblocking socket (socket(2)); returns the descriptor, or -1 with errno set.
     static func socket(_ family: AddressFamily, _ type: __socket_type, _ number: Int32 = 0) -> Int32 {
         let flags = SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         return Glibc.socket(family.domain, Int32(type.rawValue | flags), number)
     }
 
-    /// The error that a socket has met with (SO_ERROR in socket(7)); 0 for none.
+    /// Takes a socket's pending error (SO_ERROR in socket(7)); 0 if none is pending.
     static func pendingError(of descriptor: Int32) -> Int32 {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -90,7 +91,7 @@ extension AddressFamily {
     var domain: Int32 { self == .ipv4 ? AF_INET : AF_INET6 }
 }
 
-/// The interfaces of this host by their names.
+/// The interfaces of this host by name.
 package enum NetworkInterface {
     /// The index of an interface (if_nametoindex(3)); nil if no interface has that name.
     package static func index(of name: String) -> UInt32? {
@@ -98,24 +99,24 @@ package enum NetworkInterface {
         return index == 0 ? nil : index
     }
 
-    /// Why no packet leaves by an interface; nil if packets do, or if no interface has that name.
+    /// Why an interface sends no packets; nil if it does, or if no interface has that name.
     package static func fault(of name: String) -> UnreachableReason? {
         let descriptor = SocketAddress.socket(.ipv4, SOCK_DGRAM)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let flags = tg_interface_flags(descriptor, name)
         guard flags >= 0 else { return nil }
-        // Switched on, and in a state to send (netdevice(7)); the kernel would send into the void otherwise.
+        // Up and in a state to send (netdevice(7)); otherwise the kernel would drop the packets silently.
         guard flags & Int32(IFF_UP) != 0 else { return .adminDown }
         return flags & Int32(IFF_RUNNING) != 0 ? nil : .noCarrier
     }
 
-    /// True if the kernel would have packets to an address leave by an interface; no packet is sent.
+    /// True if the kernel would send packets for an address through an interface; sends no packet.
     package static func routes(to address: IPAddress, by name: String) -> Bool {
         let descriptor = SocketAddress.socket(address.family, SOCK_DGRAM)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // Of a datagram socket this only looks the route up; any port will do.
+        // Connecting a datagram socket only looks up the route; any port will do.
         return tg_bind_to_device(descriptor, name) == 0
             && SocketAddress.connect(descriptor, to: address, port: 9) == 0
     }

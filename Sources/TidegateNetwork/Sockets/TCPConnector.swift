@@ -3,28 +3,30 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// Opens TCP connections, each by a socket of its own.
+/// Opens TCP connections, each on a socket of its own.
 ///
-/// The caller's thread asks for the connection and sees at once what the kernel knows at once, as it does for this host's
-/// own addresses. For all others one thread, `tg-connect`, waits; it starts with the first of them.
+/// The caller's thread starts the connect and immediately sees results that the kernel already knows, as for this
+/// host's own addresses. One thread, `tg-connect`, waits for all others; it starts with the first of them.
 package final class TCPConnector: Sendable {
-    /// Why there is no connection.
+    /// Why a connect failed.
     package enum Failure: Error, Hashable {
-        /// This host has no interface of that name.
+        /// This host has no interface with that name.
         case noInterface(String)
-        /// It was refused (errno(3)): `isImmediate` if this host refused it within the call, before any other party
-        /// could answer; `error` is the ICMP error that arrived at the address `local`.
+        /// The connect failed (errno(3)).
+        ///
+        /// `isImmediate` is true if this host refused it within the call, before any other party could answer; `error`
+        /// is the ICMP error that arrived at the address `local`.
         case failed(code: Int32, isImmediate: Bool, error: ICMPError? = nil, local: IPAddress? = nil)
-        /// No answer came in time.
+        /// No answer arrived in time.
         case timedOut
     }
 
     private let thread = ExchangeThread<ConnectExchange>(name: "tg-connect")
 
-    /// A connector without a thread yet.
+    /// Creates a connector without a thread.
     package init() {}
 
-    /// Connects; the socket is noted in `own` before its first packet.
+    /// Connects; the socket is recorded in `own` before its first packet.
     package func connect(
         _ request: SocketRequest, noting own: OwnSockets? = nil
     ) async throws(Failure) -> ConnectedSocket {
@@ -33,11 +35,11 @@ package final class TCPConnector: Sendable {
         return ConnectedSocket(try await self.thread.run(exchange).get())
     }
 
-    /// Ends the attempts under way as unanswered, then the thread.
+    /// Ends the open connects as unanswered, then the thread.
     func stop() { self.thread.stop() }
 }
 
-/// A TCP connection that stands, which is closed with its last use.
+/// An established TCP connection, which is closed after its last use.
 package struct ConnectedSocket: ~Copyable {
     private let descriptor: Int32
 
@@ -45,7 +47,7 @@ package struct ConnectedSocket: ~Copyable {
 
     deinit { _ = Glibc.close(self.descriptor) }
 
-    /// Gives the descriptor away, to be closed by who takes it.
+    /// Releases the descriptor; the caller must close it.
     package consuming func release() -> Int32 {
         let descriptor = self.descriptor
         discard self
@@ -53,7 +55,7 @@ package struct ConnectedSocket: ~Copyable {
     }
 }
 
-/// A connection that has begun; its socket is closed with every outcome that is a failure.
+/// A started connect; its socket is closed after every failure.
 struct ConnectExchange: SocketExchange {
     typealias Outcome = Result<Int32, TCPConnector.Failure>
 
@@ -62,9 +64,9 @@ struct ConnectExchange: SocketExchange {
     let descriptor: Int32
     private let request: SocketRequest
 
-    /// Asks for the connection, for which it does not wait.
+    /// Starts the connect without waiting for it.
     ///
-    /// - Throws: What this host refuses at once.
+    /// - Throws: An error that this host reports immediately.
     init(_ request: SocketRequest, noting own: OwnSockets?) throws(TCPConnector.Failure) {
         self.request = request
         do throws(LoopError) {
@@ -77,13 +79,13 @@ struct ConnectExchange: SocketExchange {
         }
     }
 
-    /// The descriptor, or why there is no connection; nil while nothing is decided (connect(2), EINPROGRESS).
+    /// The descriptor or the failure; nil while undecided (connect(2), EINPROGRESS).
     var result: Outcome? {
         var entry = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&entry, 1, 0) > 0 else { return nil }
         let code = SocketAddress.pendingError(of: self.descriptor)
         guard code != 0 else {
-            // A connection that stands outlives ICMP errors, as TCP wants it (RFC 1122 4.2.3.9).
+            // An established connection must survive ICMP errors (RFC 1122 4.2.3.9).
             _ = tg_receive_errors(self.descriptor, self.request.address.family.domain, 0)
             return .success(self.descriptor)
         }
@@ -108,6 +110,6 @@ struct ConnectExchange: SocketExchange {
         return .failure(failure.map { .failed(code: $0.code, isImmediate: true) } ?? .timedOut)
     }
 
-    // The outcome has done it, unless the connection stands.
+    // The outcome has closed it already, unless the connection was established.
     func close(_: Int32) {}
 }

@@ -6,9 +6,9 @@ package import TidegateCore
 /// Finds out whether hosts are alive by sending one byte to the discard port: a live host without a listener there
 /// answers with an ICMP error.
 ///
-/// Needs no privilege. A thread of its own waits for the answers.
+/// It needs no privileges. A dedicated thread waits for the answers.
 package final class UDPProbe: Sendable {
-    /// What one probe found.
+    /// The result of a probe.
     package enum Result: Sendable, Hashable {
         /// The host is alive: it sent something back, usually an ICMP "port unreachable".
         case answered
@@ -21,7 +21,7 @@ package final class UDPProbe: Sendable {
         /// The byte could not be sent (errno(3)): no route, or a filter on this host dropped it (EPERM).
         case failed(Int32)
 
-        /// What a message of the socket's error queue says about `address`; `local` is the address probed from.
+        /// The result that a message of the socket's error queue shows for `address`; `local` is the source address.
         init(_ message: ExtendedSocketError, from address: IPAddress, local: IPAddress?) {
             let refusal = message.refusal
             if refusal.isFrom(address) {
@@ -61,7 +61,7 @@ package final class UDPProbe: Sendable {
         if !self.thread.send(command) { command.end(LoopError(operation: "thread", code: ESHUTDOWN)) }
     }
 
-    /// Ends every probe under way as silent, then the thread.
+    /// Ends every open probe as silent, then the thread.
     func stop() { self.thread.stop() }
 }
 

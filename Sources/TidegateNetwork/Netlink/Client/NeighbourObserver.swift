@@ -144,9 +144,8 @@ final class NeighbourChannel {
 
     // MARK: The filter
 
-    // A message is nlmsghdr (16 bytes), ndmsg (12), and NDA_DST first (4, then the address); a
-    // multicast datagram has one message. Of an IPv6 address only the last word is compared: what else passes is
-    // discarded later.
+    // A message is nlmsghdr (16 bytes), ndmsg (12), and NDA_DST first (4, then the address); a multicast datagram has
+    // one message. Only the last word of an IPv6 address is compared; other addresses that pass are discarded later.
     private static let familyOffset: UInt32 = 16
     private static let ipv4Offset: UInt32 = 32
     private static let ipv6Offset: UInt32 = 44

@@ -59,7 +59,7 @@ package final class NetlinkClient {
     /// The time at which the current batch began.
     package var now: MonotonicTime { self.loop.now }
 
-    /// The time on the loop's clock, read now.
+    /// The current time on the loop's clock.
     package var moment: MonotonicTime { SystemClock().monotonic() }
 
     /// Looks up where the kernel would send packets, and passes each answer with its question's index, in order.
@@ -111,7 +111,7 @@ package final class NetlinkClient {
         }
     }
 
-    /// Closes the sockets and schedules another attempt; the tables stay as they were, and are not consistent any more.
+    /// Closes the sockets and schedules another attempt; the tables stay unchanged, but are no longer consistent.
     private func didDisconnect(_ error: NetlinkError) {
         self.disconnect()
         self.state = .unavailable(error.description)

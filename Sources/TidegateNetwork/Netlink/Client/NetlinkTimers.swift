@@ -31,7 +31,7 @@ final class NetlinkTimers {
 
     func isScheduled(_ timer: Timer) -> Bool { self.ids[timer] != nil }
 
-    /// Schedules a timer, in place of the same one if that is scheduled already.
+    /// Schedules a timer, which replaces the same timer if that is already scheduled.
     func schedule(_ timer: Timer, after delay: Duration) {
         self.cancel(timer)
         self.ids[timer] = self.loop.schedule(after: delay, token: NetlinkTimers.firstToken + timer.rawValue)
@@ -46,7 +46,7 @@ final class NetlinkTimers {
         self.ids = [:]
     }
 
-    /// The client's timer behind a token, which has fired; nil if the token is another's.
+    /// The client's timer for a token that fired; nil if the token is not the client's.
     func didFire(_ token: UInt64) -> Timer? {
         guard token >= NetlinkTimers.firstToken, let timer = Timer(rawValue: token - NetlinkTimers.firstToken) else {
             return nil

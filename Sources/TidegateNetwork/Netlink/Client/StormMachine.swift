@@ -23,7 +23,7 @@ struct StormMachine: Sendable {
         case storm(lastOverload: MonotonicTime)
     }
 
-    /// The rate of route messages that is a storm if it lasts for a second.
+    /// The rate of route messages that counts as a storm if it lasts for a second.
     ///
     /// A single burst is not a storm, however large it is and whatever follows it.
     static let messagesPerSecond = 200

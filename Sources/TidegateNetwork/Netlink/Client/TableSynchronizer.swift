@@ -9,7 +9,7 @@ final class TableSynchronizer {
         var counts: [NetlinkEvent.MessageType: Int] = [:]
         var malformed = 0
         var isOverrun = false
-        /// The socket does not work any more.
+        /// The socket no longer works.
         var error: NetlinkError?
 
         var routeMessages: Int { (self.counts[.newroute] ?? 0) + (self.counts[.delroute] ?? 0) }
@@ -96,7 +96,7 @@ final class TableSynchronizer {
 
     /// Dumps links and addresses into new tables.
     ///
-    /// An interrupted dump is repeated, first at once and then after a pause. Throws if the socket is unusable.
+    /// An interrupted dump is repeated, first immediately and then after a pause. Throws if the socket is unusable.
     func resync(
         _ query: QueryChannel, _ changes: inout NetlinkChanges, reason: NetlinkEvent.ResyncReason
     ) throws(NetlinkError) {
@@ -168,7 +168,7 @@ final class TableSynchronizer {
         changes.events.append(.overrun)
     }
 
-    /// Counts an overrun that lost nothing the tables are made of.
+    /// Counts an overrun that lost no message about links or addresses.
     func countOverrun() { self.health.overruns += 1 }
 
     func didChangeReceiveBuffer(to bytes: Int, _ changes: inout NetlinkChanges) {
@@ -177,7 +177,7 @@ final class TableSynchronizer {
         changes.events.append(.receiveBuffer(bytes: bytes))
     }
 
-    /// Keeps the tables, without trusting them.
+    /// Keeps the tables, but no longer trusts them.
     func didDisconnect() {
         self.health.isConsistent = false
         self.health.receiveBufferBytes = 0
@@ -214,7 +214,7 @@ final class MonitorChannel {
 
     func setReceiveBuffer(_ bytes: Int) { self.socket.setReceiveBuffer(bytes) }
 
-    // Without the route groups changes are only found later, by the periodic lookups.
+    // Without the route groups, only the periodic lookups find changes.
     func joinRoutes() { for group in MonitorChannel.routes { try? self.socket.join(group) } }
 
     func leaveRoutes() { for group in MonitorChannel.routes { try? self.socket.leave(group) } }

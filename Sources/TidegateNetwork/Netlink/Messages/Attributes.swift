@@ -7,10 +7,10 @@ internal import TidegateCore
 struct Attributes {
     private let content: UnsafeRawBufferPointer
 
-    /// The attributes inside an attribute, or behind a fixed part that is none of a message.
+    /// The attributes inside an attribute, or after a fixed part that is not a message's.
     init(_ content: UnsafeRawBufferPointer) { self.content = content }
 
-    /// The attributes of a message whose fixed part has `fixedBytes`; nil if the message is shorter than that.
+    /// The attributes of a message with `fixedBytes` before them; nil if the message is shorter.
     init?(_ message: UnsafeMutablePointer<nlmsghdr>, fixedBytes: Int) {
         guard nlmsg_valid_hdr(message, Int32(fixedBytes)) != 0 else { return nil }
         let bytes = UnsafeRawBufferPointer(start: message, count: Int(message.pointee.nlmsg_len))
@@ -18,7 +18,7 @@ struct Attributes {
         self.content = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(start))
     }
 
-    /// The content of the last attribute of a type that stands before any whose length is invalid.
+    /// The content of the last attribute of a type, ignoring everything after an invalid length.
     subscript(_ type: some BinaryInteger) -> UnsafeRawBufferPointer? {
         let wanted = Int(type)
         var found: UnsafeRawBufferPointer?
@@ -44,7 +44,7 @@ struct Attributes {
     }
 }
 
-/// What the content of an attribute means.
+/// Interpretations of an attribute's content.
 extension UnsafeRawBufferPointer {
     var word: UInt32? { self.count >= 4 ? self.loadUnaligned(as: UInt32.self) : nil }
 

@@ -18,7 +18,7 @@ package enum MessageDecoder {
         if !isWhole { body(NetlinkEnvelope(sequence: 0, isInterrupted: false, message: nil)) }
     }
 
-    /// Passes the messages of a datagram on; false if trailing bytes are no message.
+    /// Passes on the messages of a datagram; false if trailing bytes are not a message.
     static func each(_ datagram: UnsafeRawBufferPointer, _ body: (UnsafeMutablePointer<nlmsghdr>) -> Void) -> Bool {
         guard let start = datagram.baseAddress else { return true }
         var header = tg_message(start)
@@ -104,7 +104,7 @@ package enum NetlinkMessage: Sendable, Hashable {
     case done(errno: Int32)
     /// NLMSG_OVERRUN: the kernel dropped messages.
     case overrun
-    /// Well-formed and not used: bridge ports, wireless extensions, no-ops.
+    /// A well-formed message that is not used: bridge ports, wireless extensions, no-ops.
     case ignored
 
     /// The type under which the message is counted; nil for answers.
@@ -123,7 +123,7 @@ package enum NetlinkMessage: Sendable, Hashable {
     }
 }
 
-/// A message with what its header contains.
+/// A message with the values of its header.
 package struct NetlinkEnvelope: Sendable, Hashable {
     /// The sequence number of the request it answers.
     package var sequence: UInt32

@@ -2,9 +2,9 @@ internal import CNetlink
 internal import Glibc
 internal import TidegateCore
 
-/// Encodes netlink requests one after the other, to be sent together.
+/// Encodes a series of netlink requests to be sent together.
 ///
-/// Thousands of lookups are written in a row, so it writes into memory of its own instead of growing an array.
+/// Thousands of lookups are written in a row, so it writes into its own memory instead of growing an array.
 struct RequestEncoder: ~Copyable {
     private var buffer: UnsafeMutableRawBufferPointer
     private var count = 0
@@ -34,9 +34,10 @@ struct RequestEncoder: ~Copyable {
         self.end()
     }
 
-    /// Both lookups of a question: the matching route as `sequence`, the path a packet would take as the one after.
+    /// Both lookups of a question: the matching route as `sequence`, and the path a packet would take as `sequence +
+    /// 1`.
     mutating func lookups(_ question: RouteQuestion, sequence: UInt32) {
-        // With strict checking IPv6 refuses a request that asks for the table; it reports the table in any case.
+        // With strict checking, IPv6 rejects a request for the table, but reports the table anyway.
         let flags = question.destination.family == .ipv4 ? UInt32(RTM_F_LOOKUP_TABLE) : 0
         self.lookup(question, flags: flags | UInt32(RTM_F_FIB_MATCH), sequence)
         let (first, length) = (self.start, self.count - self.start)

@@ -114,7 +114,7 @@ enum RuleDecoder {
         _ attributes: Attributes, _ type: some BinaryInteger, _ length: UInt8, _ family: AddressFamily
     ) -> IPPrefix? {
         guard length > 0, let address = attributes[type]?.address else { return nil }
-        // A rule of IPv6 about IPv4-mapped addresses fits no packet of IPv6.
+        // An IPv6 rule about IPv4-mapped addresses matches no IPv6 packet.
         return IPPrefix(address, length: Int(length) - family.bits + address.family.bits)
     }
 

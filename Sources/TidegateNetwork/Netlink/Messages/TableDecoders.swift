@@ -28,12 +28,12 @@ enum LinkDecoder {
             operState: states.indices.contains(state) ? states[state] : .unknown, hardwareType: header.ifi_type,
             infoKind: kind, master: attributes[IFLA_MASTER]?.word,
             carrierLosses: attributes[TG_IFLA_CARRIER_DOWN_COUNT]?.word)
-        // An index of another namespace means nothing here.
+        // An index of another namespace is meaningless here.
         if attributes[IFLA_LINK_NETNSID] == nil, let lower = attributes[IFLA_LINK]?.word, lower != index {
             link.lower = lower == 0 ? nil : lower
         }
         if kind == "vrf" { link.vrfTable = info?[IFLA_INFO_DATA].flatMap { Attributes($0)[IFLA_VRF_TABLE]?.word } }
-        // One attribute of the same type for each name.
+        // Each name has its own attribute of this type.
         _ = attributes[IFLA_PROP_LIST].map(Attributes.init)?.each { type, bytes in
             if type == Int(IFLA_ALT_IFNAME) { link.alternativeNames.append(bytes.text) }
         }

@@ -93,9 +93,9 @@ package struct KernelNeighbour: Sendable, Hashable {
     /// The link's index.
     package var link: UInt32
     package var state: State
-    /// Such as `02:42:ac:11:00:02`; nil if none is known.
+    /// The link-layer address, such as `02:42:ac:11:00:02`; nil if unknown.
     package var linkLayerAddress: String?
-    /// How long ago it was last confirmed when the entry was read; nil if the kernel does not say.
+    /// How long before the read the entry was last confirmed; nil if the kernel does not report it.
     package var confirmedAge: Duration?
 
     package var key: NeighbourKey { NeighbourKey(self.address, on: self.link) }

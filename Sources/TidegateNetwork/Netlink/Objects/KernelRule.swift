@@ -13,7 +13,7 @@ package struct KernelRule: Sendable, Hashable, CustomStringConvertible {
         case other(UInt8)
     }
 
-    /// A mark, and the mask of the bits that are compared.
+    /// A mark, and the mask that selects the bits to compare.
     package struct Mark: Sendable, Hashable {
         package var value: UInt32
         package var mask = UInt32.max
@@ -39,7 +39,7 @@ package struct KernelRule: Sendable, Hashable, CustomStringConvertible {
     package var typeOfService: UInt8 = 0
     /// `not`: the rule matches if its selectors do not.
     package var isInverted = false
-    /// A route of the table with as many network bits or fewer is ignored; nil if none is.
+    /// Routes of the table with at most this many network bits are ignored; nil to ignore none.
     package var suppressPrefixLength: UInt32?
     /// The table is the one of the packet's VRF.
     package var isL3Master = false
@@ -86,7 +86,7 @@ package struct KernelRule: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The names that every system has (rt_tables in ip-route(8)); the number for any other table.
+    /// The names that every system has (rt_tables in ip-route(8)); other tables are named by their number.
     package static func name(ofTable table: UInt32) -> String {
         switch table {
         case 253: "default"

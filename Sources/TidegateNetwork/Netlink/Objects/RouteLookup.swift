@@ -7,7 +7,7 @@ package struct RouteQuestion: Sendable, Hashable {
     package var port: UInt16?
     /// The protocol that the port belongs to (IPPROTO_*, protocols(5)); not sent without a port.
     package var ipProtocol: UInt8
-    /// Only routes by this interface.
+    /// The only interface that routes may use; nil for any.
     package var link: UInt32?
     /// The mark of the socket that would be used (SO_MARK in socket(7)); rules may match it.
     package var mark: UInt32?
@@ -42,14 +42,14 @@ package struct RouteLookup: Sendable, Hashable {
         /// A raw error number; `hasText` if the kernel added a message (NLMSGERR_ATTR_MSG), which it does only for invalid
         /// requests.
         case refused(errno: Int32, hasText: Bool)
-        /// No answer in time.
+        /// No answer arrived in time.
         case none
     }
 }
 
 /// A route as a lookup returns it.
 package struct KernelRoute: Sendable, Hashable {
-    /// RTN_* (rtnetlink(7)); those of later kernels have no name here.
+    /// RTN_* (rtnetlink(7)); types of later kernels have no name here.
     package struct Kind: Sendable, Hashable {
         let number: UInt8
 
@@ -106,7 +106,7 @@ package struct KernelRoute: Sendable, Hashable {
         package var isDead: Bool { self.flags & Nexthop.deadFlags != 0 }
     }
 
-    /// Every nexthop, also of a route with a single one.
+    /// Every nexthop, including a single one.
     package var legs: [Nexthop] {
         if !self.nexthops.isEmpty { return self.nexthops }
         guard let link = self.link else { return [] }
@@ -126,7 +126,7 @@ struct RouteFilter: Hashable {
     var type: UInt8 = 0
 }
 
-/// A route that competes to be the default, as its table lists it: a default, half of one, or one that refuses.
+/// A route that competes to be the default: a default route, one half of a default, or a route that refuses.
 @dynamicMemberLookup
 package struct DefaultRoute: Sendable, Hashable {
     /// Its destination: `0.0.0.0/0`, `::/0`, or a half of the address space.
@@ -138,10 +138,10 @@ package struct DefaultRoute: Sendable, Hashable {
         self.route = route
     }
 
-    /// What else the kernel says of it.
+    /// Properties of the kernel's route.
     package subscript<Value>(dynamicMember member: KeyPath<KernelRoute, Value>) -> Value { self.route[keyPath: member] }
 
-    /// `table main`, `table 100`.
+    /// The table, as `table main` or `table 100`.
     package var tableName: String { "table \(KernelRule.name(ofTable: self.table))" }
 
     /// As iproute2 prints it, with links named by `name`: `default via 10.0.0.1 dev v0 table main metric 100`.

@@ -11,7 +11,7 @@ package struct RouteExplanation: Sendable, Hashable {
     package var rules: [KernelRule] = []
     /// The competing default routes, in the order of the rules that lead to them, then of the kernel's preference.
     package var defaults: [DefaultRoute] = []
-    /// The route that refuses the packet, if one does: prohibit, unreachable, blackhole.
+    /// The route that refuses the packet: prohibit, unreachable or blackhole; nil if none does.
     package var refusal: DefaultRoute?
     /// The neighbour entry of the gateway, or of the destination if there is no gateway.
     package var neighbour: KernelNeighbour?
@@ -19,10 +19,10 @@ package struct RouteExplanation: Sendable, Hashable {
     package var names: [UInt32: String] = [:]
     /// The stricter of the outgoing link's and the host's rp_filter; nil for IPv6, which has none.
     package var reversePathFilter: Int?
-    /// True if the kernel skips routes by the outgoing link while that has no carrier.
+    /// True if the kernel skips routes over the outgoing link while that has no carrier.
     package var ignoresLinkdown: Bool?
 
-    /// The path that a packet would take; nil without one.
+    /// The path that a packet would take; nil if there is no path.
     package var chosen: KernelRoute? {
         guard case .route = self.lookup.matched, case .route(let route) = self.lookup.chosen else { return nil }
         return route
@@ -37,7 +37,7 @@ package struct RouteExplanation: Sendable, Hashable {
     /// A default route as iproute2 prints it, with the names of the links.
     package func text(_ route: DefaultRoute) -> String { route.description { self.names[$0] } }
 
-    /// Adds the matched route to the defaults if it is one that no dump contained, such as a routing daemon's.
+    /// Adds the matched route to the defaults if no dump contained it, such as a routing daemon's.
     mutating func include(_ route: KernelRoute) {
         guard route.prefixLength <= 1,
             let prefix = IPPrefix(around: self.question.destination, length: Int(route.prefixLength))
@@ -59,15 +59,15 @@ package struct RouteExplanation: Sendable, Hashable {
     }
 }
 
-/// Collects what `explain` shows beyond the verdict; read on demand, never kept.
+/// Collects the details that `explain` shows beyond the verdict; read on demand, never kept.
 struct RouteExplainer {
-    // What creates default routes (RTPROT_* of linux/rtnetlink.h): kernel, boot, static, dhcp, keepalived, and
-    // advertisements (ra) for IPv6. 0 would mean any, and with it the whole table; a routing daemon's default is found
-    // as the route that matched.
+    // The creators of default routes (RTPROT_* in linux/rtnetlink.h): kernel, boot, static, dhcp, keepalived, and
+    // advertisements (ra) for IPv6. 0 would mean any, which returns the whole table. A routing daemon's default is
+    // found as the matched route.
     private static let protocols: [AddressFamily: [UInt8]] = [.ipv4: [2, 3, 4, 16, 18], .ipv6: [2, 3, 4, 16, 18, 9]]
     // RTN_BLACKHOLE, RTN_UNREACHABLE, RTN_PROHIBIT.
     private static let refusingTypes: [Int32: UInt8] = [22: 6, 113: 7, 13: 8]
-    // A list of more tables than this is of no use to a reader.
+    // A list of more tables than this would not help a reader.
     private static let tableLimit = 64
 
     let query: QueryChannel
@@ -140,7 +140,7 @@ struct RouteExplainer {
             NeighbourKey(route.gateway ?? explanation.question.destination, on: link))
         let own = try self.query.settings(family, of: Int32(clamping: link))
         explanation.ignoresLinkdown = own?.ignoresLinkdown
-        // For IPv4 the link's setting and the one for all links both count; for IPv6 only the link's.
+        // For IPv4, both the link's setting and the one for all links count; for IPv6, only the link's.
         guard family == .ipv4, let own else { return }
         let all = try self.query.settings(family, of: -1)
         if all?.ignoresLinkdown ?? false { explanation.ignoresLinkdown = true }

@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// Evaluates the rules for a packet of this host as the kernel does, to find the one that decided.
+/// Evaluates the rules for a packet of this host as the kernel does, to find the deciding one.
 package struct RuleEvaluation: Sendable {
     /// The properties that rules match.
     package struct Packet: Sendable, Hashable {
@@ -56,8 +56,8 @@ package struct RuleEvaluation: Sendable {
     /// The table that a matching rule selects for this packet.
     package func table(of rule: KernelRule) -> UInt32? { rule.isL3Master ? self.packet.l3Table : rule.table }
 
-    /// The rule that refused the packet with an error number, and the route if it was one; both nil if no rule was
-    /// left to match.
+    /// The rule that refused the packet with an error number, and the refusing route if a route did; both nil if no
+    /// further rule matched.
     ///
     /// `refusing` are the routes of types that refuse.
     package func refusal(errno code: Int32, among refusing: [DefaultRoute]) -> (
@@ -106,7 +106,7 @@ extension KernelRule {
 }
 
 extension KernelRule.Action {
-    /// The error number of a lookup that this action decides.
+    /// The error number of a lookup that ends at this action.
     fileprivate var errno: Int32? {
         switch self {
         case .lookup, .goTo, .other: nil
@@ -118,7 +118,7 @@ extension KernelRule.Action {
 }
 
 extension KernelRoute.Kind {
-    /// The error number of a lookup that a route of this kind decides.
+    /// The error number of a lookup that ends at a route of this kind.
     fileprivate var errno: Int32? {
         switch self {
         case .blackhole: 22

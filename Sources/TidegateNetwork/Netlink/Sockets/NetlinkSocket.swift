@@ -5,19 +5,19 @@ internal import TidegateLoop
 
 /// A netlink socket of libnl; closed when it goes out of scope.
 struct NetlinkSocket: ~Copyable {
-    /// What one call of ``receive(_:)`` read.
+    /// The result of one call of ``receive(_:)``.
     enum Received: Equatable {
         /// A datagram was read and passed on.
         case datagram
         /// A datagram that did not come from the kernel; it was discarded.
         case foreign
-        /// Nothing to read, or the time limit passed.
+        /// There was nothing to read, or the time limit passed.
         case nothing
         /// The kernel dropped messages before this point; what is left in the queue is older.
         case overrun
         /// A datagram was longer than the buffer.
         case truncated
-        /// The socket does not work any more.
+        /// The socket no longer works.
         case failed(NetlinkError)
     }
 
@@ -113,7 +113,7 @@ struct NetlinkSocket: ~Copyable {
         return Int(size)
     }
 
-    /// Asks not to be told of overruns, after which the kernel would drop everything until the queue is empty
+    /// Suppresses overrun errors, after which the kernel would drop everything until the queue is empty
     /// (NETLINK_NO_ENOBUFS in netlink(7)).
     func ignoreOverruns() throws(NetlinkError) {
         guard self.set(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1) else {
@@ -121,17 +121,16 @@ struct NetlinkSocket: ~Copyable {
         }
     }
 
-    /// The number of messages that the kernel dropped for this socket (SO_MEMINFO, the ninth number); 0 if it does not
-    /// say.
+    /// The number of messages that the kernel dropped for this socket (SO_MEMINFO, the ninth number); 0 if unavailable.
     var dropCount: UInt32 {
         var numbers = [UInt32](repeating: 0, count: 9)
         var length = socklen_t(numbers.count * 4)
-        // SO_MEMINFO, which Glibc does not have.
+        // SO_MEMINFO, which Glibc does not define.
         guard getsockopt(self.descriptor, SOL_SOCKET, 55, &numbers, &length) == 0, length >= 36 else { return 0 }
         return numbers[8]
     }
 
-    /// Sends requests, one after the other in `requests`.
+    /// Sends a series of encoded requests.
     func send(_ requests: UnsafeRawBufferPointer) throws(NetlinkError) {
         let sent = nl_sendto(self.raw, UnsafeMutableRawPointer(mutating: requests.baseAddress), requests.count)
         try check(sent, "sending a netlink request")
@@ -188,9 +187,9 @@ private func check(_ code: Int32, _ operation: String) throws(NetlinkError) {
     guard code >= 0 else { throw NetlinkError(operation: operation, libnl: code) }
 }
 
-/// How the kernel is watched, with the hooks by which tests stand in for it.
+/// How to watch the kernel, with hooks that tests use in place of it.
 package struct NetlinkOptions: Sendable {
-    /// The sockets by what they are for.
+    /// The purpose of a socket.
     package enum SocketKind: Sendable, Hashable {
         /// Receives multicast, sends no requests.
         case monitor
@@ -198,45 +197,45 @@ package struct NetlinkOptions: Sendable {
         case query
         /// Receives changes of neighbours while any are watched.
         case neighbours
-        /// Receives messages about sockets of programs that end.
+        /// Receives messages about closed sockets of programs.
         case socketEndings
-        /// Lists sockets of programs.
+        /// Lists the sockets of programs.
         case socketDumps
-        /// Receives what other processes of Tidegate announce.
+        /// Receives the announcements of other Tidegate processes.
         case announcements
     }
 
     /// Replaces a datagram between the kernel and the decoder.
     package typealias Edit = @Sendable (SocketKind, [UInt8]) -> [UInt8]
 
-    /// Read everything once and join no multicast group.
+    /// Whether to read everything once and join no multicast group.
     package var isOnce = false
     /// The receive buffer to request, in bytes; the kernel doubles it.
     package var receiveBufferBytes = 8 << 20
     /// Runs on the thread before the first socket is opened; a test enters its namespace here.
     package var onThreadStart: @Sendable () -> Void = {}
-    /// Called before a socket is opened; an error stands for a kernel or sandbox that refuses it.
+    /// Called before a socket is opened; an error simulates a kernel or sandbox that refuses it.
     package var refusal: @Sendable (SocketKind) -> NetlinkError? = { _ in nil }
     /// The file of another network namespace to watch (`/run/netns/NAME`); left once the name is deleted.
     package var namespace: String?
     /// Called with the descriptor of each socket that was opened; a test may break it.
     package var onOpen: @Sendable (SocketKind, Int32) -> Void = { _, _ in }
-    /// Replaces datagrams of the kernel's.
+    /// Replaces datagrams from the kernel.
     package var edit: Edit?
-    /// Datagrams with more bytes count as longer than the buffer; called before each one.
+    /// Longer datagrams, in bytes, count as too long for the buffer; called before each one.
     package var datagramLimit: @Sendable (SocketKind) -> Int = { _ in .max }
     /// How long the machine has been suspended since boot.
     package var suspended: @Sendable () -> Duration = SystemFiles.suspended
 }
 
 extension NetlinkOptions {
-    /// Sockets as they are usually opened.
+    /// Creates the default options.
     package init(onThreadStart: @escaping @Sendable () -> Void = {}) { self.onThreadStart = onThreadStart }
 }
 
-/// A netlink operation failed.
+/// A failed netlink operation.
 package struct NetlinkError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What failed, such as `opening a route netlink socket`.
+    /// The failed operation, such as `opening a route netlink socket`.
     package let operation: String
     /// The error's description (nl_geterror(3) or errno(3)).
     package let text: String

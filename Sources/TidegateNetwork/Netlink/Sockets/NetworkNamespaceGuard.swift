@@ -1,10 +1,10 @@
 internal import CNetlink
 internal import Glibc
 
-/// Keeps the calling thread in a network namespace that has a name (ip-netns(8)).
+/// Keeps the calling thread in a named network namespace (ip-netns(8)).
 ///
-/// A thread and its sockets keep a namespace alive after its name was deleted, and with it the peers of its links; so
-/// the thread has to leave when the name is deleted.
+/// A thread and its sockets keep a namespace alive after its name is deleted, and with it the peers of its links. The
+/// thread must therefore leave when the name is deleted.
 final class NetworkNamespaceGuard {
     private let path: String
     private let home: Int32

@@ -3,14 +3,14 @@ internal import TidegateCore
 
 /// Why a request has no complete answer.
 enum QueryFailure: Error {
-    /// A part of the answer was lost; the socket may still hold the rest, so that it cannot be used for more requests.
+    /// Part of the answer was lost; the socket may still hold the rest, so it cannot be used for more requests.
     case broken
     case failed(NetlinkError)
 }
 
 /// The socket for requests: dumps and lookups, each answered before the next is sent.
 final class QueryChannel {
-    /// Links and addresses.
+    /// A dump of links and addresses.
     struct Dump {
         var links: [KernelLink] = []
         var addresses: [KernelAddress] = []
@@ -90,7 +90,7 @@ final class QueryChannel {
         if let end { throw .failed(end) }
     }
 
-    /// Sends one request; the sequence number of its answer.
+    /// Sends one request; returns the sequence number of its answer.
     private func send(_ write: (inout RequestEncoder, UInt32) -> Void) throws(QueryFailure) -> UInt32 {
         self.sequence &+= 1
         self.encoder.clear()
@@ -111,10 +111,10 @@ final class QueryChannel {
 
     // MARK: Lookups
 
-    /// Looks up every question, both ways, and passes the answers on in the questions' order.
+    /// Looks up every question both ways, and passes on the answers in the order of the questions.
     ///
     /// An answer that was lost or malformed twice is `none`. A kernel that does not answer for two seconds is an error:
-    /// waiting as long for each of thousands would block the thread for hours.
+    /// waiting that long for each of thousands of questions would block the thread for hours.
     func lookUp(_ questions: ArraySlice<RouteQuestion>, _ body: (Int, RouteLookup) -> Void) throws(NetlinkError) {
         var answers = [RouteLookup](repeating: QueryChannel.noAnswer, count: QueryChannel.questionsPerSend)
         var start = questions.startIndex
@@ -128,7 +128,7 @@ final class QueryChannel {
         }
     }
 
-    /// False if an answer was lost or malformed; only its question is without an answer then.
+    /// False if an answer was lost or malformed; only its question then lacks an answer.
     private func request(
         _ questions: ArraySlice<RouteQuestion>, _ answers: inout [RouteLookup]
     ) throws(NetlinkError) -> Bool {
@@ -142,7 +142,7 @@ final class QueryChannel {
             sequence &+= 2
         }
         try self.socket.send(self.encoder.requests)
-        // One bit for each answer that is still missing; `unknown` counts those that came and cannot be assigned.
+        // One bit for each missing answer; `unknown` counts received answers that cannot be assigned.
         var missing = UInt64.max >> UInt64(64 - count)
         let before = self.malformed
         var unknown = 0
@@ -169,7 +169,7 @@ final class QueryChannel {
         return missing == 0 && self.malformed == before
     }
 
-    // An answer to an earlier question that was given up before it arrived.
+    // An answer to an earlier question that was given up.
     private static func isLate(_ place: UInt32) -> Bool { (1...0x10000).contains(0 &- place) }
 
     private func store(_ message: UnsafeMutablePointer<nlmsghdr>, at place: Int, in answers: inout [RouteLookup]) {
@@ -177,16 +177,16 @@ final class QueryChannel {
         if place % 2 == 0 { answers[place / 2].matched = answer } else { answers[place / 2].chosen = answer }
     }
 
-    // MARK: Single objects, whose answers are small, however large the tables are
+    // MARK: Single objects; their answers are small, however large the tables are
 
     /// Every rule of a family, in the kernel's order.
     func rules(_ family: AddressFamily) throws(QueryFailure) -> [KernelRule] {
         try self.exchange({ $0.ruleDump(family, sequence: $1) }) { RuleDecoder.decode($0, in: family) }
     }
 
-    /// The routes of a dump whose prefix is no longer than `longest`; none if the table does not exist.
+    /// The routes of a dump with at most `longest` network bits; empty if the table does not exist.
     ///
-    /// All others are dropped while reading: nothing is kept of a table with hundreds of thousands.
+    /// All others are dropped while reading: a table with hundreds of thousands of routes takes no memory.
     func routes(_ family: AddressFamily, _ filter: RouteFilter, longest: UInt8) throws(QueryFailure) -> [DefaultRoute] {
         try self.exchange({ $0.routeDump(family, filter, sequence: $1) }) { message in
             // Kernels before 4.20 do not filter.
@@ -197,12 +197,12 @@ final class QueryChannel {
         }
     }
 
-    /// The neighbour table's entry for an address; nil without one.
+    /// The neighbour table's entry for an address; nil if none exists.
     func neighbour(_ key: NeighbourKey) throws(QueryFailure) -> KernelNeighbour? {
         try self.exchange({ $0.neighbour(key.address, on: key.link, sequence: $1) }, NeighbourDecoder.decode).last
     }
 
-    /// As ``neighbour(_:)``, and nil if the answer was lost; throws if the socket is unusable.
+    /// Like ``neighbour(_:)``, but nil if the answer was lost; throws if the socket is unusable.
     func knownNeighbour(_ key: NeighbourKey) throws(NetlinkError) -> KernelNeighbour? {
         var neighbour: KernelNeighbour?
         try self.tolerateLostAnswers { () throws(QueryFailure) in neighbour = try self.neighbour(key) }
@@ -214,7 +214,7 @@ final class QueryChannel {
         try self.exchange({ $0.settings(family, of: link, sequence: $1) }, NetconfDecoder.decode).last
     }
 
-    /// Runs requests that may stay without an answer: if one is lost, the rest is skipped and the socket replaced.
+    /// Runs requests whose answers are optional: if one is lost, the rest is skipped and the socket replaced.
     func tolerateLostAnswers(_ body: () throws(QueryFailure) -> Void) throws(NetlinkError) {
         do throws(QueryFailure) {
             try body()
@@ -226,7 +226,7 @@ final class QueryChannel {
         }
     }
 
-    /// Sends one request and collects what the messages of its answer hold.
+    /// Sends one request and collects the objects of its answer.
     ///
     /// An error from the kernel counts as an empty answer.
     private func exchange<Object>(

@@ -4,11 +4,11 @@ package import TidegateCore
 ///
 /// Routes are not kept, because they could be outdated without any message.
 package struct KernelTables: Sendable {
-    /// What a message changed.
+    /// The effect of a message.
     package enum Change: Sendable, Hashable {
-        /// Nothing.
+        /// Nothing changed.
         case none
-        /// Something, and no link lost anything.
+        /// Something changed, and no link lost anything.
         case some
         /// A link or an address that could carry traffic no longer can.
         case loss
@@ -51,7 +51,7 @@ package struct KernelTables: Sendable {
         self.merge(links: links, addresses: addresses)
     }
 
-    /// Adds a dump that the kernel interrupted: what it does not contain may only have been skipped.
+    /// Adds an interrupted dump: entries that it lacks may only have been skipped.
     package mutating func merge(links: [KernelLink], addresses: [KernelAddress]) {
         for link in links { _ = self.upsert(link) }
         for address in addresses { _ = self.upsert(address) }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// What small files of the system say: in /proc, /sys, /etc and /run.
+/// Reads small files of the system in /proc, /sys, /etc and /run.
 package enum SystemFiles {
-    /// What sysfs reports about a link; nil if it is not mounted or belongs to another namespace.
+    /// What sysfs reports about a link; nil if sysfs is not mounted or shows another namespace.
     package static func facts(of link: KernelLink) -> LinkFacts? {
         let folder = "/sys/class/net/\(link.name)"
         guard !link.name.contains("/"), let index = self.text("\(folder)/ifindex"),
@@ -16,7 +16,7 @@ package enum SystemFiles {
             hasDevice: self.exists("\(folder)/device"))
     }
 
-    /// How long the machine has been suspended since boot: CLOCK_BOOTTIME continues meanwhile, CLOCK_MONOTONIC does not.
+    /// How long the machine has been suspended since boot: CLOCK_BOOTTIME includes that time, CLOCK_MONOTONIC does not.
     package static func suspended() -> Duration {
         var (all, awake) = (timespec(), timespec())
         clock_gettime(CLOCK_MONOTONIC, &awake)
@@ -42,7 +42,7 @@ package enum SystemFiles {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// The entries of a directory; none of one that this process may not read, or that is gone.
+    /// The entries of a directory; empty if it is gone or this process may not read it.
     static func names(in folder: String) -> [String] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }
@@ -56,7 +56,7 @@ package enum SystemFiles {
         return names
     }
 
-    /// Where a symbolic link leads (readlink(2)); nil if the path is none.
+    /// The target of a symbolic link (readlink(2)); nil if the path is not one.
     static func target(of path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: 4096)
         let count = readlink(path, &buffer, buffer.count)

@@ -4,7 +4,7 @@ internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
 
-/// Sends questions to name servers directly, by UDP and, if the answer is too long for that, over TCP.
+/// Sends questions to name servers directly: by UDP, and over TCP if the answer is too long.
 ///
 /// One thread, `tg-dns-client`, waits for all answers; it starts with the first question.
 package final class DNSClient: Sendable {
@@ -12,9 +12,9 @@ package final class DNSClient: Sendable {
     private let own: OwnSockets?
     private let thread: ExchangeThread<DNSExchange>
 
-    /// A client without a thread yet; `onThreadStart` runs on it first, so that tests can enter a namespace.
+    /// Creates a client without a thread; `onThreadStart` later runs on it first, so that tests can enter a namespace.
     ///
-    /// TCP sockets are noted in `own`.
+    /// TCP sockets are recorded in `own`.
     package init(
         time: any TimeSource, own: OwnSockets? = nil, onThreadStart: @escaping @Sendable () -> Void = {}
     ) {
@@ -25,16 +25,16 @@ package final class DNSClient: Sendable {
 
     /// Sends a question; `completion` is called once, on the client's thread, within the question's limit.
     ///
-    /// At most 64 questions are sent at a time and 4096 wait; further ones fail with `EAGAIN`. The limit starts with this
-    /// call. For a name that does not fit into a packet, and so cannot exist, `completion` is called on the caller's
-    /// thread.
+    /// At most 64 questions are open at a time and 4096 wait; further ones fail with `EAGAIN`. The limit starts with
+    /// this call. For a name that does not fit into a packet, and so cannot exist, `completion` is called on the
+    /// caller's thread.
     package func ask(_ question: DNSQuestion, completion: @escaping @Sendable (DNSOutcome) -> Void) {
         let query = DNSQuery(question.name, question.type, id: .random(in: .min ... .max))
         guard let query else { return completion(.nameNotFound) }
         self.thread.run(DNSExchange(question, query, self.time, noting: self.own), completion: completion)
     }
 
-    /// Ends the questions under way as timed out, then the thread.
+    /// Ends the open questions as timed out, then the thread.
     func stop() { self.thread.stop() }
 }
 
@@ -100,14 +100,14 @@ package enum DNSOutcome: Sendable, Hashable {
         }
     }
 
-    /// True if an error came back instead of a packet of the server's.
+    /// True if an error came back instead of a packet from the server.
     package var isRefusal: Bool { if case .unreachable = self { true } else { self == .refused } }
 
-    /// The outcome of a system call that failed; `error` is the ICMP error behind it.
+    /// The outcome of a failed system call; `error` is the ICMP error behind it.
     init(errorNumber code: Int32, _ error: ICMPError? = nil, server: IPAddress) {
         switch code {
         case ECONNREFUSED, ECONNRESET:
-            // A firewall on the way sends the same error as a host whose port is closed.
+            // A firewall on the way sends the same error as a host with a closed port.
             let isServers = error?.offender == nil || error?.isFrom(server) ?? true
             self = isServers ? .refused : .unreachable(error)
         case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EACCES, EPERM, EINVAL, EADDRNOTAVAIL, EAFNOSUPPORT,
@@ -123,17 +123,17 @@ package enum DNSOutcome: Sendable, Hashable {
     }
 }
 
-/// A question under way: first by UDP, then perhaps over TCP.
+/// An open question: first by UDP, then perhaps over TCP.
 struct DNSExchange: SocketExchange {
     private enum Transfer {
         case done(Int)
-        /// Nothing now; the descriptor will be ready again.
+        /// Nothing now; wait until the descriptor is ready again.
         case later
         case failed(DNSOutcome)
     }
 
     static let (openLimit, waitingLimit, fullCode) = (64, 4096, EAGAIN)
-    // Without EDNS no answer may be longer than 512 octets; some servers send more.
+    // Without EDNS, answers may have at most 512 octets; some servers send more.
     static let bufferSize = 4096
 
     private let request: SocketRequest
@@ -143,7 +143,7 @@ struct DNSExchange: SocketExchange {
     private let deadline: MonotonicTime
     private var machine = DNSExchangeMachine()
     private var stream: DNSStream?
-    // Moments of the loop's clock.
+    // Moments on the loop's clock.
     private var end: MonotonicTime?
     private var resend: MonotonicTime?
 
@@ -194,7 +194,7 @@ struct DNSExchange: SocketExchange {
         for effect in self.machine.handle(input) {
             switch effect {
             case .sendDatagram:
-                // If the kernel's buffer is full, it is sent again later.
+                // If the kernel's buffer is full, the packet is sent again later.
                 guard case .failed(let outcome) = self.send(self.query.bytes, on: descriptor) else { continue }
                 return self.handle(.broken(outcome), descriptor, now)
             case .resend(let pause): self.resend = now + pause
@@ -279,11 +279,11 @@ struct DNSStream {
     // Far longer than any list of addresses.
     private static let longest = 16_384
 
-    /// The bytes that are still to be written.
+    /// The bytes still to be written.
     var unsent: ArraySlice<UInt8>
     var received: [UInt8] = []
 
-    /// Adds bytes that were read; returns the answer once it is complete, an empty one if its length is out of bounds.
+    /// Adds received bytes; returns the complete answer, which is empty if its length is out of bounds.
     mutating func receive(_ bytes: some Sequence<UInt8>) -> [UInt8]? {
         self.received += bytes
         guard self.received.count >= 2 else { return nil }

@@ -2,7 +2,7 @@
 struct DNSExchangeMachine {
     enum State: Hashable {
         case idle
-        /// Sent by UDP so many times.
+        /// The number of UDP packets sent so far.
         case waiting(sent: Int)
         /// Sent over TCP; if that fails, the outcome of the truncated UDP answer is used.
         case streaming(fallback: DNSOutcome?)
@@ -26,8 +26,8 @@ struct DNSExchangeMachine {
         case finish(DNSOutcome)
     }
 
-    // A way that loses 30 % of its packets in each direction answers every other datagram. Of eight within 2.1 s one is
-    // answered in 199 of 200 cases.
+    // A path that loses 30 % of packets in each direction answers every other datagram. Of eight datagrams within 2.1
+    // s, at least one is answered in 199 of 200 cases.
     private static let burst = 8
 
     private(set) var state = State.idle
@@ -53,7 +53,7 @@ struct DNSExchangeMachine {
         case (.waiting, .broken(let outcome)): return self.finish(outcome)
         case (.waiting, .limitReached):
             return self.finish(self.receivedGarbage ? .failed(code: "MALFORMED") : .timedOut)
-        // A stream carries only this exchange, so a foreign packet is the server's.
+        // A stream carries only this exchange, so even a foreign packet comes from the server.
         case (.streaming(let partial), .received(.foreign)): return self.finish(partial ?? .failed(code: "MALFORMED"))
         case (.streaming(let before), .received(.truncated(let partial))):
             return self.finish(partial ?? before ?? .failed(code: "MALFORMED"))

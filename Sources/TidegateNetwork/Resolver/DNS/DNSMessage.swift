@@ -4,16 +4,16 @@ internal import TidegateCore
 
 /// A question as a packet (RFC 1035 4.1).
 package struct DNSQuery: Sendable, Hashable {
-    /// The id by which the answer is matched.
+    /// The id that matches the answer to the question.
     let id: UInt16
-    /// The number of the type of records that are wanted.
+    /// The number of the requested record type.
     let type: UInt16
     /// The whole packet.
     package let bytes: [UInt8]
 
-    /// A question; an unknown `type` asks for any type, an unknown `class` for the Internet's.
+    /// Creates a question; an unknown `type` requests any type, an unknown `class` the Internet class.
     ///
-    /// Nil if the name cannot be in one (RFC 1035 2.3.4).
+    /// Nil if the name does not fit into a question (RFC 1035 2.3.4).
     package init?(_ name: String, type: String, class: String = "IN", isRecursive: Bool = true, id: UInt16) {
         let number = Self.typeNumber(of: type) ?? 255
         var raw: UnsafeMutablePointer<ldns_pkt>?
@@ -39,28 +39,28 @@ package struct DNSQuery: Sendable, Hashable {
         self.init(name, type: type.rawValue, id: id)
     }
 
-    /// The packet as a stream has it: after its length in two octets (RFC 1035 4.2.2).
+    /// The packet as sent on a stream: preceded by its length in two octets (RFC 1035 4.2.2).
     package var framed: [UInt8] {
         let length = UInt16(clamping: self.bytes.count)
         return [UInt8(length >> 8), UInt8(truncatingIfNeeded: length)] + self.bytes
     }
 
-    /// The name as in the packet, in lower case.
+    /// The name in the packet's format, in lower case.
     var name: [UInt8] { DNSRecord.lowercased(self.bytes.dropFirst(Self.headerLength).dropLast(4)) }
 
     private static let headerLength = 12
 
-    /// True if a message repeats the question, whatever the case of its letters (RFC 5452 9.1).
+    /// True if a message repeats the question, ignoring case (RFC 5452 9.1).
     func isRepeated(in message: [UInt8]) -> Bool {
         let repeated = message.dropFirst(Self.headerLength).prefix(self.bytes.count - Self.headerLength)
         // Type and class are the last four bytes.
         return repeated.suffix(4) == self.bytes.suffix(4) && DNSRecord.lowercased(repeated.dropLast(4)) == self.name
     }
 
-    /// True if there is a type of records of that name, such as `MX`.
+    /// True if `name` is a record type, such as `MX`.
     package static func isRecordType(_ name: String) -> Bool { self.typeNumber(of: name) != nil }
 
-    /// True if there is a class of records of that name, such as `CH`.
+    /// True if `name` is a record class, such as `CH`.
     package static func isRecordClass(_ name: String) -> Bool { self.classes[name] != nil }
 
     private static let classes: [String: UInt32] = ["IN": 1, "CS": 2, "CH": 3, "HS": 4, "NONE": 254, "ANY": 255]
@@ -73,11 +73,11 @@ package struct DNSQuery: Sendable, Hashable {
     }
 }
 
-/// A DNS packet of ldns (RFC 1035 4.1).
+/// A DNS packet parsed by ldns (RFC 1035 4.1).
 struct DNSMessage: ~Copyable {
     private let raw: UnsafeMutablePointer<ldns_pkt>
 
-    /// A packet that was received; nil if ldns cannot parse it.
+    /// Parses a packet; nil if ldns cannot parse it.
     init?(_ bytes: [UInt8]) {
         var raw: UnsafeMutablePointer<ldns_pkt>?
         guard ldns_wire2pkt(&raw, bytes, bytes.count) == LDNS_STATUS_OK, let raw else {
@@ -97,12 +97,12 @@ struct DNSMessage: ~Copyable {
     /// The response code with the upper bits of EDNS.
     var extendedCode: Int { self.code | Int(ldns_pkt_edns_extended_rcode(self.raw)) << 4 }
     var questionCount: Int { Int(ldns_pkt_qdcount(self.raw)) }
-    /// The answers in the Internet's class.
+    /// The answers of the Internet class.
     var answers: [DNSRecord] { Self.map(ldns_pkt_answer(self.raw), DNSRecord.init) }
 
     var answerTexts: [DNSReply.Record] { Self.map(ldns_pkt_answer(self.raw), DNSReply.Record.init) }
     var authorityTexts: [DNSReply.Record] { Self.map(ldns_pkt_authority(self.raw), DNSReply.Record.init) }
-    /// The additional records, with the pseudo record of EDNS.
+    /// The additional records, with the EDNS pseudo record.
     var additionalTexts: [DNSReply.Record] {
         let records = Self.map(ldns_pkt_additional(self.raw), DNSReply.Record.init)
         guard ldns_pkt_edns(self.raw) != 0 else { return records }
@@ -123,19 +123,19 @@ struct DNSMessage: ~Copyable {
 
 /// The parts of a resource record that address lookups need (RFC 1035 3.2).
 struct DNSRecord: Sendable, Hashable {
-    /// The number of CNAME.
+    /// The type number of CNAME.
     static let alias: UInt16 = 5
 
-    /// The name as in the packet, uncompressed and in lower case.
+    /// The name in the packet's format, uncompressed and in lower case.
     let owner: [UInt8]
-    /// The number of its type.
+    /// The type number.
     let type: UInt16
-    /// In seconds; with the highest bit set it is treated as 0 (RFC 2181 8).
+    /// The time to live in seconds; a value with the highest bit set is treated as 0 (RFC 2181 8).
     let timeToLive: UInt32
     /// Its first field: an address, or the name behind an alias.
     let data: [UInt8]
 
-    /// Nil for one of another class than the Internet's.
+    /// Nil for any other class than the Internet class.
     init?(_ record: UnsafeMutablePointer<ldns_rr>) {
         guard let owner = Self.bytes(ldns_rr_owner(record)), ldns_rr_get_class(record) == LDNS_RR_CLASS_IN else {
             return nil
@@ -151,7 +151,8 @@ struct DNSRecord: Sendable, Hashable {
         return Array(UnsafeBufferPointer(start: data, count: ldns_rdf_size(field)))
     }
 
-    /// Names are compared without regard to case (RFC 4343); a label's length is never a letter.
+    /// Converts a name to lower case, because names are compared ignoring case (RFC 4343); a length octet is never a
+    /// letter.
     static func lowercased(_ name: some Sequence<UInt8>) -> [UInt8] {
         name.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
     }
@@ -161,9 +162,9 @@ struct DNSRecord: Sendable, Hashable {
 package struct DNSReply: Sendable, Hashable {
     /// A resource record.
     package struct Record: Sendable, Hashable {
-        /// The record on one line, as zone files have it: name, TTL, class, type and data, separated by tabs.
+        /// The record on one line in zone file format: name, TTL, class, type and data, separated by tabs.
         package var text: String
-        /// The serial number, if it is an SOA record.
+        /// The serial number of an SOA record; nil for other types.
         package var serial: UInt32?
     }
 
@@ -173,7 +174,7 @@ package struct DNSReply: Sendable, Hashable {
     package var authorities: [Record]
     package var additionals: [Record]
 
-    /// Parses a message; nil if it is malformed or no reply to the question, which some servers leave out of a failure.
+    /// Parses a message; nil if it is malformed or not a reply to the question, which some servers omit from failures.
     package init?(_ bytes: [UInt8], to query: DNSQuery) {
         guard let message = DNSMessage(bytes), message.isReply, message.id == query.id,
             message.questionCount == 0 ? message.extendedCode != 0 : query.isRepeated(in: bytes)
@@ -184,7 +185,7 @@ package struct DNSReply: Sendable, Hashable {
         self.additionals = message.additionalTexts
     }
 
-    /// The names of response codes by their numbers (RFC 6895 2.3).
+    /// The names of response codes by number (RFC 6895 2.3).
     package static let codeNames = [
         0: "NOERROR", 1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED", 6: "YXDOMAIN",
         7: "YXRRSET",
@@ -192,7 +193,7 @@ package struct DNSReply: Sendable, Hashable {
         20: "BADNAME", 21: "BADALG", 22: "BADTRUNC", 23: "BADCOOKIE",
     ]
 
-    /// A response code's name, or `RCODE` with its number.
+    /// A response code's name, or `RCODE` and the number.
     package static func codeName(_ code: Int) -> String { self.codeNames[code] ?? "RCODE\(code)" }
 }
 
@@ -207,8 +208,8 @@ extension DNSReply.Record {
         }
     }
 
-    // Regular expressions were written for the text of blackbox_exporter's library: it has no blank at the end, and some
-    // digests in capital letters.
+    // Existing regular expressions match the text of blackbox_exporter's library: no trailing blank, and some digests
+    // in upper case.
     private static func inGoDialect(_ text: String, _ type: ldns_rr_type) -> String {
         var text = Substring(text)
         while let last = text.last, last.isWhitespace { text.removeLast() }
@@ -216,7 +217,7 @@ extension DNSReply.Record {
         guard fields.count == 5 else { return String(text) }
         switch type {
         case LDNS_RR_TYPE_DS, LDNS_RR_TYPE_CDS, LDNS_RR_TYPE_SSHFP, LDNS_RR_TYPE_NSEC3, LDNS_RR_TYPE_NSEC3PARAM:
-            // ldns has two blanks behind the salt of NSEC3.
+            // ldns writes two blanks after the salt of NSEC3.
             fields[4] = fields[4].uppercased().split(separator: " ").joined(separator: " ")
         default: break
         }
@@ -227,11 +228,11 @@ extension DNSReply.Record {
 /// Parses a packet as the answer to a question.
 enum DNSMessageParser {
     enum Result: Sendable, Hashable {
-        /// Not an answer to this question: another one's, a forgery, or garbage.
+        /// Not an answer to this question: one to another question, a forgery, or garbage.
         case foreign
-        /// The answer did not fit; the outcome of what is there can be used if the rest cannot be fetched.
+        /// The answer was truncated; the outcome of the partial answer is used if the rest cannot be fetched.
         case truncated(DNSOutcome?)
-        /// The answer.
+        /// The complete answer.
         case whole(DNSOutcome)
     }
 
@@ -273,7 +274,7 @@ enum DNSMessageParser {
         return .failed(code: "MALFORMED")
     }
 
-    // ldns parses no address that has another length than its type wants.
+    // ldns parses no address whose length does not match its type.
     private static func addresses(_ records: [DNSRecord]) -> [IPAddress] {
         records.compactMap { IPAddress(octets: $0.data) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }

@@ -9,15 +9,15 @@ internal import TidegateLoop
 ///
 /// libcurl and glibc would start a thread for every lookup; here the threads are limited and named `tg-dns-N`.
 package final class Resolver: NameResolver {
-    /// Looks a name up; blocks.
+    /// Looks up a name; blocks.
     package typealias Lookup = @Sendable (String) -> Result<[IPAddress], ResolveFailure>
 
     private let queue: LookupQueue
     private let ttlLookup: TTLLookup?
 
-    /// A resolver that looks up at most `limit` names at a time and caches `capacity` of them.
+    /// Creates a resolver that looks up at most `limit` names at a time and caches `capacity` of them.
     ///
-    /// An answer is valid for the time to live that `ttlLookup` finds; without one, for `freshness`.
+    /// An answer is valid for the time to live that `ttlLookup` finds; if it finds none, for `freshness`.
     package init(
         time: any TimeSource, freshness: Duration = DNSTTL.unknown, limit: Int = 8, capacity: Int = 16_384,
         ttlLookup: TTLLookup? = nil, lookup: Lookup? = nil
@@ -28,7 +28,7 @@ package final class Resolver: NameResolver {
             lookup: lookup ?? SystemLookup.resolve)
     }
 
-    // A thread inside getaddrinfo cannot be interrupted, so this does not wait for it.
+    // A thread inside getaddrinfo cannot be interrupted, so nothing waits for it here.
     deinit { self.queue.close() }
 
     package func resolve(
@@ -67,13 +67,13 @@ final class LookupQueue: Sendable {
         let addresses: [IPAddress]
         fileprivate(set) var expiry: MonotonicTime
         fileprivate let generation: UInt64
-        /// Whether the expiry is that of a server's time to live.
+        /// Whether the expiry comes from a server's time to live.
         fileprivate(set) var hasTTL = false
     }
 
     private struct Pending {
         var waiting: [Completion] = []
-        /// The generation in which its lookup began; nil while it is queued.
+        /// The generation in which its lookup started; nil while it is queued.
         var generation: UInt64?
     }
 
@@ -90,7 +90,7 @@ final class LookupQueue: Sendable {
             self.answers[name].flatMap { $0.generation == self.generation && now < $0.expiry ? $0 : nil }
         }
 
-        // A full cache drops the answer that expired first, which is the one looked up the longest time ago.
+        // A full cache drops the answer that expired first, which was looked up the longest time ago.
         mutating func store(_ answer: Answer, for name: String, limit: Int) {
             if let known = self.answers[name], known.generation > answer.generation { return }
             if self.answers.count >= limit, self.answers[name] == nil,
@@ -102,7 +102,7 @@ final class LookupQueue: Sendable {
         }
     }
 
-    /// What to do once the lock is released.
+    /// What to do after the lock is released.
     private enum Step {
         case answer([IPAddress])
         case fail
@@ -143,13 +143,13 @@ final class LookupQueue: Sendable {
     }
 
     private func enqueue(_ name: String, _ completion: @escaping Completion, _ state: inout State) -> Step {
-        // A lookup that began before the path changed may take long and return the other network's answer.
+        // A lookup that started before the path changed may take long and return the other network's answer.
         if let known = state.pending[name], known.generation == nil || known.generation == state.generation {
             state.pending[name]?.waiting.append(completion)
             return .wait
         }
         let worker = self.freeWorker(&state)
-        // Without a free thread the name waits for a busy one; without any thread it would wait forever.
+        // Without a free thread the name waits for a busy one; without any thread it would never be looked up.
         guard !state.threads.isEmpty else { return .fail }
         state.pending[name, default: Pending()].generation = nil
         state.pending[name]?.waiting.append(completion)
@@ -159,15 +159,14 @@ final class LookupQueue: Sendable {
 
     func cached(_ name: String) -> [IPAddress]? { self.state.withLock { $0.answers[name]?.addresses } }
 
-    /// The answer for a name while it is valid, and the rest of its time to live as far as that is known; nil if it has to
-    /// be looked up.
+    /// The valid answer for a name and its remaining time to live, if known; nil if the name must be looked up.
     func cachedAnswer(for name: String) -> (answer: Answer, remainingTTL: Duration?)? {
         let now = self.time.monotonic()
         let answer = self.state.withLock { $0.validAnswer(for: name, at: now) }
         return answer.map { ($0, $0.hasTTL ? $0.expiry - now : nil) }
     }
 
-    /// Sets an answer's time to live, unless the answer has been replaced meanwhile.
+    /// Sets an answer's time to live, unless the answer has been replaced since.
     func recordTTL(_ ttl: Duration, of answer: Answer, for name: String) {
         let expiry = self.time.monotonic() + ttl
         self.state.withLock { state in
@@ -229,7 +228,7 @@ final class LookupQueue: Sendable {
         for completion in waiting { completion(result) }
     }
 
-    // The number of a thread that has nothing to do; nil if all are busy.
+    // The number of an idle thread; nil if all are busy.
     private func freeWorker(_ state: inout State) -> Int? {
         if let idle = state.idle.popLast() { return idle }
         let number = state.threads.count

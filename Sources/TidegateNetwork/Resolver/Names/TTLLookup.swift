@@ -15,7 +15,7 @@ package final class TTLLookup: Sendable {
         var settings: (value: ResolverSettings, until: MonotonicTime)?
     }
 
-    // Generous, because no caller is blocked by it.
+    // Generous, because no caller waits for it.
     private static let limit = Duration.seconds(2)
     private static let settingsAge = Duration.seconds(5)
 
@@ -25,7 +25,7 @@ package final class TTLLookup: Sendable {
     private let port: UInt16
     private let state = Mutex(State())
 
-    /// A lookup through `client`, at `port` of the servers in `settings`.
+    /// Creates a lookup through `client`, on `port` of the servers in `settings`.
     package init(
         client: DNSClient, time: any TimeSource,
         settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system, port: UInt16 = 53

@@ -1,16 +1,16 @@
 internal import TidegateCore
 
-/// Finds how long the addresses of a name are valid, from the servers that the system uses.
+/// Finds how long the addresses of a name are valid, by querying the servers that the system uses.
 ///
-/// The system's own lookup does not report it (getaddrinfo(3)). A server's answer counts only if it has exactly the same
-/// addresses: those of a hosts file or of multicast DNS have no time to live.
+/// The system's own lookup does not report it (getaddrinfo(3)). A server's answer counts only if it has exactly the
+/// same addresses: those from a hosts file or multicast DNS have no time to live.
 struct TTLMachine {
     enum Step: Hashable {
         case ask(name: String, DNSQuestion.RecordType, server: IPAddress)
         case finish(Duration?)
     }
 
-    // The limit that glibc had.
+    // glibc's former limit.
     private static let longestSearch = 6
 
     private let known: [AddressFamily: Set<IPAddress>]
@@ -34,7 +34,7 @@ struct TTLMachine {
         return name != "localhost" && !name.hasSuffix(".localhost") && !name.hasSuffix(".local")
     }
 
-    /// The first question, or the next after an answer.
+    /// The first question, or the next one after an answer.
     func step() -> Step {
         guard let family = self.families.first else { return .finish(DNSTTL.clamped(self.shortest)) }
         guard let name = self.names.first, let server = self.servers.first else { return .finish(nil) }

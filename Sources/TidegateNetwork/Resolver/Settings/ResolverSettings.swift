@@ -6,11 +6,11 @@ package import TidegateCore
 package struct ResolverSettings: Sendable, Hashable {
     /// The servers in order: at most three; 127.0.0.1 if the file lists none.
     package var nameservers: [IPAddress] = [IPAddress(ipv4: 0x7F00_0001)]
-    /// True if the file lists no server, so that only this host itself is asked.
+    /// True if the file lists no server, so that only this host itself is queried.
     package var namesNoServer = false
     /// The servers that systemd-resolved uses, if ``nameservers`` has its stub; empty otherwise.
     package var upstreams: [IPAddress] = []
-    /// The domains to try a short name in, in order.
+    /// The domains to append to a short name, in order.
     package var search: [String] = []
     /// A name with at least as many dots is first tried unchanged, 0 to 15.
     package var ndots = 1
@@ -31,7 +31,7 @@ package struct ResolverSettings: Sendable, Hashable {
     /// The settings in force on this host, from ``ResolverFiles``.
     package static func system() -> ResolverSettings { ResolverFiles().read() }
 
-    /// The servers that names depend on in the end: instead of systemd-resolved's stub, those behind it.
+    /// The servers that finally answer: the upstream servers instead of systemd-resolved's stub.
     package var finalServers: [IPAddress] {
         guard !self.upstreams.isEmpty else { return self.nameservers }
         return self.upstreams + self.nameservers.filter { !ResolverSettings.stubs.contains($0) }
@@ -60,7 +60,7 @@ package struct ResolverSettings: Sendable, Hashable {
         }
     }
 
-    // A keyword counts only at the start of a line and with a blank after it; so comments need no rule.
+    // A keyword counts only at the start of a line and before a blank, so comments need no special handling.
     private static func rest(of line: Substring, after keyword: String) -> Substring? {
         guard line.utf8.starts(with: keyword.utf8) else { return nil }
         let rest = line.utf8.dropFirst(keyword.utf8.count)
@@ -114,15 +114,15 @@ package struct ResolverFiles: Sendable, Hashable {
     package var configuration = "/etc/resolv.conf"
     /// The file in which systemd-resolved lists the servers behind its stub.
     package var upstreams = "/run/systemd/resolve/resolv.conf"
-    /// The file that is asked before any server.
+    /// The file that is consulted before any server.
     package var hosts = "/etc/hosts"
 
-    /// The files of this system.
+    /// The paths on this system.
     package init() {}
 
     var all: [String] { [self.configuration, self.upstreams, self.hosts] }
 
-    /// Reads the settings; a file that is missing or cannot be read counts as empty.
+    /// Reads the settings; a missing or unreadable file counts as empty.
     package func read() -> ResolverSettings {
         let text = SystemFiles.text(self.configuration) ?? ""
         var settings = ResolverSettings(parsing: text, zone: NetworkInterface.index)
@@ -148,6 +148,6 @@ package struct HostsFile: Sendable, Hashable {
         }
     }
 
-    /// The file of this host; one that is missing or cannot be read counts as empty.
+    /// Reads this host's file; a missing or unreadable file counts as empty.
     package static func system() -> HostsFile { HostsFile(parsing: SystemFiles.text("/etc/hosts") ?? "") }
 }

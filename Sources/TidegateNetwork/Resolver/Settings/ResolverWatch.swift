@@ -7,14 +7,14 @@ package import TidegateLoop
 package final class ResolverWatch: Sendable {
     private let thread: LoopThread<ResolverWatchWorker>
 
-    /// Reads the files and starts to watch them.
+    /// Reads the files and starts watching them.
     ///
-    /// `onChange` is called on the watch's thread whenever the settings or the hosts file differ from before; rewriting a
+    /// `onChange` is called on the watch's thread when the settings or the hosts file differ from before; rewriting a
     /// file with the same content is not a change.
     package init(
         _ files: ResolverFiles = ResolverFiles(), onChange: @escaping @Sendable (ResolverSettings) -> Void
     ) throws(LoopError) {
-        // Read here: what changes before the thread begins is a change, too.
+        // Read here, so that a change before the thread starts is also detected.
         let known = ResolverWatchWorker.Content(files)
         self.thread = try LoopThread(name: "tg-resolv-conf") { loop in
             ResolverWatchWorker(loop: loop, files: files, known: known, onChange: onChange)
@@ -27,10 +27,10 @@ package final class ResolverWatch: Sendable {
 
 /// Watches the directories of the files; runs on the watch's thread.
 final class ResolverWatchWorker: LoopHandler {
-    /// What the files hold.
+    /// The content of the files.
     struct Content: Equatable {
         let settings: ResolverSettings
-        /// The hash of the hosts file's text, which is only compared.
+        /// The hash of the hosts file's text, which only has to be compared.
         private let hosts: Int
 
         init(_ files: ResolverFiles) {
@@ -40,13 +40,13 @@ final class ResolverWatchWorker: LoopHandler {
     }
 
     private enum Timer: UInt64 {
-        /// Files were changed; they are read after a delay, because a change often has several steps.
+        /// Files have changed; they are read after a delay, because a change often has several steps.
         case debounce
         /// Changes are not reported, so the files are read periodically.
         case poll
     }
 
-    // Often a file is first created, and written a moment later.
+    // Files are often created first and written a moment later.
     private static let debounceTime = Duration.milliseconds(20)
     private static let pollInterval = Duration.seconds(5)
     private static let mask = UInt32(
@@ -72,7 +72,7 @@ final class ResolverWatchWorker: LoopHandler {
         self.notifier = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         self.known = known
         if self.notifier >= 0 { try? self.loop.watch(self.notifier, for: .read) }
-        // A file may have changed between its first reading and the watch.
+        // A file may have changed between the first read and the start of the watch.
         self.reload()
     }
 
@@ -104,7 +104,7 @@ final class ResolverWatchWorker: LoopHandler {
         let content = Content(self.files)
         if content != self.known { self.onChange(content.settings) }
         self.known = content
-        // Without a notifier, or with too many watches on this host, the files are polled.
+        // Without inotify, or with too many watches on this host, the files are polled.
         if !isWatched { self.schedule(.poll, after: ResolverWatchWorker.pollInterval) }
     }
 
@@ -138,13 +138,13 @@ final class ResolverWatchWorker: LoopHandler {
         for (folder, names) in paths.entries {
             let watch = inotify_add_watch(self.notifier, folder, ResolverWatchWorker.mask)
             if watch < 0 {
-                // It was removed meanwhile, which the next round notices; any other error is a limit.
+                // The directory was removed since, which the next round notices; any other error is a limit.
                 guard errno == ENOENT || errno == ENOTDIR else { return false }
                 continue
             }
             entries[watch, default: []].formUnion(names)
         }
-        // A file that is mounted over another one, as in containers, is not an entry of the directory that it is seen in.
+        // A bind-mounted file, as in containers, is not an entry of the directory where it appears.
         for file in self.files.all {
             let watch = inotify_add_watch(self.notifier, file, UInt32(IN_CLOSE_WRITE))
             if watch >= 0 { entries[watch] = [] }
@@ -181,10 +181,10 @@ struct DirectoryEvents {
     }
 }
 
-/// What to watch so that no change of some files is missed: directories, and the relevant entries in them.
+/// The directories to watch, and the relevant entries in them, so that no change of some files is missed.
 ///
-/// Files are usually replaced instead of written, and directories are created and removed by the service that owns them.
-/// So a file is watched through the deepest directory of its path that exists, and through every symbolic link.
+/// Files are usually replaced instead of written, and the service that owns a directory creates and removes it. A file
+/// is therefore watched through the deepest existing directory of its path, and through every symbolic link.
 struct WatchedPaths: Hashable {
     private(set) var entries: [String: Set<String>] = [:]
 
