@@ -2,13 +2,15 @@ public import TidegateCore
 
 /// Tasks that survive their process, in sessions that have a journal.
 extension Session {
-    /// Accepts a task: once this returns, the task is carried out even if the process is killed in the meantime.
+    /// Accepts a task: after this returns, the task is executed even if the process is killed in the meantime.
     ///
-    /// With a key the call may be repeated: a second one with the same key finds the task of the first one. A request
-    /// that may not be sent twice is sent at most once; if a crash leaves open whether it was, the task ends as
-    /// `outcomeUnknown`. The session's default headers are kept with the task; `options` are this process's only. A body
-    /// in memory is at most 16 MiB; a larger one must be in a file with an absolute path.
-    /// - Throws: ``TaskError``: `invalidRequest` or `fileError` if the request cannot be kept, `diskFull` if the
+    /// With a key the call may be repeated: another call with the same key finds the task of the first one. A
+    /// non-repeatable request is sent at most once; if a crash leaves open whether it was sent, the task ends as
+    /// `outcomeUnknown`.
+    ///
+    /// The session's default headers are stored with the task; `options` only apply in this process. A body in memory
+    /// has at most 16 MiB; a larger one must be in a file with an absolute path.
+    /// - Throws: ``TaskError``: `invalidRequest` or `fileError` if the request cannot be stored, `diskFull` if the
     ///   journal's disk is full, `internal` without a journal; then nothing is accepted.
     public func submit(
         _ request: TaskRequest, key: String? = nil, onDuplicate: DuplicatePolicy = .keep, isSuspended: Bool = false,
@@ -28,8 +30,8 @@ extension Session {
             suspensions: isSuspended ? 1 : 0,
             life: TaskLifetime(lived: .zero, wall: wall, monotonic: time.monotonic(), boot: journal.boot))
         let answer = await withCheckedContinuation { continuation in
-            // On the journal's thread, in the order in which tasks were accepted: a task that is replaced, awaited or
-            // found by its key has been taken over by then.
+            // Runs on the journal's thread, in the order of acceptance: a task that is replaced, awaited or found by
+            // its key has been adopted by then.
             journal.accept(task, onDuplicate: onDuplicate) { answer in
                 continuation.resume(returning: Result { () throws(TaskError) in try self.take(answer, options) })
             }
@@ -63,7 +65,7 @@ extension Session {
             do {
                 try self.takeOver(task, isRestored: true)
             } catch {
-                // An older version accepted a task that this one does not: the task ends, and the others continue.
+                // An older version accepted a task that this one rejects: the task ends, and the others continue.
                 let end = JournaledEnd(
                     outcome: .failure, failure: error.reason, explanation: error.underlying,
                     at: self.dependencies.time.wall())
@@ -78,21 +80,21 @@ extension Session {
 
     /// Finds tasks in the journal.
     ///
-    /// - Throws: ``TaskError`` without a journal, or if it cannot be read.
+    /// - Throws: ``TaskError`` if there is no journal or it cannot be read.
     package func find(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTask] {
         try await self.ask { $0.find(question, completion: $1) }
     }
 
-    /// Finds tasks in the journal for a list; a row that cannot be read is left out.
+    /// Finds tasks in the journal for a list; unreadable rows are left out.
     ///
-    /// - Throws: ``TaskError`` without a journal, or if it cannot be read.
+    /// - Throws: ``TaskError`` if there is no journal or it cannot be read.
     package func list(_ question: JournalQuestion) async throws(TaskError) -> [JournaledTaskSummary] {
         try await self.ask { $0.list(question, completion: $1) }
     }
 
     /// The file with a task's body; nil for a task without a file.
     ///
-    /// - Throws: ``TaskError`` without a journal, or if it cannot be read.
+    /// - Throws: ``TaskError`` if there is no journal or it cannot be read.
     package func downloadedFile(of id: TaskID) async throws(TaskError) -> DownloadedFile? {
         DownloadedFile(self.task(withID: id), try await self.find(.task(id)).first)
     }
@@ -109,21 +111,21 @@ extension Session {
         return try answer.mapError { TaskError($0) }.get()
     }
 
-    /// Suspends a task regardless of earlier resumes, and returns once that is durable; false if it is unknown.
+    /// Suspends a task regardless of earlier resumes, and returns once that is durable; false if the task is unknown.
     ///
-    /// - Throws: ``TaskError`` if the journal cannot keep it; then nothing has changed.
+    /// - Throws: ``TaskError`` if the journal cannot record it; then nothing has changed.
     public func suspend(_ id: TaskID) async throws(TaskError) -> Bool {
         try await self.setSuspensions(id) { max(1, $0) }
     }
 
-    /// Takes every suspension of a task back, and returns once that is durable; false if the task is unknown.
+    /// Removes every suspension of a task, and returns once that is durable; false if the task is unknown.
     ///
-    /// - Throws: ``TaskError`` if the journal cannot keep it; then nothing has changed.
+    /// - Throws: ``TaskError`` if the journal cannot record it; then nothing has changed.
     public func resume(_ id: TaskID) async throws(TaskError) -> Bool {
         try await self.setSuspensions(id) { _ in 0 }
     }
 
-    /// Cancels a task, and returns once it is over; false if it is unknown.
+    /// Cancels a task, and returns when it has ended; false if the task is unknown.
     ///
     /// - Throws: ``TaskError`` if the session ended first: the next one continues the task.
     public func cancel(_ id: TaskID) async throws(TaskError) -> Bool {
@@ -153,7 +155,7 @@ extension Session {
     ) throws(TaskError) {
         var request = try journaled.description.request()
         let (registry, mailbox) = (self.dependencies.registry, self.dependencies.mailbox)
-        // A session that is over leaves the task to the next one.
+        // A session that has ended leaves the task to the next one.
         guard let number = registry.reserve() else { return }
         let shared = self.sharedState(of: request, at: journaled.accepted)
         let span = self.dependencies.tracer?.trace(&request, of: journaled.id, url: shared.url)

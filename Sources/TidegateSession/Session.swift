@@ -3,30 +3,30 @@ public import TidegateCore
 internal import TidegateLoop
 internal import TidegateTransfer
 
-/// Makes tasks and carries them out on a thread of its own.
+/// Creates tasks and executes them on its own thread.
 ///
 /// Several sessions can coexist.
 ///
 /// A session that is released without ``invalidate(cancellingTasks:)`` cancels its tasks.
 public final class Session: Sendable {
-    /// The configuration that the session was made with.
+    /// The session's configuration.
     package let configuration: SessionConfiguration
 
-    /// The header fields that new tasks get if their requests have none of that name.
+    /// The header fields that new tasks receive unless their requests have fields with those names.
     public let defaultHeaders = DefaultHeaders()
 
     let dependencies: SessionDependencies
 
-    /// How long the end of a session waits for its thread, which may itself wait for a disk that does not answer.
+    /// How long the end of a session waits for its thread, which may be blocked by a disk that does not answer.
     private static let patience = Duration.seconds(7)
 
-    /// A session; events go to `bus`.
+    /// Creates a session, which publishes events to `bus`.
     ///
-    /// `paths` opens and shuts gates, `resolver` turns names into addresses, `generator` spreads delays; with a
-    /// `journal` tasks can be submitted that survive their process.
-    /// `hooks` and `observer` are called for every task; a `tracer` makes their spans.
-    /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with the
-    ///   reason `internal` if the system provides no thread.
+    /// `paths` opens and shuts gates, `resolver` resolves names, and `generator` spreads delays. A `journal` enables
+    /// tasks that survive their process. `hooks` and `observer` are called for every task; a `tracer` creates their
+    /// spans.
+    /// - Throws: ``ConfigurationValueError``, which names the property that is outside its range; ``TaskError`` with
+    ///   the reason `internal` if the system cannot create the thread.
     public convenience init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: TaskJournal? = nil,
@@ -37,7 +37,8 @@ public final class Session: Sendable {
             journal: journal, hooks: hooks, observer: observer, tracer: tracer, diagnosis: { _ in nil })
     }
 
-    /// A session that also attributes silence by the latest diagnosis of the host, and notes its sockets in `own`.
+    /// Creates a session that also attributes silence by the latest diagnosis of the host, and records its sockets in
+    /// `own`.
     package init(
         _ configuration: SessionConfiguration, bus: EventBus, paths: any PathSource, resolver: any NameResolver,
         time: any TimeSource, generator: some RandomNumberGenerator & Sendable, journal: TaskJournal?,
@@ -64,19 +65,18 @@ public final class Session: Sendable {
 
     deinit { self.stop() }
 
-    // MARK: - Making tasks
+    // MARK: - Creating tasks
 
-    /// Makes a task.
+    /// Creates a task.
     ///
-    /// It is suspended: ``TransferTask/resume()`` starts it.
+    /// The task is suspended: ``TransferTask/resume()`` starts it.
     ///
-    /// `onCompletion` is called once, on the session's thread, when the task is over: before its `completed` event and
-    /// before ``TransferTask/result()`` returns, and with ``TransferTask/body()`` at hand. It must not block. It may
-    /// make and resume the next task without a change of threads.
+    /// `onCompletion` is called once, on the session's thread, when the task ends: before its `completed` event and
+    /// before ``TransferTask/result()`` returns, with ``TransferTask/body()`` available. It must not block. It may
+    /// create and resume the next task without a thread switch.
     ///
-    /// After ``invalidate(cancellingTasks:)`` the task is cancelled from the start, and no event is published about
-    /// it; `onCompletion` is then called before this returns, so a handler that makes tasks must check the outcome
-    /// first.
+    /// After ``invalidate(cancellingTasks:)`` a new task is cancelled immediately and publishes no event.
+    /// `onCompletion` is then called before this returns, so a handler that creates tasks must check the outcome first.
     public func makeTask(
         _ request: TaskRequest, options: TaskOptions? = nil,
         onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil
@@ -84,7 +84,7 @@ public final class Session: Sendable {
         self.make(request, options, nil, onCompletion)
     }
 
-    /// Makes a task whose completion handler runs on the caller's choice of thread or executor.
+    /// Creates a task whose completion handler runs on a thread or executor of the caller's choice.
     public func makeTask(
         _ request: TaskRequest, options: TaskOptions? = nil, completion: TaskCompletion
     ) -> TransferTask {
@@ -117,7 +117,7 @@ public final class Session: Sendable {
         }
         self.publish(.created(method: request.method, url: task.shared.url), of: task)
         let isOpen = registry.add(task, onCompletion: onCompletion)
-        // The thread does not know a task that is only made, unless it expires or the session is ending.
+        // The thread does not know a task that was only created, unless it expires or the session is ending.
         guard !isOpen || request.options.expires != nil else { return task }
         if !mailbox.send(.adopt(task)), let entry = registry.end(task) {
             self.end(entry, "the session is over")
@@ -125,10 +125,10 @@ public final class Session: Sendable {
         return task
     }
 
-    /// The request with the session's values for options that it lacks.
+    /// Fills in the options that a request lacks with the session's values.
     func prepared(_ request: TaskRequest) -> TaskRequest {
         var request = self.defaultHeaders.applied(to: request)
-        // A tracer begins traces itself.
+        // A tracer starts traces itself.
         guard self.configuration.startsTraces, self.dependencies.tracer == nil, request.trace == nil,
             request.ownTraceParent == nil
         else { return request }
@@ -152,21 +152,21 @@ public final class Session: Sendable {
 
     package var time: any TimeSource { self.dependencies.time }
 
-    /// Whether the session's thread has been in one turn for longer than 10 s.
+    /// Whether the session's thread has been stuck in one turn for longer than 10 s.
     package var isStalled: Bool { self.dependencies.mailbox.isStalled }
 
     // MARK: - Finding tasks
 
-    /// The tasks that are not over, and those that ended lately; oldest first.
+    /// The running tasks and the recently ended ones, oldest first.
     ///
-    /// Bodies in memory are bounded: the tasks that ended lately hold 16 MiB of them at most, and with more the oldest
-    /// ones that have a body are left out.
+    /// The bodies in memory of recently ended tasks are limited to 16 MiB; beyond that, the oldest tasks with a body
+    /// are left out.
     public func tasks() -> [TaskInfo] { self.dependencies.registry.all.map(\.info) }
 
-    /// The tasks of ``tasks()`` themselves.
+    /// The handles of the tasks in ``tasks()``.
     package var allTasks: [TransferTask] { self.dependencies.registry.all }
 
-    /// The task that is not over or ended lately; nil if the id is not known.
+    /// The running or recently ended task with this id; nil if it is unknown.
     public func task(withID id: TaskID) -> TransferTask? {
         self.dependencies.registry.first { $0.id == id }
     }
@@ -174,12 +174,12 @@ public final class Session: Sendable {
     /// The events of this session's tasks from now on, for one reader: the newest `capacity` are kept, and displaced
     /// ones are counted.
     ///
-    /// They have their own numbers from 1; the bus has those of all sessions.
+    /// They are numbered from 1 per session; the bus carries the events of all sessions.
     public func events(bufferingNewest capacity: Int = 256) -> Subscription {
         self.dependencies.mailbox.events.subscribe(bufferingNewest: capacity)
     }
 
-    /// Counts of tasks and connections now; idle connections and retry budgets are those of the previous call.
+    /// The current counts of tasks and connections; idle connections and retry budgets are those of the previous call.
     package func statistics() -> SessionStatistics {
         self.dependencies.mailbox.send(.count)
         let registry = self.dependencies.registry
@@ -192,22 +192,23 @@ public final class Session: Sendable {
 
     // MARK: - The end
 
-    /// Starts no attempt from now on, because the session will be invalidated: attempts under way continue, and tasks
-    /// that would start another one are held for `drain`.
+    /// Starts no more attempts, because the session will be invalidated: running attempts continue, and tasks that
+    /// would start another one are held for `drain`.
     package func holdAll() { self.dependencies.mailbox.send(.holdAll) }
 
-    /// Ends the session: no more tasks are made, and the last event is `session.invalidated`.
+    /// Ends the session: no more tasks can be created, and the last event is `session.invalidated`.
     ///
-    /// With `cancellingTasks` every task is cancelled, and disk work that is not finished after five seconds is
-    /// abandoned. After seven seconds in all the session's thread is also abandoned, if it hangs in the disk or in a
-    /// handler: this call then publishes its tasks as cancelled. Without it, the call waits for all tasks to end.
+    /// With `cancellingTasks` every task is cancelled, and disk work that is unfinished after five seconds is
+    /// abandoned. After seven seconds in total the session's thread is also abandoned, if the disk or a handler blocks
+    /// it: this call then publishes its tasks as cancelled. Without `cancellingTasks`, the call waits for all tasks to
+    /// end.
     public func invalidate(cancellingTasks: Bool) async {
         let isFirst = self.dependencies.registry.close()
         if await self.drain(cancellingTasks: cancellingTasks) { self.stop() } else { self.abandon() }
         if isFirst { self.dependencies.bus.publish(.session(.invalidated)) }
     }
 
-    /// Waits until no task is left; false if that exceeded the time for cancelling.
+    /// Waits until no task is left; false if the time for cancelling ran out.
     private func drain(cancellingTasks: Bool) async -> Bool {
         var timeout: Task<Void, Never>?
         let isDone = await withCheckedContinuation { continuation in
@@ -226,7 +227,7 @@ public final class Session: Sendable {
         return isDone
     }
 
-    // A thread that hangs cannot be waited for: its tasks are ended without it.
+    // A blocked thread cannot be waited for: its tasks are ended without it.
     private func abandon() {
         self.dependencies.registry.noteStuckDisk()
         self.dependencies.mailbox.disconnect()?.abandon()
@@ -236,20 +237,20 @@ public final class Session: Sendable {
         }
     }
 
-    /// Forgets what the session has learned from servers, so that later tasks start as in a new session, like
+    /// Discards what the session has learned from servers, so that later tasks start as in a new session, like
     /// URLSession's `reset`.
     ///
-    /// Removes the cookies of ``SessionConfiguration/cookies`` and the responses of ``SessionConfiguration/validators``,
-    /// also for other sessions that share them, closes idle connections, and forgets cached addresses. Tasks go on: an
-    /// attempt under way keeps its connection, which no later attempt uses, and the credentials that a hook gave it;
-    /// nothing that follows uses either. TLS sessions are never kept: each connection has a handshake of its own.
+    /// It removes the cookies of ``SessionConfiguration/cookies`` and the responses of
+    /// ``SessionConfiguration/validators``, even for other sessions that share them, closes idle connections, and
+    /// discards cached addresses. Running attempts keep their connections and the credentials from hooks; no later
+    /// attempt uses either. TLS sessions are never kept: each connection has its own handshake.
     ///
     /// Retry budgets and circuits stay. The event `session.reset` follows; the call returns when the files are gone.
     public func reset() async {
         await withCheckedContinuation { continuation in
             let isSent = self.dependencies.mailbox.send(.reset(done: { continuation.resume() }))
             guard !isSent else { return }
-            // The session is over, but other sessions may use its jar and its store.
+            // The session has ended, but other sessions may use its jar and its store.
             self.configuration.cookies?.removeAll()
             self.configuration.validators?.removeAll()
             continuation.resume()

@@ -47,7 +47,7 @@ import TidegateCore
             ("{tls: {pins: {a.example: x}}}", "transfers.tls.pins.a.example: expected a list, found \"x\""),
             ("{tls: {pins: [x]}}", "transfers.tls.pins: expected a mapping, found a list"),
             ("{tls: {pins: {a b: []}}}", "transfers.tls.pins.a b: \"a b\" is not a host"),
-            ("{tls: {key_file: /k}}", "transfers.tls: a client key has no use without its certificate"),
+            ("{tls: {key_file: /k}}", "transfers.tls: a client key needs its certificate"),
             ("{tls: {validate_host_name: false}}", "transfers.tls: names are validated unless a host has pins"),
             ("{tls: {hosts: {a.example: {hosts: {}}}}}", "transfers.tls.hosts.a.example.hosts: unknown key"),
             ("{tls: {hosts: {a.example: 3}}}", "transfers.tls.hosts.a.example: expected a mapping, found \"3\""),

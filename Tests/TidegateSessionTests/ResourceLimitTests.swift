@@ -192,7 +192,7 @@ struct ResourceLimitTests {
         for task in [suspended, running] {
             let result = await task.result()
             #expect(result.failure == .deadlineExceeded)
-            #expect(result.explanation?.hasSuffix("not done before it was too late") == true)
+            #expect(result.explanation?.hasSuffix("expired before it was done") == true)
         }
         request.options.expires = WallTime(microseconds: 0)
         #expect(await fixture.run(request).result().failure == .deadlineExceeded)

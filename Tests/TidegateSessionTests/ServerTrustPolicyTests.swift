@@ -34,7 +34,7 @@ struct ServerTrustPolicyTests {
             (.init(pins: ["a b": [Self.pin]]), "tls.pins: \"a b\" is not a host"),
             (
                 .init(pins: ["a.example:443": [Self.pin]]),
-                "tls.pins: \"a.example:443\" has a port; what is given for a host holds for all of its ports"
+                "tls.pins: \"a.example:443\" has a port; settings for a host apply to all of its ports"
             ),
             (
                 .init(hosts: ["A.example": .init(), "a.example": .init()]),
@@ -48,10 +48,10 @@ struct ServerTrustPolicyTests {
             (
                 .init(validatesHostName: false), "tls.validatesHostName: names are validated unless a host has pins"
             ),
-            (.init(clientKey: "/k"), "tls.clientKey: a client key has no use without its certificate"),
+            (.init(clientKey: "/k"), "tls.clientKey: a client key needs its certificate"),
             (
                 .init(hosts: ["a.example": .init(clientKey: "/k")]),
-                "tls.hosts: a.example: a client key has no use without its certificate"
+                "tls.hosts: a.example: a client key needs its certificate"
             ),
             (
                 .init(hosts: ["a.example": .init(hosts: ["b.example": .init()])]),

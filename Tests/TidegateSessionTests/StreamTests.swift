@@ -119,7 +119,7 @@ struct StreamTests {
         #expect(await first.result().outcome == .success)
         let second = await fixture.run(request).result()
         #expect(second.failure == .invalidRequest)
-        #expect(second.explanation == "the stream for the response's body is another task's")
+        #expect(second.explanation == "the stream for the response's body belongs to another task")
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

@@ -109,7 +109,7 @@ struct UploadStreamTests {
         #expect(await fixture.wait { given.withLock { $0 } == 2 })
         let second = await fixture.run(request).result()
         #expect(second.failure == .invalidRequest)
-        #expect(second.explanation == "the stream for the request's body is another task's")
+        #expect(second.explanation == "the stream for the request's body belongs to another task")
         mayGoOn.open()
         #expect(await first.result().outcome == .success)
         #expect(server.requests.map(\.body) == [[1, 2, 3]])

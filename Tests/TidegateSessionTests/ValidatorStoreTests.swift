@@ -139,7 +139,7 @@ struct ValidatorStoreTests {
             guard case .session(.storedResponseDropped(let file, let problem)) = event.payload else { return nil }
             return file.hasSuffix(name) ? problem : nil
         }
-        #expect(problems == (how == "missing" ? [] : ["is damaged: its length or SHA-256 is another one"]))
+        #expect(problems == (how == "missing" ? [] : ["is damaged: its length or SHA-256 does not match"]))
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

@@ -6,21 +6,21 @@ package struct Cookie: Sendable, Hashable {
     package var value: String
     /// In lower case, without a leading dot.
     package var domain: String
-    /// True if only ``domain`` itself gets it.
+    /// True if only ``domain`` itself receives it.
     package var isHostOnly: Bool
     package var path: String
-    /// True if only https requests get it.
+    /// True if only https requests carry it.
     package var isSecure: Bool
-    /// True if scripts of a page must not see it; unused here, but kept.
+    /// True if a page's scripts must not read it; unused here, but kept.
     package var isHTTPOnly: Bool
-    /// When it ends; nil at the end of the session.
+    /// The expiry time; nil for the end of the session.
     package var expiry: WallTime?
 }
 
 extension Cookie {
-    /// Reads a `Set-Cookie` field; nil for one that must be ignored.
+    /// Parses a `Set-Cookie` field; nil if it must be ignored.
     ///
-    /// A domain of one label, a public suffix and an address cannot be shared: only their own host gets the cookie.
+    /// A single-label domain, a public suffix or an address cannot be shared: only the host itself receives the cookie.
     package init?(_ field: String, from url: HTTPURL, at now: WallTime) {
         guard field.utf8.count <= 4096, field.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
             return nil
@@ -51,7 +51,7 @@ extension Cookie {
             default: break
             }
         }
-        // A file's fields end at tabs.
+        // Tabs separate the fields of a cookie file.
         guard ![self.name, self.value, self.path].contains(where: { $0.utf8.contains(0x09) }) else { return nil }
         guard self.keepsItsPromises(url) else { return nil }
     }
@@ -67,7 +67,7 @@ extension Cookie {
         return true
     }
 
-    // Checks the promises of a name's prefix, and that plain HTTP does not set a cookie for https (RFC 6265bis 4.1.3,
+    // Checks the requirements of name prefixes, and that plain HTTP does not set a cookie for https (RFC 6265bis 4.1.3,
     // 5.7).
     private func keepsItsPromises(_ url: HTTPURL) -> Bool {
         if self.isSecure, url.scheme != .https { return false }
@@ -92,7 +92,7 @@ extension Cookie {
 
     // MARK: - Use
 
-    /// True if a request to this URL gets it.
+    /// True if a request to this URL carries it.
     func isFor(_ url: HTTPURL) -> Bool {
         guard !self.isSecure || url.scheme == .https else { return false }
         let host = url.target.host
@@ -109,7 +109,7 @@ extension Cookie {
     }
 }
 
-/// The dates of cookies, as lenient as browsers are (RFC 6265 5.1.1).
+/// Cookie dates, parsed as leniently as browsers do (RFC 6265 5.1.1).
 package enum CookieDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 

@@ -3,14 +3,14 @@ package import TidegateCore
 
 /// The cookies of a session (RFC 6265), in memory; a program that keeps them reads and writes them as text.
 ///
-/// libcurl's own engine does not fit: every hop is an attempt of its own, in a handle that also serves other tasks, and
-/// the thread of all transfers writes its file.
+/// libcurl's own cookie engine does not fit: every hop is a separate attempt, its handle also serves other tasks, and
+/// the engine would write its file on the thread of all transfers.
 ///
-/// A server cannot set a cookie for a public suffix such as `co.uk` or `github.io`; a server on such a host only gets
-/// its own cookies.
+/// A server cannot set a cookie for a public suffix such as `co.uk` or `github.io`; a server on such a host only
+/// receives its own cookies.
 public final class CookieJar: Sendable {
     private struct State {
-        /// Each with a number that counts cookies: of equal ones the earlier is sent first.
+        /// Each with a serial number: of otherwise equal cookies the older one is sent first.
         var entries: [(cookie: Cookie, number: Int)] = []
         var lastNumber = 0
     }
@@ -20,28 +20,28 @@ public final class CookieJar: Sendable {
 
     private let state = Mutex(State())
 
-    /// An empty jar.
+    /// Creates an empty jar.
     public init() {}
 
-    /// A jar with the cookies of a file in Netscape's format, as curl(1) writes it.
+    /// Creates a jar with the cookies of a file in Netscape's format, as curl(1) writes it.
     ///
-    /// Malformed lines are ignored, and so are cookies for all hosts of a public suffix.
+    /// Malformed lines and cookies for all hosts of a public suffix are ignored.
     public convenience init(netscape text: String) {
         self.init()
-        // At line feeds alone: the value of a cookie may contain other characters that Unicode treats as line ends.
+        // Only at line feeds: a cookie's value may contain other characters that Unicode treats as line ends.
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
             if let cookie = Cookie(netscape: String(decoding: line, as: UTF8.self)) { self.put(cookie) }
         }
     }
 
-    /// The cookies in Netscape's format; those that end with the session have 0 for their end.
+    /// The cookies in Netscape's format; session cookies have an expiry of 0.
     public var netscapeText: String {
         let lines = self.state.withLock { $0.entries.map(\.cookie.netscapeLine) }
         return (["# Netscape HTTP Cookie File"] + lines).joined(separator: "\n") + "\n"
     }
 
-    /// How many cookies there are.
+    /// The number of cookies.
     public var count: Int { self.state.withLock { $0.entries.count } }
 
     /// Removes every cookie.
@@ -49,7 +49,7 @@ public final class CookieJar: Sendable {
 
     // MARK: - Requests and responses
 
-    /// The cookies for a request; nil without any.
+    /// The Cookie field for a request; nil if no cookie matches.
     package func field(for url: HTTPURL, at now: WallTime) -> String? {
         let entries = self.state.withLock { state in
             state.entries.removeAll { $0.cookie.expiry.map { $0 <= now } ?? false }
@@ -71,7 +71,7 @@ public final class CookieJar: Sendable {
     private func put(_ cookie: Cookie, at now: WallTime? = nil, isFromHTTPS: Bool = true) {
         self.state.withLock { state in
             let place = state.entries.firstIndex { $0.cookie.isSame(as: cookie) }
-            // A cookie from plain HTTP never replaces one for https alone (RFC 6265bis 5.7).
+            // A cookie from plain HTTP never replaces one for https only (RFC 6265bis 5.7).
             if let place, state.entries[place].cookie.isSecure, !isFromHTTPS { return }
             if let end = cookie.expiry, let now, end <= now {
                 if let place { state.entries.remove(at: place) }

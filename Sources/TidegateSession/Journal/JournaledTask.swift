@@ -8,22 +8,22 @@ package struct JournaledTask: Sendable, Hashable {
     package let accepted: WallTime
     /// The request.
     package let description: TaskDescription
-    /// How many suspensions there are; with 0 the task runs.
+    /// The number of suspensions; at 0 the task runs.
     package var suspensions: Int
-    /// The task that must end before this one begins; nil without one.
+    /// The task that must end before this one starts; nil if none exists.
     package var predecessor: TaskID?
-    /// True if a request that may not be sent twice may have been sent.
+    /// True if a non-repeatable request may have been sent.
     package var isInDoubt = false
-    /// The held part of the body; nil without one.
+    /// The part of the body held so far; nil if none.
     package var hold: ResumePoint?
-    /// The finished file on its way to its place; nil before.
+    /// The finished file while it is being moved to its destination; nil before.
     package var placing: FileIdentity?
-    /// How long the task had lived, and when that was recorded.
+    /// The task's lifetime, and when it was recorded.
     package var life: TaskLifetime
-    /// How it ended; nil if it is not over.
+    /// How it ended; nil while it has not ended.
     package var end: JournaledEnd?
 
-    /// A task that was just accepted.
+    /// A newly accepted task.
     package init(id: TaskID, accepted: WallTime, description: TaskDescription, suspensions: Int, life: TaskLifetime) {
         self.id = id
         self.accepted = accepted
@@ -33,9 +33,9 @@ package struct JournaledTask: Sendable, Hashable {
     }
 }
 
-/// How long a task had lived at a moment that later processes can place.
+/// A task's lifetime at a moment that later processes can interpret.
 package struct TaskLifetime: Sendable, Hashable, Codable {
-    /// Waiting included, suspensions not.
+    /// The lifetime, including waits but not suspensions.
     package var lived: Duration
     /// The moment on the wall clock, in microseconds since 1970.
     package var wall: Int64
@@ -46,7 +46,7 @@ package struct TaskLifetime: Sendable, Hashable, Codable {
     /// The used part of the task's retry limits; nil if nothing was used.
     package var effort: RetryProgress?
 
-    /// A life of so much at a moment.
+    /// Creates a lifetime at a moment.
     package init(lived: Duration, wall: WallTime, monotonic: MonotonicTime, boot: String) {
         self.lived = lived
         self.wall = wall.microseconds
@@ -54,9 +54,9 @@ package struct TaskLifetime: Sendable, Hashable, Codable {
         self.boot = boot
     }
 
-    /// How long a task that was not suspended in the meantime has lived now; never less than recorded.
+    /// The current lifetime of a task that was not suspended in the meantime; never less than recorded.
     ///
-    /// Within one boot the clock that never jumps decides; across boots only the wall clock remains.
+    /// Within one boot the monotonic clock decides; across boots only the wall clock remains.
     func lived(at now: TaskLifetime) -> Duration {
         let passed: Duration =
             if now.boot == self.boot, !self.boot.isEmpty {
@@ -68,15 +68,15 @@ package struct TaskLifetime: Sendable, Hashable, Codable {
     }
 }
 
-/// The values that decide how often, and for how long, a task is still retried.
+/// The values that limit how often and how long a task is still retried.
 package struct RetryProgress: Sendable, Hashable, Codable {
     /// How long it was neither suspended nor held.
     package var active: Duration
     /// How long it waited at its gate.
     package var waited: Duration
-    /// How many attempts were charged.
+    /// The number of charged attempts.
     package var charged: Int
-    /// How many of them failed in a row without progress.
+    /// The number of consecutive failures without progress.
     package var inARow: Int
 }
 
@@ -86,29 +86,29 @@ package struct JournaledEnd: Sendable, Hashable {
     package var outcome: TaskOutcome
     /// Why it failed; nil on success.
     package var failure: TaskFailure?
-    /// What went wrong in one sentence; nil on success.
+    /// The error in one sentence; nil on success.
     package var explanation: String?
-    /// The last response status; nil if none came.
+    /// The last response status; nil if no response arrived.
     package var status: Int?
     /// Body bytes delivered.
     package var bytes: Int64 = 0
-    /// How many attempts were charged.
+    /// The number of charged attempts.
     package var attempts = 0
-    /// The time of the end.
+    /// When it ended.
     package var at: WallTime
     /// The responsible party; nil unless it failed.
     package var party: FaultParty?
 }
 
-/// An accepted task for lists.
+/// The entry of an accepted task in lists.
 package struct JournaledTaskSummary: Sendable, Hashable {
     /// The task's id.
     package var id: TaskID
     /// When it was accepted.
     package var accepted: WallTime
-    /// The caller's own name for the task; nil if duplicates are allowed.
+    /// The caller's own key for the task; nil if duplicates are allowed.
     package var key: String?
-    /// A name to be known by in lists.
+    /// A name for the task in lists.
     package var name: String?
     /// Its kind.
     package var kind: TaskKind
@@ -116,16 +116,16 @@ package struct JournaledTaskSummary: Sendable, Hashable {
     package var method: String
     /// The URL, without its query and credentials.
     package var url: String
-    /// The file that receives the body; nil if it goes elsewhere.
+    /// The file that receives the body; nil for other destinations.
     package var file: String?
-    /// How many body bytes are held, if the task is not over.
+    /// The number of body bytes held by a task that has not ended.
     package var offset: Int64 = 0
-    /// How many there are in all; nil if unknown.
+    /// The total number of body bytes; nil if unknown.
     package var total: Int64?
-    /// How it ended; nil if it is not over.
+    /// How it ended; nil while it has not ended.
     package var end: JournaledEnd?
 
-    /// A task without any received bytes.
+    /// An entry for a task without received bytes.
     package init(
         id: TaskID, accepted: WallTime, kind: TaskKind, method: String, url: String, end: JournaledEnd? = nil
     ) {
@@ -135,6 +135,6 @@ package struct JournaledTaskSummary: Sendable, Hashable {
 }
 
 extension JournaledEnd {
-    /// An end with nothing but its outcome and time.
+    /// An end with only its outcome and time.
     package init(_ outcome: TaskOutcome, at moment: WallTime) { (self.outcome, self.at) = (outcome, moment) }
 }

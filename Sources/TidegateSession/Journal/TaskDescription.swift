@@ -5,23 +5,23 @@ internal import TidegateTransfer
 
 /// A submitted request in a form that survives its process.
 ///
-/// Everything in a ``TaskRequest`` that has the same meaning in another process.
+/// It contains every part of a ``TaskRequest`` that means the same in another process.
 package struct TaskDescription: Sendable, Hashable {
     package let url: String
     package let method: String
     package let headers: [HTTPField]
     package let body: Body
     package let destination: Place
-    /// The caller's own name for the task; nil if duplicates are allowed.
+    /// The caller's own key for the task; nil if duplicates are allowed.
     package let key: String?
     let options: RequestOptions
 
-    /// A name to be known by in lists.
+    /// A name for the task in lists.
     package var name: String? { self.options.name }
 
-    /// A request's body.
+    /// The body of a request.
     package enum Body: Sendable, Hashable, Codable {
-        /// None.
+        /// No body.
         case none
         /// Bytes, kept in the journal itself.
         case data(Data)
@@ -33,11 +33,11 @@ package struct TaskDescription: Sendable, Hashable {
 
     /// The destination of a response's body.
     package enum Place: Sendable, Hashable, Codable {
-        /// Into memory: lost with the process, and then fetched again.
+        /// Memory: lost with the process, and then fetched again.
         case memory(limit: Int)
         /// Into a file.
         case file(String, permissions: UInt16?)
-        /// Nowhere.
+        /// No destination: the body is discarded.
         case discard
     }
 }
@@ -47,7 +47,7 @@ extension TaskDescription: Codable {
         case url, method, headers, body, destination, key
     }
 
-    /// Reads one object: the options are next to the other members.
+    /// Decodes one object: the options are siblings of the other members.
     package init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.url = try members.decode(String.self, forKey: .url)
@@ -59,7 +59,7 @@ extension TaskDescription: Codable {
         self.options = try RequestOptions(from: decoder)
     }
 
-    /// Writes one object.
+    /// Encodes one object.
     package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(self.url, forKey: .url)
@@ -73,7 +73,7 @@ extension TaskDescription: Codable {
 }
 
 extension TaskDescription {
-    // MARK: - What the journal keeps once a task is over
+    // MARK: - What the journal keeps after the end of a task
 
     // Fields whose values are not secret.
     private static let shownFields: Set<HTTPField.Name> = [
@@ -109,7 +109,7 @@ extension TaskDescription {
 
     // MARK: - Requests
 
-    /// The largest body that the journal itself keeps: 16 MiB; larger ones belong into files.
+    /// The largest body that the journal itself keeps, 16 MiB; larger ones must be files.
     static let bodyLimit = 16 << 20
 
     /// Describes a request; records its file's identity, so that a later change is detected.
@@ -124,11 +124,11 @@ extension TaskDescription {
             options: request.options)
     }
 
-    /// The request, rebuilt.
+    /// Rebuilds the request.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` if this version would not accept it.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if this version does not accept it.
     package func request() throws(TaskError) -> TaskRequest {
-        guard self.body != .removed else { throw TaskDescription.refusal("the task is over, and its body is not kept") }
+        guard self.body != .removed else { throw TaskDescription.refusal("the task has ended; its body is not kept") }
         var request = try TaskRequest(url: self.url, method: self.method, headers: self.headers, body: self.requestBody)
         request.destination = self.requestDestination
         request.options = self.options

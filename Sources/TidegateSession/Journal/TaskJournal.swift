@@ -1,71 +1,71 @@
 package import TidegateCore
 
-/// Keeps tasks so that they survive their process; `Journal` of `TidegateStore` has one.
+/// A journal that lets tasks survive their process; `Journal` of `TidegateStore` provides one.
 public struct TaskJournal: Sendable {
     package let storage: any JournalStorage
 
-    /// The tasks that `storage` keeps.
+    /// Creates a journal on `storage`.
     package init(_ storage: any JournalStorage) { self.storage = storage }
 }
 
-/// Keeps what a session must not forget when its process dies or its machine loses power.
+/// Stores what a session must not lose if its process dies or the machine loses power.
 ///
 /// Entries take effect in the order given. Every completion is called exactly once, on the journal's own thread, and
 /// must not block; nothing here waits for a disk.
 package protocol JournalStorage: Sendable {
-    /// Names this boot of the machine: moments on the monotonic clock compare only within one.
+    /// Identifies this boot of the machine: moments on the monotonic clock compare only within one boot.
     var boot: String { get }
     /// How often to make a download's bytes durable and record their number.
     var checkpointInterval: Duration { get }
 
-    /// Accepts a task, or returns the one that already has its key; answers once that is durable.
+    /// Accepts a task, or returns the one that already has its key; answers once the result is durable.
     func accept(
         _ task: JournaledTask, onDuplicate: DuplicatePolicy,
         completion: @escaping @Sendable (Result<Acceptance, JournalError>) -> Void)
 
     /// Records an entry; answers once it is durable.
     ///
-    /// Entries that are not ``JournalEntry/isUrgent`` wait a moment for others to share their transaction.
+    /// Entries that are not ``JournalEntry/isUrgent`` wait briefly so that several can share a transaction.
     func record(_ entry: JournalEntry, completion: @escaping @Sendable (Result<Void, JournalError>) -> Void)
 
     /// Finds tasks.
     func find(
         _ question: JournalQuestion, completion: @escaping @Sendable (Result<[JournaledTask], JournalError>) -> Void)
 
-    /// Finds tasks for a list: without the data to continue them.
+    /// Finds tasks for a list, without the data to continue them.
     ///
-    /// A row that cannot be read is left out.
+    /// Unreadable rows are left out.
     func list(
         _ question: JournalQuestion,
         completion: @escaping @Sendable (Result<[JournaledTaskSummary], JournalError>) -> Void)
 
-    /// Calls back once entries can be written again, after one could not.
+    /// Calls back when entries can be written again after a failure.
     func whenWritable(_ completion: @escaping @Sendable () -> Void)
 }
 
-/// What happens to a submitted task if another one already has its key.
+/// What to do with a submitted task if another one already has its key.
 public enum DuplicatePolicy: String, Sendable, Hashable, CaseIterable {
-    /// The known task stays, even if it is over, and nothing is added.
+    /// The existing task stays, even if it has ended, and nothing is added.
     case keep
-    /// Known tasks that are not over are cancelled, and the new one takes their place.
+    /// Existing tasks that have not ended are cancelled, and the new one replaces them.
     case replace
-    /// The new task begins when the newest of the known ones is over.
+    /// The new task starts when the newest existing one ends.
     case append
 }
 
 /// The result of accepting a task.
 package enum Acceptance: Sendable {
-    /// It is in the journal, in this form.
+    /// The task is in the journal, in this form.
     ///
     /// The tasks that it replaces are already cancelled there.
     case accepted(JournaledTask, replacing: [TaskID])
-    /// Another one has its key, and stays.
+    /// Another task has its key and stays.
     case kept(TaskID)
 }
 
 /// A query to a journal.
 package enum JournalQuestion: Sendable, Hashable {
-    /// Every task that is not over; oldest first.
+    /// Every task that has not ended, oldest first.
     case unfinished
     /// One task.
     case task(TaskID)
@@ -73,25 +73,25 @@ package enum JournalQuestion: Sendable, Hashable {
     case among([TaskID])
     /// The newest task with a key.
     case keyed(String)
-    /// The tasks that ended last, at most so many; the latest first.
+    /// The most recently ended tasks, up to a number, latest first.
     case ended(atMost: Int)
 }
 
-/// A change of a task that must not be forgotten.
+/// A change of a task that must not be lost.
 package enum JournalEntry: Sendable, Hashable {
-    /// The user suspended or resumed the task: how many suspensions there are now.
+    /// The user suspended or resumed the task, which now has this number of suspensions.
     case suspensions(TaskID, Int, TaskLifetime)
-    /// A request that may not be sent twice may reach the wire from now on.
+    /// A non-repeatable request may reach the wire from now on.
     case sending(TaskID)
-    /// It did not reach the wire.
+    /// The request did not reach the wire.
     case notSent(TaskID)
-    /// The task was tried, and is not over.
+    /// The task was tried and has not ended.
     case tried(TaskID, TaskLifetime)
     /// This much of the body is durable.
     case held(TaskID, ResumePoint, TaskLifetime)
-    /// The file is whole, and about to be moved to its place.
+    /// The file is complete and about to be moved to its destination.
     case placing(TaskID, FileIdentity)
-    /// The task is over.
+    /// The task has ended.
     case ended(TaskID, JournaledEnd)
 
     /// True if something waits for the entry; false if it only saves work later.
@@ -112,20 +112,20 @@ package enum JournalEntry: Sendable, Hashable {
     }
 }
 
-/// Why a journal cannot do what was requested.
+/// An error of a journal.
 package struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error.
     package let reason: JournalIssue
-    /// One sentence naming the file, without a final full stop.
+    /// One sentence that names the file, without a full stop.
     package let description: String
 
-    /// An error from its parts.
+    /// Creates an error.
     package init(_ reason: JournalIssue, _ sentence: String) {
         self.reason = reason
         self.description = sentence
     }
 
-    static let ending = JournalError(.closed, "the session is ending: the next one goes on with its tasks as they are")
+    static let ending = JournalError(.closed, "the session is ending: the next one continues its tasks")
 }
 
 extension TaskError {

@@ -2,14 +2,14 @@ internal import TidegateCore
 
 /// Decides which tasks may use a connection: a limit per origin and a limit in total; the others wait.
 ///
-/// Higher priorities go first. Within a priority the tasks of one origin go in the order in which they joined, and
-/// origins take turns, so that a long queue for one server does not delay the others. Joining, withdrawing, leaving and
-/// being next take constant time for any number of waiting tasks.
+/// Higher priorities go first. Within a priority, an origin's tasks go in the order of joining, and origins take turns,
+/// so that a long queue for one server does not delay the others. Every operation takes constant time for any number of
+/// waiting tasks.
 struct ConnectionLimiter: Sendable {
-    /// One origin's waiting tasks of one priority.
+    /// The waiting tasks of one origin at one priority.
     private struct Queue {
         var tasks = WaitingTasks()
-        /// True while the origin's name is in its level's rotation.
+        /// True while the origin is in its level's rotation.
         var isInRotation = false
     }
 
@@ -44,7 +44,7 @@ struct ConnectionLimiter: Sendable {
     private let inAll: Int
     private var used = 0
     private var usedBy = OriginCounts()
-    /// One for each priority in use, the highest first; they are few.
+    /// One level for each priority in use, highest first; there are few.
     private var levels: [Level] = []
     private var tickets: [UInt64: (origin: Origin, priority: Int)] = [:]
 
@@ -53,13 +53,13 @@ struct ConnectionLimiter: Sendable {
         self.inAll = inAll
     }
 
-    /// How many connections are in use.
+    /// The number of connections in use.
     var active: Int { self.used }
 
-    /// How many tasks wait.
+    /// The number of waiting tasks.
     var waiting: Int { self.tickets.count }
 
-    /// Takes a connection; false if none is free, and then the task waits until ``next()`` names it.
+    /// Takes a connection; false if none is free, in which case the task waits until ``next()`` returns it.
     mutating func join(_ task: UInt64, _ origin: Origin, priority: Int) -> Bool {
         if self.used < self.inAll, self.hasRoom(origin) {
             self.take(origin)
@@ -72,7 +72,7 @@ struct ConnectionLimiter: Sendable {
         return false
     }
 
-    /// Gives a connection back.
+    /// Returns a connection.
     mutating func leave(_ origin: Origin) {
         self.used -= 1
         self.usedBy.add(-1, to: origin)
@@ -80,7 +80,7 @@ struct ConnectionLimiter: Sendable {
         for index in self.levels.indices { self.levels[index].enqueue(origin) }
     }
 
-    /// Stops waiting; does nothing for a task that does not wait.
+    /// Stops waiting; does nothing for a task that is not waiting.
     mutating func withdraw(_ task: UInt64) {
         guard !self.tickets.isEmpty, let ticket = self.tickets.removeValue(forKey: task),
             let level = self.levels.firstIndex(where: { $0.priority == ticket.priority })
@@ -90,12 +90,12 @@ struct ConnectionLimiter: Sendable {
         self.dropEmptyLevels()
     }
 
-    /// Takes a connection for the task whose turn it is, and names it; nil if no task may go.
+    /// Takes a connection for the next task and returns the task; nil if none may go.
     mutating func next() -> UInt64? {
         guard self.used < self.inAll, !self.tickets.isEmpty else { return nil }
         for level in self.levels.indices {
             while let origin = self.levels[level].nextOrigin() {
-                // An origin without room comes back into the rotation when it gives a connection back.
+                // An origin without room returns to the rotation when it returns a connection.
                 guard self.hasRoom(origin) else { continue }
                 let task = self.levels[level].queues[origin]?.tasks.popFirst()
                 if let task {
@@ -128,7 +128,7 @@ struct ConnectionLimiter: Sendable {
     }
 
     private mutating func removeIfEmpty(_ origin: Origin, _ level: Int) {
-        // One that is in the rotation stays until its turn, so that the rotation never names an origin twice.
+        // A queue in the rotation stays until its turn, so that the rotation never contains an origin twice.
         guard let queue = self.levels[level].queues[origin], queue.tasks.isEmpty, !queue.isInRotation else { return }
         self.levels[level].queues[origin] = nil
     }
@@ -138,7 +138,8 @@ struct ConnectionLimiter: Sendable {
 
 /// A number for each origin, 0 if none was set.
 ///
-/// The latest origin's number is kept apart: usually the next one is the same, and is then found without hashing.
+/// The latest origin's number is stored separately: the next origin is usually the same and is then found without
+/// hashing.
 struct OriginCounts: Sendable {
     private var others: [Origin: Int] = [:]
     private var latest: Origin?
@@ -146,7 +147,7 @@ struct OriginCounts: Sendable {
 
     subscript(origin: Origin) -> Int { self.latest == origin ? self.latestCount : self.others[origin] ?? 0 }
 
-    /// Adds to an origin's number, which never gets below 0.
+    /// Adds to an origin's number, which never falls below 0.
     mutating func add(_ number: Int, to origin: Origin) {
         if self.latest != origin {
             if let latest, self.latestCount > 0 { self.others[latest] = self.latestCount }

@@ -1,9 +1,9 @@
 internal import TidegateCore
 
-/// Tasks that wait for one thing, in the order in which they came.
+/// Tasks that wait for one thing, in the order of arrival.
 ///
-/// Joining, leaving and being first take constant time for any number of tasks: a task that leaves keeps its entry
-/// until the front reaches it or such entries outnumber the rest.
+/// Every operation takes constant time for any number of tasks: the entry of a task that leaves stays until the front
+/// reaches it or such entries outnumber the rest.
 struct WaitingTasks: Sendable {
     private var entries: [(task: UInt64, ticket: UInt64)] = []
     private var head = 0
@@ -14,13 +14,13 @@ struct WaitingTasks: Sendable {
 
     var isEmpty: Bool { self.tickets.isEmpty }
 
-    /// The task that waits longest; nil if none does.
+    /// The task that has waited longest; nil if none waits.
     var first: UInt64? { self.head < self.entries.count ? self.entries[self.head].task : nil }
 
     /// Every task, in order.
     var all: [UInt64] { self.entries[self.head...].filter(self.isCurrent).map(\.task) }
 
-    /// Adds a task; does nothing if it waits already.
+    /// Adds a task; does nothing if it is already waiting.
     mutating func append(_ task: UInt64) {
         guard self.tickets[task] == nil else { return }
         self.lastTicket += 1
@@ -28,13 +28,13 @@ struct WaitingTasks: Sendable {
         self.entries.append((task, self.lastTicket))
     }
 
-    /// Removes a task; does nothing if it does not wait.
+    /// Removes a task; does nothing if it is not waiting.
     mutating func remove(_ task: UInt64) {
         guard self.tickets.removeValue(forKey: task) != nil else { return }
         self.dropStale()
     }
 
-    /// Takes the task that waits longest.
+    /// Takes the task that has waited longest.
     mutating func popFirst() -> UInt64? {
         guard let task = self.first else { return nil }
         self.remove(task)

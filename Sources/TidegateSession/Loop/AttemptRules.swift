@@ -26,7 +26,7 @@ enum AttemptRules {
         }
     }
 
-    /// A name was resolved, or could not be.
+    /// Handles the result of a name lookup.
     static func resolved(
         _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, of target: TargetState,
         in session: inout SessionState
@@ -49,7 +49,7 @@ enum AttemptRules {
         for (record, end) in failed { record.attemptDidFinish(end, in: &session) }
     }
 
-    /// Starts the attempt on these addresses, once hooks have said what it sends and the journal has it.
+    /// Starts the attempt on these addresses, after hooks have decided what it sends and the journal has recorded it.
     static func launch(_ record: TaskRecord, on addresses: [IPAddress], in session: inout SessionState) {
         // Behind a proxy the addresses are the proxy's.
         if record.attempt.proxy == nil {
@@ -83,11 +83,11 @@ enum AttemptRules {
         }
     }
 
-    /// Nothing was sent, so nothing is charged.
+    /// Handles an attempt that could not start: nothing was sent, so nothing is charged.
     static func cannotStart(
         _ record: TaskRecord, _ failure: TaskFailure, _ message: String, in session: inout SessionState
     ) {
-        // The engine does not know this attempt.
+        // The engine does not have this attempt.
         record.live?.pool = nil
         let end = self.abort(record, failure, message, in: &session)
         session.failures.publishFailure(record, end, failure, isCharged: false, &session.tasks)
@@ -110,22 +110,22 @@ enum AttemptRules {
         if let live = record.live { session.tasks.add(.unpause(live.id)) }
     }
 
-    /// Gives the connection of a suspended task back, if its request may be sent again.
+    /// Returns the connection of a suspended task, if its request may be sent again.
     static func releaseConnection(_ record: TaskRecord, in session: inout SessionState) {
         if self.mayAbort(record, in: session) { session.tasks.feed(.releaseConnection, to: record) }
     }
 
-    /// True if the attempt may be ended and another one made: neither its request nor its body is repeated.
+    /// True if the attempt may be replaced by another one without repeating its request or its body.
     static func mayAbort(_ record: TaskRecord, in session: borrowing SessionState) -> Bool {
         self.mayRepeat(record, in: session) && !self.isDeliveredForGood(record, in: session)
     }
 
-    /// True if the attempt's request may be sent once more, and can be.
+    /// True if the attempt's request may and can be sent again.
     static func mayRepeat(_ record: TaskRecord, in session: borrowing SessionState) -> Bool {
         (record.request.isIdempotent || record.live?.contact == nil) && session.requests.canSendBody(record)
     }
 
-    /// True if a part of the body cannot be taken back from its destination, and cannot be continued.
+    /// True if part of the body can neither be taken back from its destination nor be continued.
     static func isDeliveredForGood(_ record: TaskRecord, in session: borrowing SessionState) -> Bool {
         guard record.isStream, record.download.partial.validator == nil, let live = record.live else { return false }
         let progress = session.engine.progress(of: live.id) ?? live.progress
@@ -134,7 +134,7 @@ enum AttemptRules {
 
     // MARK: - Reports
 
-    /// Takes a report from the engine.
+    /// Handles a report from the engine.
     static func attempt(_ record: TaskRecord, reported report: AttemptReport, in session: inout SessionState) {
         switch report {
         case .wireReached(let contact): self.wireReached(contact, record, in: &session)
@@ -161,7 +161,7 @@ enum AttemptRules {
             session.tasks.add(.showResponse(record.task, head, url: record.hop.url.text))
         }
         record.clocks.bytesMoved(at: session.tasks.now)
-        // The metadata in a refused response do not describe the held body.
+        // The metadata of a refused response does not describe the held body.
         guard head.range == .append || head.range == .restartFromZero else { return }
         if record.download.partial.offset > 0, head.range == .restartFromZero {
             guard !record.isStream else {
@@ -187,11 +187,11 @@ enum AttemptRules {
         self.publishProgress(record, in: &session)
         session.bodies.noteOffset(record, &session.tasks)
         session.bodies.beginWriteBack(record, &session.tasks)
-        // Bytes only postpone the task's clocks: a timer that fires too early checks again.
+        // Received bytes only postpone the task's clocks: a timer that fires too early checks again.
         session.tasks.add(.showProgress(record))
     }
 
-    /// The engine has ended the attempt.
+    /// Handles the end of the attempt in the engine.
     static func finished(_ outcome: Indirect<AttemptOutcome>, _ record: TaskRecord, in session: inout SessionState) {
         guard let live = record.live, !self.waitsForHook(outcome, record, live, in: session) else { return }
         live.progress = outcome.value.progress
@@ -203,7 +203,7 @@ enum AttemptRules {
         record.attemptDidFinish(end, in: &session)
     }
 
-    // An attempt's end waits for a pending hook.
+    // The end of an attempt waits for a pending hook.
     private static func waitsForHook(
         _ outcome: Indirect<AttemptOutcome>, _ record: TaskRecord, _ live: LiveAttempt,
         in session: borrowing SessionState
@@ -225,7 +225,7 @@ enum AttemptRules {
         record.attemptDidFinish(self.abort(record, failure, message, in: &session), in: &session)
     }
 
-    /// Takes the attempt off the wire and counts what it brought.
+    /// Removes the attempt from the engine and counts its bytes.
     static func abort(_ record: TaskRecord, _ failure: TaskFailure, _ text: String, in session: inout SessionState)
         -> AttemptEnd
     {
@@ -245,7 +245,7 @@ enum AttemptRules {
         return end
     }
 
-    // The attempt's object stays for the steps that follow its end.
+    // The attempt's object stays for the steps after its end.
     private static func closeAccounts(
         _ end: inout AttemptEnd, _ record: TaskRecord, in session: inout SessionState
     ) {

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// What happens when one of a task's clocks is due.
+/// Handles the clocks of tasks when they are due.
 enum ClockRules {
     static func clocksDue(_ record: TaskRecord, in session: inout SessionState) {
         record.timer = .off
@@ -54,7 +54,7 @@ enum ClockRules {
         session.origins.leaveCircuit(record, &session.tasks)
         session.tasks.feed(.release(.circuit), to: record)
         session.carryOutSteps()
-        // A task that was suspended, or is held by something else as well, does not test the origin; the next one does.
+        // A task that is suspended, or held by something else as well, does not test the origin; the next one does.
         if record.retry.probing == nil { session.origins.nextAtCircuit(of: origin, &session.tasks) }
     }
 
@@ -78,6 +78,6 @@ enum ClockRules {
         }
         let url = record.request.address.textWithoutQuery
         EndRules.fail(
-            record, .deadlineExceeded, FailureSentence("not done before it was too late", of: url), in: &session)
+            record, .deadlineExceeded, FailureSentence("expired before it was done", of: url), in: &session)
     }
 }

@@ -1,19 +1,19 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Carries out the effects of the session's state: on the engine, the bus, the journal, the disk and the app's own
-/// code.
+/// Executes the effects of the session's state: on the engine, the bus, the journal, the disk and the app's own code.
 final class EffectRunner {
     private let engine: TransferEngine
     private let delegate: DelegateDispatcher
     private let given: SessionDependencies
-    /// The hooks that have not answered yet, by their tasks.
+    /// Pending hooks by task.
     private var questions: [UInt64: Task<Void, Never>] = [:]
     /// The tasks whose states must be shown.
     private var changed = ReusedQueue<TaskRecord>()
     private static let mostChanged = 64
-    /// The tasks that are over: their results are available to all waiting callers once their last events are
-    /// published.
+    /// The ended tasks.
+    ///
+    /// Their results become available to waiting callers after their last events are published.
     private var finished = ReusedQueue<(task: TransferTask, result: TaskResult, resumeData: Indirect<ResumeData>?)>()
     /// Failed effects, in order.
     private var inputs = ReusedQueue<SessionInput>()
@@ -24,17 +24,17 @@ final class EffectRunner {
         self.given = given
     }
 
-    /// The next input that an effect led to; nil after the last one.
+    /// The next input caused by an effect; nil after the last one.
     func takeInput() -> SessionInput? { self.inputs.takeFirst() }
 
-    /// Publishes pending events, and then shows the states of their tasks.
+    /// Publishes pending events, and then the states of their tasks.
     func flush(_ queue: inout EffectQueue) {
         self.publish(&queue.events)
         while let record = self.changed.takeFirst() { record.show() }
         while let end = self.finished.takeFirst() { end.task.finish(end.result, resumeData: end.resumeData) }
     }
 
-    // The events of one turn of the thread together; the session's own subscribers receive those of tasks.
+    // Publishes the events of one turn together; the session's own subscribers receive those of tasks.
     private func publish(_ events: inout ReusedQueue<Event.Payload>) {
         let subscribers = self.given.mailbox.events
         guard subscribers.isOpen else { return self.given.bus.publish(events.count) { events.takeFirst() } }
@@ -52,7 +52,7 @@ final class EffectRunner {
         case .trace(let span, let change): span.record(change)
         case .show(let record):
             self.changed.append(record)
-            // A burst is published in parts, so that subscribers can keep up.
+            // Bursts are published in parts, so that subscribers can keep up.
             if self.changed.count >= EffectRunner.mostChanged { self.flush(&queue) }
         case .showProgress(let record): record.showProgress()
         case .showWaiting(let task, let state, let reason):
@@ -90,7 +90,7 @@ final class EffectRunner {
             self.ask(task, question, hook)
         case .stopAsking(let task): self.questions.removeValue(forKey: task)?.cancel()
         case .showResponse, .showData, .reportProgress, .runHandler, .call:
-            // The app's code may block: earlier events must be visible before it runs.
+            // The app's code may block, so earlier events must be visible before it runs.
             self.flush(&queue)
             self.callApp(effect)
         }
@@ -105,11 +105,11 @@ final class EffectRunner {
     }
 
     private func end(_ task: TransferTask, _ result: TaskResult, _ end: EndOfTask, _ queue: inout EffectQueue) {
-        // The session's end did not wait for this thread and has published it already.
+        // The session ended without waiting for this thread and has already published the end.
         guard let entry = self.given.registry.end(task, holding: end.bodyBytes) else { return }
         self.delegate.didComplete(task, result)
         entry.onCompletion?(task, result)
-        // A task that the next process continues is not over.
+        // A task that the next process continues has not ended.
         let change: TaskEvent.Kind = end.isPreserved ? .suspended(.shutdown) : .completed(result.redacted(for: task))
         task.handlers?.span?.record(change)
         queue.publish(change, of: task, isTraced: true)

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Commits of files, and the ends of tasks: cleaned up, and published once.
+/// Commits files, and ends tasks: cleans up and publishes each end once.
 enum EndRules {
     // MARK: - Failures
 
@@ -15,7 +15,7 @@ enum EndRules {
         self.close(record, failure, sentence, in: &session)
     }
 
-    // The task's last attempt was published.
+    // Ends a task whose last attempt has been published.
     static func close(
         _ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence, in session: inout SessionState
     ) {
@@ -26,7 +26,7 @@ enum EndRules {
 
     // MARK: - Commits
 
-    /// All bytes have arrived: commits the file or computes the body's digest, if necessary, and stores the response.
+    /// Handles a complete body: commits the file or computes the digest, if necessary, and stores the response.
     static func commit(_ record: TaskRecord, in session: inout SessionState) {
         if session.revalidator.restore(record, &session.tasks) { return }
         if record.download.file == nil, !record.needsDigestOfMemory { return self.finish(record, in: &session) }
@@ -34,7 +34,7 @@ enum EndRules {
         session.bodies.commit(record, &session.tasks)
     }
 
-    /// A report of the disk's thread.
+    /// Handles a report of the disk's thread.
     static func diskReported(_ event: DiskEvent, _ record: TaskRecord, in session: inout SessionState) {
         switch event {
         case .committed(let result): self.committed(record, result, in: &session)
@@ -42,7 +42,7 @@ enum EndRules {
         case .restored(let body):
             session.revalidator.reportProblems(&session.tasks)
             session.revalidator.restored(body, record, &session.tasks)
-        // A stored response, or a failure to store it, does not affect the task.
+        // Storing a response does not affect the task, even if it fails.
         case .stored:
             session.revalidator.reportProblems(&session.tasks)
             session.tasks.feed(.committed(isGood: true), to: record)
@@ -50,7 +50,7 @@ enum EndRules {
         }
     }
 
-    // Everything is in its place.
+    // Ends a task whose body and response are in place.
     private static func finish(_ record: TaskRecord, in session: inout SessionState) {
         if !session.revalidator.store(record, &session.tasks) {
             session.tasks.feed(.committed(isGood: true), to: record)
@@ -85,7 +85,7 @@ enum EndRules {
         }
     }
 
-    // Handles the digest of a body before the task gets the body.
+    // Handles the digest of a body before the task receives the body.
     private static func summedUp(_ record: TaskRecord, isGood: Bool, in session: inout SessionState) {
         guard !isGood, let wanted = record.request.options.sha256, let found = record.download.commit?.digest else {
             return isGood
@@ -108,7 +108,8 @@ enum EndRules {
 
     // MARK: - Ends
 
-    /// The machine is done: removes the task from all tables, handles its files on the disk, and then publishes.
+    /// Ends a task whose machine is done: removes it from all tables, handles its files on the disk, and then
+    /// publishes.
     static func end(_ record: TaskRecord, in session: inout SessionState) {
         record.clocks.follow(record.clockInputs, at: session.tasks.now)
         record.clocks.stop()
@@ -123,7 +124,7 @@ enum EndRules {
         if !session.bodies.clean(record, &session.tasks) { self.publishEnd(of: record, in: &session) }
     }
 
-    /// Publishes the task's end, once the journal has it and its handler has returned; nothing follows.
+    /// Publishes the task's end after the journal has it and its handler has returned; nothing follows.
     static func publishEnd(of record: TaskRecord, in session: inout SessionState) {
         guard !record.result.isPublished, case .ended(let outcome) = record.machine.phase else { return }
         let result = record.result(outcome, at: session.tasks.now)
@@ -140,14 +141,14 @@ enum EndRules {
                 record.task, result,
                 EndOfTask(
                     resumeData: session.bodies.resumeData(of: record), isPreserved: record.isPreserved,
-                    // They begin unless this task continues in the next process.
+                    // They start, unless this task continues in the next process.
                     dependents: record.isPreserved ? [] : record.journal?.dependents ?? [],
                     bodyBytes: record.download.body.count)))
         record.download.file = nil
         session.tasks.remove(record)
     }
 
-    /// A completion handler on another executor has returned, or is no longer awaited.
+    /// Handles the return of a completion handler on another executor, or the end of the wait for it.
     static func handlerReturned(_ record: TaskRecord, in session: inout SessionState) {
         if record.task.handlers?.completion != nil { record.ownDelegate.didFinishHandler = true }
         self.publishEnd(of: record, in: &session)

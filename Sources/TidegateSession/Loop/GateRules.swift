@@ -1,10 +1,10 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Leads a runnable task to its attempt, and handles lost or changed paths of attempts.
+/// Takes a runnable task to its attempt, and handles lost or changed paths of attempts.
 enum GateRules {
-    /// A task is runnable: admits it past its server's pause, its origin's circuit and its gate, and to a connection;
-    /// or holds it for one of them.
+    /// Admits a runnable task past its server's pause, its origin's circuit and its gate to a connection, or holds it
+    /// at one of them.
     static func seek(_ record: TaskRecord, in session: inout SessionState) {
         if let problem = session.bodies.prepare(record) {
             return EndRules.fail(record, problem.failure, problem.sentence, in: &session)
@@ -69,7 +69,7 @@ enum GateRules {
         }
     }
 
-    // Attempts on a lost path are ended before others are started.
+    // Attempts on a lost path end before others start.
     private static func verdictArrived(_ verdict: TargetVerdict, at state: TargetState, in session: inout SessionState)
     {
         let known = state.update(verdict)
@@ -79,14 +79,14 @@ enum GateRules {
         if isStale { session.pool.markStale() }
         for number in state.tasks.values.sorted() {
             guard let record = session.tasks[number], record.isUnderWay else { continue }
-            // Everything has arrived, and only a hook has not decided yet.
+            // The response is complete, and only a hook's decision is missing.
             if case .disposition(_, .some)? = record.delegate?.question { continue }
             self.pathMayHaveChanged(under: record, state, in: &session)
         }
         self.evaluateWaiting(at: state, in: &session)
     }
 
-    // The verdict of a target, or another input of its gates, has changed.
+    // Evaluates waiting tasks after a changed verdict or another changed input of their gates.
     private static func evaluateWaiting(at state: TargetState, in session: inout SessionState) {
         for number in state.awaitingVerdict.removeAll() {
             guard let record = session.tasks[number], record.machine.phase == .seeking else { continue }
@@ -135,9 +135,10 @@ enum GateRules {
         self.hold(record, at: state, for: shut, in: &session)
     }
 
-    // Leaves immediately: the connection cannot deliver anything any more.
+    // Leaves immediately: the connection cannot deliver any more data.
     private static func leavePath(_ record: TaskRecord, _ state: TargetState, in session: inout SessionState) {
-        // Attempts of an older pool have no connection in this one; those without any are still looking up a name.
+        // Attempts of an older pool have no connection in this one; an attempt that is not launched is still resolving
+        // a name.
         if let live = record.live, live.pool == session.pool.current || !live.isLaunched { session.pool.markStale() }
         record.clocks.cancel(.grace)
         record.clocks.cancel(.silence)
@@ -187,14 +188,14 @@ enum GateRules {
         session.tasks.touch(record)
     }
 
-    /// The path has been down for too long.
+    /// Handles a path that has been down for too long.
     static func graceOver(_ record: TaskRecord, in session: inout SessionState) {
-        // A response that cannot be requested again is waited for as long as its address lasts.
+        // A response that cannot be requested again is awaited as long as its source address exists.
         guard record.isUnderWay, AttemptRules.mayAbort(record, in: session), let target = record.target else { return }
         self.leavePath(record, target, in: &session)
     }
 
-    /// The path has been back for a while: the connection has moved data since, or is given up.
+    /// Checks a connection some time after its path came back: it must have moved data since, or is given up.
     static func silenceOver(_ record: TaskRecord, in session: inout SessionState) {
         guard let live = record.live, let target = record.target, let returned = live.path.returned else { return }
         live.path.returned = nil

@@ -3,7 +3,7 @@ internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateTransfer
 
-/// The session on its thread: every input changes the state, and then the effects are carried out.
+/// The session on its thread: every input changes the state, and then its effects are executed.
 final class SessionLoop: TransferClient {
     private let engine: TransferEngine
     private let registry: TaskRegistry
@@ -29,7 +29,7 @@ final class SessionLoop: TransferClient {
     func attempt(_ id: AttemptID, reported report: AttemptReport) {
         self.handle(.attempt(id, report))
         guard case .finished = report else { return }
-        // Commands that a task's end caused run before the next end: they reuse the memory that was just freed.
+        // Commands caused by a task's end run before the next end: they reuse the memory that was just freed.
         var commands: [SessionCommand] = []
         swap(&commands, &self.commands)
         self.mailbox.take(into: &commands)
@@ -72,18 +72,18 @@ final class SessionLoop: TransferClient {
 
 /// Commands to the session's thread, and reports of other threads.
 enum SessionCommand: Sendable {
-    /// A command of a task's user; it also starts a task that was only made.
+    /// A user's command for a task; it also starts a task that was only created.
     case task(TransferTask, TaskCommand)
-    /// Takes over a task that must be watched before it is resumed: one that expires or was accepted.
+    /// Adopts a task that must be watched before it is resumed: one that expires or was accepted.
     case adopt(TransferTask)
-    /// Changes how many suspensions a task has; `done` is called when that is applied, and durable if required.
+    /// Changes a task's number of suspensions; `done` is called when the change is applied, and durable if required.
     case setSuspensions(TransferTask, @Sendable (Int) -> Int, done: @Sendable (JournalError?) -> Void)
     case stream(UInt64, TaskBodies.StreamEvent)
     indirect case delegate(UInt64, DelegateDispatcher.Event)
     case journal(UInt64, JournalWriter.Write, JournalError?)
     indirect case gate(target: UInt64, PathGate.Event)
     case disk(UInt64, DiskEvent)
-    /// Counts what only the session's thread can count.
+    /// Counts values that only the session's thread knows.
     case count
     /// Starts no more attempts: holds tasks that would start one.
     case holdAll
@@ -92,9 +92,9 @@ enum SessionCommand: Sendable {
     case drain(cancellingTasks: Bool, done: @Sendable () -> Void)
 }
 
-/// The way to the session's thread, as long as it exists.
+/// The route for commands to the session's thread, as long as it exists.
 final class Mailbox: TaskController {
-    /// The destination of the session's own events besides the bus.
+    /// The subscribers of the session's own events, besides the bus.
     let events: SessionEvents
 
     private let thread = Mutex<(TransferThread<SessionLoop>, inbox: Inbox<SessionCommand>)?>(nil)
@@ -103,17 +103,17 @@ final class Mailbox: TaskController {
 
     func connect(_ thread: TransferThread<SessionLoop>) { self.thread.withLock { $0 = (thread, thread.inbox) } }
 
-    /// Whether the thread has been in one turn for longer than 10 s.
+    /// Whether the thread has been stuck in one turn for longer than 10 s.
     var isStalled: Bool { self.thread.withLock { $0?.0.turns.isStalled ?? false } }
 
-    /// False without effect once the thread is gone.
+    /// False if the thread is gone, in which case nothing happens.
     @discardableResult
     func send(_ command: SessionCommand) -> Bool {
         let inbox = self.thread.withLock { $0?.inbox }
         return inbox?.put(command) ?? false
     }
 
-    /// Moves the commands so far into an empty array; for the thread itself.
+    /// Moves the waiting commands into an empty array; called on the thread itself.
     func take(into commands: inout [SessionCommand]) {
         _ = self.thread.withLock { $0?.inbox }?.takeAll(into: &commands)
     }
@@ -121,6 +121,6 @@ final class Mailbox: TaskController {
     @discardableResult
     func send(_ command: TaskCommand, to task: TransferTask) -> Bool { self.send(.task(task, command)) }
 
-    /// Disconnects and returns the thread to the caller, who ends it.
+    /// Disconnects the thread and returns it to the caller, who must end it.
     func disconnect() -> TransferThread<SessionLoop>? { self.thread.withLock { $0.take()?.0 } }
 }

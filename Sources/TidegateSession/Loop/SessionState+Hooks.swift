@@ -4,7 +4,7 @@ internal import TidegateTransfer
 
 // Questions to hooks, and the consequences of their answers.
 extension SessionState {
-    /// Reports of hooks, observers and handlers on other threads.
+    /// Handles reports of hooks, observers and handlers on other threads.
     mutating func delegateReported(_ event: DelegateDispatcher.Event, _ record: TaskRecord) {
         switch event {
         case .answered(let question, let answer): self.answered(answer, question, record)
@@ -15,7 +15,7 @@ extension SessionState {
 
     private mutating func answered(_ answer: HookAnswer, _ number: Int, _ record: TaskRecord) {
         guard !record.machine.isOver, let question = self.delegate.takeQuestion(number, of: record) else { return }
-        // The call has returned.
+        // The hook's call has returned.
         self.tasks.add(.stopAsking(task: record.number))
         switch (question, answer) {
         case (.redirect(let response, let hop), .redirect(let decision)):
@@ -37,7 +37,7 @@ extension SessionState {
         self.tasks.touch(record)
     }
 
-    // The decision about a response whose head has arrived.
+    // Applies the decision about a response whose head has arrived.
     private mutating func decided(
         _ decision: ResponseDisposition, _ record: TaskRecord, _ live: LiveAttempt, _ end: Indirect<AttemptOutcome>?
     ) {
@@ -67,7 +67,7 @@ extension SessionState {
 
     // MARK: - Redirects
 
-    /// Asks whether to follow a redirect; false without a hook for that.
+    /// Asks a hook whether to follow a redirect; false if there is no hook.
     mutating func askAboutRedirect(_ record: TaskRecord, _ end: AttemptEnd, to hop: Hop) -> Bool {
         guard let hook = self.delegate.hook(record.task, \.redirect), let head = end.outcome.head else { return false }
         let response = TaskResponse(head, url: record.hop.url.text)
@@ -106,7 +106,7 @@ extension SessionState {
         self.tasks.feed(.decided, to: record)
     }
 
-    // The status that the hook was asked about is the task's result.
+    // The response that the hook was asked about becomes the task's result.
     private mutating func endWithResponse(_ record: TaskRecord, status: Int) {
         record.retry.counter.charge(madeProgress: false)
         EndRules.fail(
@@ -116,7 +116,7 @@ extension SessionState {
 
     // MARK: - Authentication
 
-    /// Handles a response that asks for credentials; false if that is the task's result.
+    /// Handles a response that requests credentials; false if the response is the task's result.
     mutating func answersChallenge(_ record: TaskRecord, _ end: AttemptEnd, status: Int) -> Bool {
         guard status == 401 || status == 407, let head = end.outcome.head, self.requests.canSendBody(record),
             let hook = self.delegate.hook(record.task, \.authenticate)
@@ -143,7 +143,7 @@ extension SessionState {
         return true
     }
 
-    /// Continues with the credentials of a hook; returns true if the task must be cancelled instead.
+    /// Continues with a hook's credentials; returns true if the task must be cancelled instead.
     mutating func authenticated(
         _ answer: AuthenticationAnswer, _ record: TaskRecord, _ challenge: AuthenticationChallenge, status: Int
     ) -> Bool {
@@ -160,9 +160,9 @@ extension SessionState {
 
     // MARK: - Trust
 
-    /// Asks whether to trust the server that the attempt was refused for; false without a question.
+    /// Asks a hook whether to trust the server that the attempt was refused for; false if there is no question.
     mutating func asksAboutTrust(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
-        // A hook is not asked endlessly about a server that shows other certificates every time.
+        // Limits the questions about a server that presents other certificates every time.
         guard record.attempt.trustVerdicts.count < 8, let trust = record.attempt.trustQuestion?.trust,
             let hook = self.delegate.hook(record.task, \.askServerTrust)
         else { return false }
@@ -180,7 +180,7 @@ extension SessionState {
         return record.origin.description
     }
 
-    // MARK: - What is sent and received
+    // MARK: - Fields and bodies
 
     mutating func askForDisposition(_ head: ResponseHead, _ record: TaskRecord, _ live: LiveAttempt) {
         guard let hook = self.delegate.hook(record.task, \.disposition) else { return }
@@ -192,7 +192,7 @@ extension SessionState {
         self.tasks.touch(record)
     }
 
-    // False if the attempt can go on unchanged.
+    // Asks a hook for the fields; false if the attempt can continue unchanged.
     mutating func asksForHeaders(_ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress]) -> Bool {
         guard record.attempt.headers == nil, let hook = self.delegate.hook(record.task, \.requestHeaders) else {
             return false
@@ -203,7 +203,7 @@ extension SessionState {
         return true
     }
 
-    /// A hook has given the fields for an attempt.
+    /// Takes a hook's fields for an attempt.
     mutating func headersGiven(
         _ record: TaskRecord, _ live: LiveAttempt, _ headers: [HTTPField], on addresses: [IPAddress]
     ) {
@@ -222,7 +222,7 @@ extension SessionState {
         AttemptRules.launch(record, on: addresses, in: &self)
     }
 
-    // False if the attempt can go on unchanged.
+    // Asks a hook for a new body; false if the attempt can continue unchanged.
     mutating func asksForNewBody(_ record: TaskRecord, _ live: LiveAttempt, on addresses: [IPAddress]) -> Bool {
         guard record.hop.keepsBody, let stream = record.uploadStream, !stream.isUntouched else { return false }
         guard let hook = self.delegate.hook(record.task, \.newBodyStream) else {
@@ -236,7 +236,7 @@ extension SessionState {
         return true
     }
 
-    /// A hook has given another stream to send, or nil.
+    /// Takes a hook's replacement for the body stream, or nil.
     mutating func bodyGiven(
         _ record: TaskRecord, _ live: LiveAttempt, _ stream: UploadStream?, on addresses: [IPAddress]
     ) {
@@ -248,7 +248,7 @@ extension SessionState {
         }
         guard stream.claim(for: record.task.id) else {
             return AttemptRules.cannotStart(
-                record, .invalidRequest, "the stream for the request's body is another task's", in: &self)
+                record, .invalidRequest, "the stream for the request's body belongs to another task", in: &self)
         }
         record.ownDelegate.bodyStream = stream
         AttemptRules.launch(record, on: addresses, in: &self)

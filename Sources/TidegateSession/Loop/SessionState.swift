@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The inputs that a session gives its loop.
+/// The dependencies of a session's loop.
 struct SessionDependencies: Sendable {
     let configuration: SessionConfiguration
     let bus: EventBus
@@ -16,7 +16,7 @@ struct SessionDependencies: Sendable {
     let hooks: SessionHooks?
     let observer: TaskObserver?
     let tracer: (any TaskTracer)?
-    /// The findings of the latest diagnosis of the host over a family; nil without a recent one.
+    /// The findings of the latest diagnosis of the host for an address family; nil if there is no recent one.
     let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
 
     var delegate: DelegateDispatcher {
@@ -33,19 +33,19 @@ enum SessionInput {
     /// The attempt cannot be paused.
     case notPaused(AttemptID)
     case timer(SessionTimer)
-    /// The thread has begun.
+    /// The thread has started.
     case started
-    /// These tasks waited for one that is over.
+    /// The task that these tasks waited for has ended.
     case released([UInt64])
     /// Everything that was ready in this turn of the thread has been handled.
     case batchEnded
-    /// The thread ends: no caller may wait forever because its session was dropped.
+    /// The thread is about to end: every waiting caller must be released.
     case stopping
 }
 
-/// The state of a session and of its tasks: takes inputs, and returns their effects.
+/// The state of a session and its tasks: takes inputs, and returns their effects.
 ///
-/// It checks and opens files itself; nothing else happens outside before the state is complete.
+/// It checks and opens files itself; all other work outside waits until the state is complete.
 struct SessionState: ~Copyable {
     var tasks: SessionTasks
     let gates: PathGate
@@ -53,17 +53,17 @@ struct SessionState: ~Copyable {
     var origins: RetryController
     var failures: FailureReporter
     var pool: PoolGeneration
-    /// True once the session ends: tasks are drained or cancelled.
+    /// True if the session is ending: tasks are drained or cancelled.
     var isEnding = false
-    /// True if tasks are cancelled, including those that are still on their way to the thread.
+    /// True if tasks are cancelled, including those still on their way to the thread.
     var isCancelling = false
-    /// Called once no task is left.
+    /// Called when no task is left.
     var endCallbacks: [@Sendable () -> Void] = []
     let bodies: TaskBodies
     let requests: AttemptRequestFactory
     let journal: JournalWriter
     let engine: any AttemptEngine
-    /// Tasks whose response's head came in this batch; most of them are over by its end.
+    /// Tasks whose response head arrived in this batch; most of them have ended by the end of the batch.
     private var withHead = ReusedQueue<UInt64>()
 
     init(_ engine: any AttemptEngine, _ given: SessionDependencies) {
@@ -94,7 +94,7 @@ struct SessionState: ~Copyable {
 
     // MARK: - Inputs
 
-    /// Takes an input, and adds its effects to `effects`, in order.
+    /// Handles an input, and adds its effects to `effects`, in order.
     mutating func handle(_ input: consuming SessionInput, at now: MonotonicTime, into effects: inout EffectQueue) {
         self.tasks.begin(at: now, &effects)
         self.take(input)
@@ -178,9 +178,9 @@ struct SessionState: ~Copyable {
         }
     }
 
-    // MARK: - What the tasks' machines decide
+    // MARK: - Decisions of the tasks' machines
 
-    /// Carries out the decisions of the machines so far, in order, with their consequences.
+    /// Executes the machines' decisions so far, in order, with their consequences.
     mutating func carryOutSteps() {
         while let (record, effect) = self.tasks.takeStep() { self.carryOut(effect, record) }
     }
@@ -188,7 +188,7 @@ struct SessionState: ~Copyable {
     private mutating func carryOut(_ effect: TaskMachine.Effect, _ record: TaskRecord) {
         switch effect {
         case .report(let report): self.publish(report, record)
-        // Another input may have come in between.
+        // Another input may have arrived in between.
         case .seek: if record.machine.phase == .seeking { GateRules.seek(record, in: &self) }
         case .stopSeeking:
             if !record.machine.isOnWire, record.machine.phase != .seeking { GateRules.stopSeeking(record, in: &self) }
@@ -197,7 +197,7 @@ struct SessionState: ~Copyable {
         case .unpause: AttemptRules.unpause(record, in: &self)
         case .detach(let cause): record.detach(cause, in: &self)
         case .commit: if record.machine.phase == .finishing { EndRules.commit(record, in: &self) }
-        // The disk's answer will find that the task is over.
+        // When the disk answers, the task will have ended.
         case .abandonCommit: break
         case .end: EndRules.end(record, in: &self)
         }
@@ -215,7 +215,7 @@ struct SessionState: ~Copyable {
 
     // MARK: - Heads
 
-    /// The head of a task's response is shown at the end of the batch, unless the whole response has arrived by then.
+    /// Shows a response's head at the end of the batch, unless the whole response has arrived by then.
     mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record.number) }
 
     private mutating func showHeads() {
@@ -224,7 +224,7 @@ struct SessionState: ~Copyable {
         }
     }
 
-    /// Begins the connection pool that a change of path has required.
+    /// Starts the connection pool that a changed path requires.
     mutating func renewPoolIfStale() {
         if self.pool.renewIfStale() { self.beginPool(.poolReplaced(number: self.pool.current)) }
     }
@@ -236,25 +236,25 @@ struct SessionState: ~Copyable {
     }
 }
 
-/// The session's view of the engine that runs its attempts, and the engine's timers.
+/// The session's view of the engine that runs its attempts, and of the engine's timers.
 protocol AttemptEngine: TimerQueue {
-    /// The generation of the connections that new attempts use.
+    /// The generation of the pool for new attempts.
     var poolGeneration: Int { get }
-    /// The counters of a running attempt; nil if it is over.
+    /// The counters of a running attempt; nil if it has ended.
     func progress(of id: AttemptID) -> AttemptProgress?
     /// Whether a running attempt has a TCP connection.
     func isConnected(_ id: AttemptID) -> Bool
-    /// The try to connect of a running attempt that has come furthest so far; nil if it is connected or over.
+    /// The unfinished connect of a running attempt that has come furthest so far; nil if it is connected or has ended.
     func failedConnect(of id: AttemptID) -> FailedConnect?
 }
 
 extension TransferEngine: AttemptEngine {}
 
-/// The generation of the connection pool, and whether the next attempt begins a new one.
+/// The generation of the connection pool, and whether the next attempt starts a new one.
 struct PoolGeneration {
     private let engine: any AttemptEngine
     private var isStale = false
-    /// How many pools are to begin once the current input is handled.
+    /// The number of pools to start after the current input.
     private var begun = 0
     /// The first generation after the last reset.
     private var firstSinceReset = 0
@@ -263,10 +263,10 @@ struct PoolGeneration {
 
     var current: Int { self.engine.poolGeneration + self.begun }
 
-    /// The connections of the current pool may lead nowhere.
+    /// Records that the current pool's connections may be dead.
     mutating func markStale() { self.isStale = true }
 
-    /// Begins the pool that a change has required, before anything else is started; false if none is due.
+    /// Starts the pool that a change requires, before anything else starts; false if none is required.
     mutating func renewIfStale() -> Bool {
         guard self.isStale else { return false }
         self.isStale = false
@@ -274,16 +274,16 @@ struct PoolGeneration {
         return true
     }
 
-    /// Begins a new pool on request, and not because the network has changed.
+    /// Starts a new pool on request, rather than because the network has changed.
     mutating func reset() {
         self.isStale = false
         self.begun += 1
         self.firstSinceReset = self.current
     }
 
-    /// The engine has begun the pools.
+    /// Records that the engine has started the pools.
     mutating func inputEnded() { self.begun = 0 }
 
-    /// True for an attempt from before the last reset: what it learns must be forgotten.
+    /// True for an attempt from before the last reset: what it learns must be discarded.
     func isFromBeforeReset(_ live: LiveAttempt) -> Bool { live.pool.map { $0 < self.firstSinceReset } ?? false }
 }

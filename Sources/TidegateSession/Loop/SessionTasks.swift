@@ -3,25 +3,26 @@ internal import TidegateTransfer
 
 /// The session's tasks: their records, and the consequences of their inputs.
 ///
-/// The live ones each have a record; one that was made and never resumed is parked, and exists only as its handle in
+/// Each live task has a record; a task that was created and never resumed is parked, and exists only as its handle in
 /// the registry. A machine changes immediately; the consequences are queued, and work outside waits until the state is
 /// complete.
 struct SessionTasks: ~Copyable {
-    /// Most tasks are over long before any of their clocks is due, so a timer is only noted at first; tasks that still
-    /// exist after a moment get one.
+    /// Most tasks end long before any of their clocks is due.
+    ///
+    /// A timer is therefore only noted at first; tasks that still exist after this time get one.
     private static let timerDelay = Duration.milliseconds(500)
 
     let registry: TaskRegistry
     private let configuration: SessionConfiguration
     private let timers: any TimerQueue
-    /// The moment at which the current batch began.
+    /// The start of the current batch.
     private(set) var now = MonotonicTime(nanoseconds: 0)
     private var records = IntegerMap<TaskRecord>()
     /// The accepted tasks among the records.
     private var accepted: [TaskID: UInt64] = [:]
-    /// Many tasks in a row often come from one request.
+    /// Consecutive tasks often come from one request.
     private var latestPolicies: (request: TaskRequest, policies: ResolvedPolicies)?
-    /// The task whose attempt reported last, which usually has more to report.
+    /// The task whose attempt reported last, which usually has more reports.
     private var lastReporting: TaskRecord?
     private var effects = EffectQueue()
     /// Pending decisions of the machines, in order.
@@ -29,7 +30,7 @@ struct SessionTasks: ~Copyable {
     private var decided = ReusedQueue<TaskMachine.Effect>()
     private var touched = ReusedQueue<TaskRecord>()
     private var calls: [@Sendable () -> Void] = []
-    /// The tasks whose timers are noted.
+    /// The tasks with noted timers.
     private var pendingTimers: [UInt64] = []
 
     init(_ registry: TaskRegistry, _ configuration: SessionConfiguration, timers: any TimerQueue) {
@@ -40,12 +41,12 @@ struct SessionTasks: ~Copyable {
 
     // MARK: - Records
 
-    /// True once no task is left, parked ones included.
+    /// True if no task is left, including parked ones.
     var isEmpty: Bool { self.records.isEmpty && self.registry.isEmpty }
 
     subscript(number: UInt64) -> TaskRecord? { self.records[number] }
 
-    /// A task's record, created if the task was parked; nil once it is over.
+    /// A task's record, created if the task was parked; nil if it has ended.
     mutating func record(of task: TransferTask) -> TaskRecord? {
         if let record = self.records[task.number] { return record }
         guard self.registry.isLive(task) else { return nil }
@@ -55,7 +56,7 @@ struct SessionTasks: ~Copyable {
         return record
     }
 
-    /// The task of a running attempt; nil once the attempt is over.
+    /// The task of a running attempt; nil if the attempt has ended.
     mutating func record(of attempt: AttemptID) -> TaskRecord? {
         if let last = self.lastReporting, last.live?.id == attempt { return last }
         guard let record = self.records[attempt.task], record.live?.id == attempt else { return nil }
@@ -63,7 +64,7 @@ struct SessionTasks: ~Copyable {
         return record
     }
 
-    /// The record of an accepted task; nil if the task is over.
+    /// The record of an accepted task; nil if the task has ended.
     func record(accepted id: TaskID) -> TaskRecord? { self.accepted[id].flatMap { self.records[$0] } }
 
     private mutating func policies(of request: TaskRequest) -> ResolvedPolicies {
@@ -79,11 +80,11 @@ struct SessionTasks: ~Copyable {
         if self.lastReporting === record { self.lastReporting = nil }
     }
 
-    /// The live tasks in the order in which they were made.
+    /// The live tasks in the order of creation.
     var all: [TaskRecord] { self.records.values.sorted { $0.number < $1.number } }
 
-    /// Every task, in the order of cancellation: the parked ones first, and those with a connection last, because a
-    /// connection given back earlier would only start the next task.
+    /// Every task in the order of cancellation: parked ones first, and those with a connection last, because a
+    /// connection returned earlier would only start the next task.
     mutating func inOrderOfCancellation() -> [TaskRecord] {
         let live = self.records.values.sorted {
             ($0.attempt.hasConnection ? 1 : 0, $0.number) < ($1.attempt.hasConnection ? 1 : 0, $1.number)
@@ -97,13 +98,13 @@ struct SessionTasks: ~Copyable {
 
     // MARK: - Inputs
 
-    /// An input begins: its effects join those in `effects`.
+    /// Starts an input: its effects join those in `effects`.
     mutating func begin(at now: MonotonicTime, _ effects: inout EffectQueue) {
         self.now = now
         swap(&effects, &self.effects)
     }
 
-    /// The input's effects are complete.
+    /// Ends an input and returns its effects.
     mutating func end(_ effects: inout EffectQueue) { swap(&effects, &self.effects) }
 
     /// Gives a task's machine an input.
@@ -113,14 +114,14 @@ struct SessionTasks: ~Copyable {
         self.touch(record)
     }
 
-    /// The next decision of a machine; nil once all are carried out.
+    /// The next decision of a machine; nil if all have been executed.
     mutating func takeStep() -> (record: TaskRecord, effect: TaskMachine.Effect)? { self.steps.takeFirst() }
 
-    // MARK: - What follows
+    // MARK: - Consequences
 
     mutating func announce(_ event: SessionEvent) { self.effects.announce(event) }
 
-    /// Calls back once all consequences are done and shown.
+    /// Calls back when all consequences are complete and visible.
     mutating func call(_ function: @escaping @Sendable () -> Void) { self.calls.append(function) }
 
     mutating func add(_ effect: consuming SessionEffect) { self.effects.add(effect) }
@@ -129,14 +130,14 @@ struct SessionTasks: ~Copyable {
         self.effects.publish(change, of: record.task)
     }
 
-    /// The task's clocks and its shown state follow once everything is carried out.
+    /// Updates the task's clocks and visible state when everything has been executed.
     mutating func touch(_ record: TaskRecord) {
         guard !record.isTouched else { return }
         record.isTouched = true
         self.touched.append(record)
     }
 
-    /// Updates the clocks of the tasks that were touched, and shows the changes.
+    /// Updates the clocks of the touched tasks, and shows the changes.
     mutating func settle() {
         while let record = self.touched.takeFirst() {
             record.isTouched = false
@@ -152,17 +153,17 @@ struct SessionTasks: ~Copyable {
 
     // MARK: - The disk
 
-    /// Leaves work to the disk's thread; the task receives its report, or `refusal` if the thread is stopping.
+    /// Passes work to the disk's thread; the task receives its report, or `refusal` if the thread is stopping.
     mutating func perform(
         for task: UInt64? = nil, refusal: DiskEvent = .refused, _ work: @escaping @Sendable () -> DiskEvent?
     ) {
         self.add(.disk(DiskJob(task: task, refusal: refusal, work: work)))
     }
 
-    /// Makes a file's bytes durable, and then calls `done`, which may promise them to a later process.
+    /// Makes a file's bytes durable, then calls `done`, which may promise them to a later process.
     mutating func synchronize(_ file: DownloadFile, then done: @escaping @Sendable () throws(FileError) -> Void) {
         self.perform {
-            // Bytes first: the record never promises more than the disk has.
+            // Bytes come first: the record never promises more than the disk has.
             if (try? file.synchronize()) != nil { try? done() }
             return nil
         }
@@ -177,7 +178,7 @@ struct SessionTasks: ~Copyable {
     /// Updates the task's timer from its clocks.
     mutating func updateTimer(_ record: TaskRecord) {
         let due = record.machine.isOver ? nil : record.clocks.nextDue()
-        // A timer that fires too early only checks again; one that moves with every byte would cost more.
+        // A timer that fires too early only checks again; moving it with every byte would cost more.
         if let old = record.timer.due, let due, old <= due { return }
         self.cancelTimer(record)
         guard let due else { return }
@@ -194,7 +195,7 @@ struct SessionTasks: ~Copyable {
         record.timer = .off
     }
 
-    /// Sets the timers of the tasks that have lived long enough for one.
+    /// Sets the timers of the tasks that have lived long enough to need one.
     mutating func setPendingTimers() {
         for number in self.pendingTimers {
             guard let record = self[number], case .pending(let due) = record.timer else { continue }

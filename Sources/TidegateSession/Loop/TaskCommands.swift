@@ -1,9 +1,9 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Commands of users to tasks, for tasks of the journal after its answer; and the session's own reset and end.
+/// Users' commands to tasks, delayed until the journal's answer for accepted tasks; and the session's reset and end.
 enum TaskCommands {
-    // The session's end and a new task may pass each other on the way here.
+    // The end of the session and a new task may cross on the way here.
     static func record(of task: TransferTask, in session: inout SessionState) -> TaskRecord? {
         guard let record = session.tasks.record(of: task) else { return nil }
         guard session.isCancelling, !record.machine.isOver else { return record }
@@ -21,7 +21,7 @@ enum TaskCommands {
         }
     }
 
-    /// Suspends or resumes a task; an accepted one once the journal has recorded it.
+    /// Suspends or resumes a task; an accepted one after the journal has recorded it.
     static func setSuspensions(
         _ record: TaskRecord, _ change: @Sendable (Int) -> Int, done: (@Sendable (JournalError?) -> Void)? = nil,
         in session: inout SessionState
@@ -50,7 +50,7 @@ enum TaskCommands {
 
     private static func suspend(_ record: TaskRecord, in session: inout SessionState) {
         session.tasks.feed(.suspend(.user), to: record)
-        // The test by a suspended task may take long: another task tests the origin.
+        // A suspended task may never finish its test, so another task tests the origin.
         if record.live == nil { session.origins.leaveProbe(record, &session.tasks) }
         if record.machine.isHeld(for: .concurrency) {
             session.admission.limiter.withdraw(record.number)
@@ -64,7 +64,7 @@ enum TaskCommands {
         session.tasks.feed(.cancel, to: record)
     }
 
-    /// Holds the tasks without an attempt, and others before their next attempt.
+    /// Holds the tasks without an attempt now, and the others before their next attempt.
     static func holdForShutdown(in session: inout SessionState) {
         session.admission.isDraining = true
         for record in session.tasks.all where !record.machine.isSuspended {
@@ -75,9 +75,9 @@ enum TaskCommands {
         }
     }
 
-    // MARK: - Tasks of the journal
+    // MARK: - Accepted tasks
 
-    /// Begins a task that must be watched before it is resumed; an accepted one continues from the state of an earlier
+    /// Starts a task that must be watched before it is resumed; an accepted one continues from the state of an earlier
     /// process.
     static func adopt(_ record: TaskRecord, in session: inout SessionState) {
         if record.request.options.expires != nil { ClockRules.scheduleExpiry(record, in: &session) }
@@ -102,11 +102,11 @@ enum TaskCommands {
             other.journal?.dependents.append(record.number)
             session.tasks.feed(.hold(.schedule, detail: "begins after the task \(predecessor)"), to: record)
         }
-        // The machine begins with one suspension.
+        // The machine starts with one suspension.
         self.applySuspensions(from: 1, to: state.suspensions, record, in: &session)
     }
 
-    // An earlier process had committed the file but could not record the end.
+    // Handles a file that an earlier process committed without recording the end.
     private static func finishCommitted(
         _ record: TaskRecord, _ paths: DownloadPaths, _ file: FileIdentity, in session: inout SessionState
     ) {
@@ -116,7 +116,7 @@ enum TaskCommands {
         session.tasks.feed(.foundDone, to: record)
     }
 
-    /// The consequences of a journal's answer.
+    /// Handles an answer of the journal.
     static func journalAnswered(
         _ write: JournalWriter.Write, _ error: JournalError?, _ record: TaskRecord, in session: inout SessionState
     ) {
@@ -130,7 +130,7 @@ enum TaskCommands {
             }
             if let done { session.tasks.call { done(error) } }
         case .sending(let attempt): self.sendingAnswered(attempt, record, state, error, in: &session)
-        // Without the entry the file is only fetched again after a crash.
+        // Without the entry, a crash only causes the file to be fetched again.
         case .committing: if record.machine.phase == .finishing { session.bodies.commit(record, &session.tasks) }
         case .ended: self.endAnswered(record, state, error, in: &session)
         case .writable:
@@ -146,7 +146,7 @@ enum TaskCommands {
         state.isInDoubt = error == nil
         let waiting = record.live.flatMap { $0.isLaunched ? nil : $0.id }
         guard let awaiting = state.awaiting, awaiting.attempt == attempt, waiting == attempt else {
-            // The attempt is gone. A later one may have asked in the meantime, and its answer is still to come.
+            // The attempt has ended. A later one may have asked in the meantime, and its answer is still to come.
             if state.awaiting == nil { session.journal.clearDoubt(record, state, &session.tasks) }
             return
         }
@@ -164,7 +164,7 @@ enum TaskCommands {
     ) {
         guard let error, error.reason != .closed else {
             state.end = .written
-            // If the result could not be persisted, keep the task: the next process will run it again.
+            // If the result could not be persisted, the task is kept: the next process will run it again.
             if error != nil { state.isPreserved = true }
             return EndRules.publishEnd(of: record, in: &session)
         }
@@ -203,14 +203,14 @@ enum TaskCommands {
         self.cancel(record, in: &session)
     }
 
-    /// Calls the callers that wait for the session's end, if no task is left.
+    /// Notifies the callers waiting for the session's end, if no task is left.
     static func finishIfEmpty(in session: inout SessionState) {
         guard session.isEnding, !session.endCallbacks.isEmpty, session.tasks.isEmpty else { return }
         for call in session.endCallbacks { session.tasks.call(call) }
         session.endCallbacks = []
     }
 
-    /// The disk's time is over.
+    /// Stops waiting for the disk.
     static func abandonDisk(in session: inout SessionState) {
         let left = session.tasks.all
         if !left.isEmpty { session.tasks.registry.noteStuckDisk() }
@@ -224,7 +224,7 @@ enum TaskCommands {
         session.gates.stop()
     }
 
-    // The disk or a handler is no longer awaited.
+    // Stops waiting for the disk or for a handler.
     private static func abandon(_ record: TaskRecord, in session: inout SessionState) {
         record.journal?.isPreserved = true
         EndRules.handlerReturned(record, in: &session)

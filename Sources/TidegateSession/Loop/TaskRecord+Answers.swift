@@ -1,9 +1,9 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-// The consequences of an attempt that is over: success, a redirect, a hook, another attempt, or the task's end.
+// The consequences of an ended attempt: success, a redirect, a hook, another attempt, or the task's end.
 extension TaskRecord {
-    /// The machine has left a running attempt behind.
+    /// Ends a running attempt that the machine has abandoned.
     func detach(_ cause: TaskMachine.DetachCause, in session: inout SessionState) {
         guard self.live != nil else { return }
         session.origins.leaveProbe(self, &session.tasks)
@@ -29,12 +29,12 @@ extension TaskRecord {
         if !isForgotten { session.requests.keepCookies(of: end, self) }
         session.revalidator.invalidate(end, self, &session.tasks)
         guard let failure = end.failure else { return self.succeed(end, in: &session) }
-        // The body of a refused request may give the reason; it never goes to the request's destination.
+        // The body of a refused request may explain the refusal; it never goes to the request's destination.
         if failure == .tlsFailed, session.asksAboutTrust(self, end) { return }
         self.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
         if failure == .httpStatus, let status = end.status {
             if status == 417, self.attempt.awaitsContinue, session.requests.canSendBody(self) {
-                // The server has refused the request unread, so sending it once more is not a repetition.
+                // The server refused the request unread, so sending it again is not a repetition.
                 self.attempt.awaitsContinue = false
                 return self.leadAgain(end, .httpStatus, in: &session)
             }
@@ -83,7 +83,7 @@ extension TaskRecord {
         session.origins.succeeded(self.origin, refunding: self.retry.counter.paid, at: session.tasks.now)
     }
 
-    // The stored body replaces the result of a commit.
+    // Takes the stored body, which replaces the result of a commit.
     private func notModified(_ end: AttemptEnd, in session: inout SessionState) {
         guard session.revalidator.confirms(self, by: end, &session.tasks) else {
             let wrong = end.with(.httpStatus, "the server answered 304 about another version than the stored one")
@@ -93,7 +93,7 @@ extension TaskRecord {
         session.tasks.feed(.attemptCompletes(needsCommit: true), to: self)
     }
 
-    // MARK: - Again from another place, or from the start
+    // MARK: - Redirects and restarts
 
     private func redirect(_ end: AttemptEnd, status: Int, location: String, in session: inout SessionState) {
         do {
@@ -131,7 +131,7 @@ extension TaskRecord {
 
     private func fail(_ end: AttemptEnd, _ failure: TaskFailure, in session: inout SessionState) {
         if end.lackedDescriptor, self.waitsForResources {
-            // Neither the server nor the network is involved.
+            // The failure involves neither the server nor the network.
             let own = end.with(.internal, HoldReason.descriptors.description)
             session.failures.publishFailure(self, own, .internal, isCharged: false, &session.tasks)
             return session.bodies.waitForDescriptors(self, &session.tasks)
@@ -158,7 +158,7 @@ extension TaskRecord {
             EndRules.close(self, failure, session.failures.sentence(end, self), in: &session)
         case .retry(let price, let atMost):
             if end.kind == .link, self.retry.linkFailures == 0 {
-                // The kernel may know before its messages are read.
+                // The kernel may know of a change before its messages are read.
                 self.retry.linkFailures += 1
                 return self.retryFree(end, failure, after: .milliseconds(250), in: &session)
             }
@@ -235,18 +235,18 @@ extension TaskRecord {
         session.tasks.publish(.retriesExhausted(reason), self)
         var sentence = session.failures.sentence(end, self)
         let charged = self.retry.counter.charged
-        // A task with a single try has failed; it has not run out of attempts.
+        // A task limited to a single attempt has simply failed; it has not run out of attempts.
         guard charged > 1 || reason != .limit else { return EndRules.close(self, failure, sentence, in: &session) }
         switch reason {
         case .limit: sentence.attempts = charged
         case .budget: sentence.clause += ", and the origin's retry budget is used up"
-        case .deadline: sentence.clause += ", and another try would come too late"
-        case .notIdempotent: sentence.clause += ", and may not be tried again"
+        case .deadline: sentence.clause += ", and a retry would come too late"
+        case .notIdempotent: sentence.clause += ", and may not be retried"
         }
         EndRules.close(self, .retriesExhausted, sentence, in: &session)
     }
 
-    // MARK: - Tasks
+    // MARK: - Ends
 
     /// Ends a task with an attempt's failure.
     private func giveUp(_ end: AttemptEnd, _ failure: TaskFailure, in session: inout SessionState) {

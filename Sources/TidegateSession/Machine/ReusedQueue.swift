@@ -1,11 +1,11 @@
-/// A queue that is filled and emptied again and again, and keeps its memory.
+/// A queue that is filled and emptied repeatedly and keeps its memory.
 struct ReusedQueue<Element> {
     // Emptied in place: removing elements from an array costs more than most elements.
     private var slots: [Element?] = []
     private var first = 0
     private var end = 0
 
-    // A burst does not keep its memory.
+    // The memory of larger bursts is freed.
     private static var kept: Int { 4096 }
 
     var count: Int { self.end - self.first }
@@ -15,7 +15,7 @@ struct ReusedQueue<Element> {
         self.end += 1
     }
 
-    /// Removes the oldest element; nil from an empty queue.
+    /// Removes the oldest element; nil if the queue is empty.
     mutating func takeFirst() -> Element? {
         guard self.first < self.end else { return nil }
         let element = self.slots[self.first].take()

@@ -5,14 +5,14 @@ internal import TidegateTransfer
 enum SessionTimer: Hashable {
     /// A task's clocks.
     case task(UInt64)
-    /// A timer of the path gate's, for a target; targets are counted from 1.
+    /// A timer of the path gate for a target; targets are counted from 1.
     case target(UInt64, PathTimer)
-    /// The time for the disk at the end of the session is over.
+    /// The disk's time at the end of the session is over.
     case disk
-    /// The tasks without a timer of their own are due for one.
+    /// Tasks with a noted timer need one set.
     case pendingTimers
 
-    // Tasks have even tokens. Odd ones have a kind in the next two bits and then a target, where 0 is none.
+    // Tasks have even tokens. Odd tokens have the kind in the next two bits, followed by the target, or 0 for none.
     init?(token: UInt64) {
         let target = token >> 3
         if token & 1 == 0 {
@@ -26,7 +26,7 @@ enum SessionTimer: Hashable {
         }
     }
 
-    /// The value that comes back when it fires.
+    /// The token that identifies the timer when it fires.
     var token: UInt64 {
         switch self {
         case .task(let number): number << 1
@@ -42,7 +42,7 @@ enum PathTimer: UInt64, CaseIterable {
     case firstVerdict, canary, close
 }
 
-/// Keeps the timers of the session's thread; a timer comes back as its token.
+/// The timers of the session's thread; a timer that fires is reported by its token.
 protocol TimerQueue: AnyObject {
     func schedule(at moment: MonotonicTime, token: UInt64) -> TransferTimer
     func schedule(after delay: Duration, token: UInt64) -> TransferTimer

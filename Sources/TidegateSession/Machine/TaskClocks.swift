@@ -1,11 +1,11 @@
 internal import TidegateCore
 
-/// Measures time that is counted only while it runs.
+/// Measures time only while it runs.
 struct Stopwatch: Sendable, Hashable {
     private var elapsed = Duration.zero
     private var since: MonotonicTime?
 
-    /// Takes over a reading of an earlier process; for a stopwatch that does not run yet.
+    /// Adopts a reading of an earlier process; the stopwatch must not be running yet.
     mutating func restore(_ elapsed: Duration) { self.elapsed = elapsed }
 
     mutating func run(_ isRunning: Bool, at now: MonotonicTime) {
@@ -17,9 +17,9 @@ struct Stopwatch: Sendable, Hashable {
         }
     }
 
-    /// Starts from 0; continues to run if it was running.
+    /// Resets to 0; continues to run if it was running.
     ///
-    /// Never runs back: a moment before the last start changes nothing.
+    /// It never runs backwards: a moment before the last start changes nothing.
     mutating func reset(at now: MonotonicTime) {
         if let since = self.since, now < since { return }
         self.elapsed = .zero
@@ -28,11 +28,11 @@ struct Stopwatch: Sendable, Hashable {
 
     func reading(at now: MonotonicTime) -> Duration { self.elapsed + (self.since.map { now - $0 } ?? .zero) }
 
-    /// When the reading will be `limit`; nil while it does not run.
+    /// When the reading will reach `limit`; nil if it is not running.
     func due(at limit: Duration) -> MonotonicTime? { self.since.map { $0 + (limit - self.elapsed) } }
 }
 
-/// Every clock of one task, with the rules for when each stands still; one timer serves them all.
+/// All clocks of one task, with the rules for stopping each; a single timer serves them all.
 struct TaskClocks: Sendable {
     enum Clock: Sendable, Hashable, CaseIterable {
         case deadline, patience, idle, attempt, pause, backoff, schedule, grace, silence
@@ -56,26 +56,26 @@ struct TaskClocks: Sendable {
         var isOver = false
     }
 
-    /// One reference, because every task of a request has the same.
+    /// Shared by reference, because every task of a request has the same limits.
     let limits: Indirect<Limits>
     private var active = Stopwatch()
     private var life = Stopwatch()
     private var gate = Stopwatch()
     private var idle = Stopwatch()
     private var attempt = Stopwatch()
-    /// Moments that are set for one event each.
+    /// Clocks that were scheduled for a single event.
     private var scheduled: [(clock: Clock, at: MonotonicTime)] = []
 
     init(limits: Indirect<Limits>) { self.limits = limits }
 
-    /// The task lived for this long in an earlier process, was active for a part of it, and waited at its gate.
+    /// Adopts the times of an earlier process: how long the task lived, was active, and waited at its gate.
     mutating func restore(lived: Duration, active: Duration, waited: Duration) {
         self.life.restore(lived)
         self.active.restore(active)
         self.gate.restore(waited)
     }
 
-    /// Lets the clocks run or stand still.
+    /// Starts and stops the clocks.
     mutating func follow(_ inputs: Inputs, at now: MonotonicTime) {
         let isAwake = !inputs.isSuspended && !inputs.isOver
         self.life.run(isAwake, at: now)
@@ -91,16 +91,16 @@ struct TaskClocks: Sendable {
         self.attempt.reset(at: now)
     }
 
-    /// The moments scheduled for the attempt no longer matter.
+    /// Removes the moments scheduled for the attempt.
     mutating func attemptEnded() {
         guard !self.scheduled.isEmpty else { return }
         self.scheduled.removeAll { [.pause, .grace, .silence].contains($0.clock) }
     }
 
-    /// Bytes moved; a moment before the last known one changes nothing.
+    /// Records that bytes moved; a moment before the last known one changes nothing.
     mutating func bytesMoved(at moment: MonotonicTime) { self.idle.reset(at: moment) }
 
-    /// Schedules a moment, in place of an older one of the same kind.
+    /// Schedules a moment, which replaces an older one of the same clock.
     mutating func schedule(_ clock: Clock, at moment: MonotonicTime) {
         self.cancel(clock)
         self.scheduled.append((clock, moment))
@@ -114,7 +114,7 @@ struct TaskClocks: Sendable {
 
     func isScheduled(_ clock: Clock) -> Bool { self.scheduled.contains { $0.clock == clock } }
 
-    // Mutating, as below, because the clocks of a record would be copied to be read.
+    // Mutating, like the ones below, because reading would otherwise copy the clocks of a record.
     mutating func activeTime(at now: MonotonicTime) -> Duration { self.active.reading(at: now) }
 
     func lifetime(at now: MonotonicTime) -> Duration { self.life.reading(at: now) }
@@ -122,7 +122,7 @@ struct TaskClocks: Sendable {
     /// How long the task waited at its gate.
     func waitedTime(at now: MonotonicTime) -> Duration { self.gate.reading(at: now) }
 
-    /// When a clock is due; nil if it does not run or has no limit.
+    /// When a clock is due; nil if it is stopped or has no limit.
     func due(_ clock: Clock) -> MonotonicTime? {
         switch clock {
         case .deadline: self.limits.value.deadline.flatMap(self.life.due)

@@ -2,24 +2,24 @@ internal import TidegateCore
 
 /// A task's activity, and the consequences of its inputs: the suspend count, the holds and the phase.
 ///
-/// Users change the count, the system changes the holds; a task may run when the count is 0 and nothing holds it.
+/// Users change the count, the system changes the holds; a task may run if the count is 0 and it has no holds.
 struct TaskMachine: Sendable {
     enum Phase: Sendable, Hashable {
-        /// No attempt, and none may start.
+        /// There is no attempt, and none may start.
         case idle
-        /// Nothing prevents an attempt; the gate and the connection limiter are asked.
+        /// Nothing prevents an attempt; the gate and the connection limiter decide next.
         case seeking
-        /// An attempt is under way.
+        /// An attempt is running.
         case running
-        /// An attempt is under way, and its user has suspended the task.
+        /// An attempt is running, and the user has suspended the task.
         case paused
-        /// An attempt has brought an answer, and a hook decides what follows.
+        /// An attempt has returned a response, and a hook decides what follows.
         case deciding
         /// All bytes have arrived; the file is being committed.
         case finishing
         /// All bytes have arrived, but the file cannot be committed yet.
         case parked
-        /// Over.
+        /// The task has ended.
         case ended(TaskOutcome)
     }
 
@@ -29,32 +29,32 @@ struct TaskMachine: Sendable {
         case cancel
         case hold(HoldReason, detail: String?)
         case release(HoldReason)
-        /// The gate and the limiter let the task through.
+        /// The gate and the limiter admit the task.
         case admit
-        /// The pause lasted too long, or the attempt cannot pause.
+        /// The suspension lasted too long, or the attempt cannot be paused.
         case releaseConnection
-        /// The path under the attempt is gone, and the gate is shut.
+        /// The attempt's path is lost, and the gate is shut.
         case losePath(detail: String?)
-        /// The path under the attempt is gone, but there is another one.
+        /// The attempt's path is lost, but there is another one.
         case changePath
-        /// The attempt is over and another one follows immediately.
+        /// The attempt has ended, and another one follows immediately.
         case attemptLeads
-        /// The attempt failed, and another one follows after a delay, or once the system permits it.
+        /// The attempt failed, and another one follows after a delay or when the system permits it.
         case attemptHolds(HoldReason, detail: String?)
-        /// The attempt is over, and a hook decides what follows.
+        /// The attempt has ended, and a hook decides what follows.
         case attemptAsks
-        /// The hook decided: another attempt.
+        /// The hook decided in favour of another attempt.
         case decided
-        /// The attempt brought everything.
+        /// The attempt received everything.
         case attemptCompletes(needsCommit: Bool)
-        /// The file is committed, or could not be.
+        /// The commit of the file succeeded or failed.
         case committed(isGood: Bool)
-        /// The file cannot be committed until the system permits it: a whole file waits, any other one is fetched
+        /// The file cannot be committed until the system permits it: a complete file waits, any other one is fetched
         /// again.
         case commitHolds(HoldReason, detail: String?, isWhole: Bool)
         /// The received body is not the requested one: another attempt follows immediately.
         case commitLeads
-        /// The task cannot go on.
+        /// The task fails.
         case fail
         /// An earlier process had already finished.
         case foundDone
@@ -69,14 +69,14 @@ struct TaskMachine: Sendable {
         case attemptStarted(Int)
     }
 
-    /// Why an attempt is taken off the wire.
+    /// Why an attempt is abandoned.
     enum DetachCause: Sendable, Hashable {
         case suspended, pathLost, ended
     }
 
     enum Effect: Sendable, Hashable {
         case report(Report)
-        /// Ask the gate and the limiter; the answer is `hold` or `admit`.
+        /// Query the gate and the limiter; the answer is `hold` or `admit`.
         case seek
         case stopSeeking
         case start(attempt: Int)
@@ -92,7 +92,7 @@ struct TaskMachine: Sendable {
     private(set) var phase = Phase.idle
     private(set) var suspendCount = 1
     private(set) var attempts = 0
-    /// How long each kind of hold that has ended lasted in all.
+    /// The total duration of ended holds by kind.
     private(set) var heldTotals: [HoldReason: Duration] = [:]
     private var holds: [(reason: HoldReason, detail: String?, since: MonotonicTime)] = []
 
@@ -100,14 +100,14 @@ struct TaskMachine: Sendable {
 
     var isOver: Bool { if case .ended = self.phase { true } else { false } }
 
-    /// True while it depends on a running attempt.
+    /// True while the task depends on a running attempt.
     var isOnWire: Bool { self.phase == .running || self.phase == .paused }
 
     var isHeld: Bool { !self.holds.isEmpty }
 
     var heldReasons: [HoldReason] { self.holds.map { $0.reason } }
 
-    /// True while it waits for a path.
+    /// True while the task waits for a path.
     var waitsAtGate: Bool { self.isHeld && (self.isHeld(for: .path) || self.isHeld(for: .constraint)) }
 
     func isHeld(for reason: HoldReason) -> Bool { self.holds.contains { $0.reason == reason } }
@@ -123,7 +123,7 @@ struct TaskMachine: Sendable {
         }
     }
 
-    /// Takes an input, and appends its effects: one queue serves every task.
+    /// Handles an input, and appends its effects: one queue serves every task.
     mutating func handle(_ input: Input, at now: MonotonicTime, _ effects: inout ReusedQueue<Effect>) {
         switch input {
         case .resume: self.resume(&effects)
@@ -163,7 +163,7 @@ struct TaskMachine: Sendable {
             self.phase = isWhole ? .parked : .idle
             self.add(reason, detail, at: now, &effects)
         case .commitLeads: self.goOn(if: self.phase == .finishing, &effects)
-        // A clock does not stop a running commit: the file would exist, and the task would report a failure.
+        // A clock does not stop a running commit: the file would exist although the task reports a failure.
         case .fail: if self.phase != .finishing { self.end(.failure, at: now, &effects) }
         case .foundDone: self.end(.success, at: now, &effects)
         }
@@ -251,7 +251,7 @@ struct TaskMachine: Sendable {
 
     // MARK: - Attempts
 
-    // The task's activity is over, and the task begins again as soon as it may.
+    // Starts the task again as soon as it may run, if its activity has ended.
     private mutating func goOn(if isOver: Bool, _ effects: inout ReusedQueue<Effect>) {
         guard isOver else { return }
         self.phase = .idle

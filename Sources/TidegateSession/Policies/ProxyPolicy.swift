@@ -2,33 +2,33 @@ package import TidegateCore
 
 /// The proxies for requests, by URL.
 public struct ProxyPolicy: Sendable, Hashable, Codable {
-    /// The proxy of http URLs, `[SCHEME://][USER[:PASSWORD]@]HOST:PORT`; nil connects directly.
+    /// The proxy for http URLs, `[SCHEME://][USER[:PASSWORD]@]HOST:PORT`; nil connects directly.
     ///
-    /// The schemes are `http` (the default), `https`, `socks4a`, `socks5` and `socks5h`. With `socks5` names are
-    /// looked up here, otherwise by the proxy.
+    /// The schemes are `http` (the default), `https`, `socks4a`, `socks5` and `socks5h`. With `socks5` names are looked
+    /// up here, otherwise by the proxy.
     public var http: String?
-    /// The proxy of https URLs, in the same form; nil connects directly.
+    /// The proxy for https URLs, in the same form; nil connects directly.
     public var https: String?
-    /// The exceptions that connect directly, in the form of curl's `no_proxy`.
+    /// The hosts to connect to directly, in the form of curl's `no_proxy`.
     ///
-    /// Each is a host, a domain with or without a dot before it (`example.com` also covers `www.example.com`), an
+    /// Each is a host, a domain with or without a leading dot (`example.com` also covers `www.example.com`), an
     /// address, a network (`192.0.2.0/24`), a host or an address with a port, or `*` for everything.
     public var exceptions: [String]
 
     /// No proxy.
     public static let direct = ProxyPolicy(nil)
 
-    /// One proxy for all URLs but those of `exceptions`; nil for none.
+    /// Uses one proxy for all URLs except those of `exceptions`; nil for none.
     public init(_ proxy: String?, exceptions: [String] = []) {
         self.http = proxy
         self.https = proxy
         self.exceptions = exceptions
     }
 
-    /// The proxies of an environment, as curl(1) reads it: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, and
-    /// all but the first also in capital letters.
+    /// Reads the proxies of an environment like curl(1): `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`, and all
+    /// but the first also in upper case.
     ///
-    /// `HTTP_PROXY` does not count: a CGI server sets it from a request's header. The library reads no environment.
+    /// `HTTP_PROXY` is ignored: a CGI server sets it from a request's header. The library itself reads no environment.
     public init(environment: [String: String]) {
         self.init(nil)
         self.http = Self.variable(for: .http, in: environment).flatMap { environment[$0] }
@@ -36,7 +36,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         self.exceptions = Self.exceptions(environment["no_proxy"] ?? environment["NO_PROXY"] ?? "")
     }
 
-    /// The exceptions of a list in the form of `no_proxy`, with commas or spaces between them.
+    /// The exceptions in a `no_proxy` list, separated by commas or spaces.
     package static func exceptions(_ list: String) -> [String] {
         list.split { $0 == "," || $0 == " " }.map(String.init)
     }
@@ -49,7 +49,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
 
     // MARK: - Use
 
-    /// The proxy of a URL; nil if it is connected to directly.
+    /// The proxy for a URL; nil to connect directly.
     package func proxy(for url: HTTPURL) -> Proxy? {
         guard let text = url.scheme == .https ? self.https : self.http, !self.isException(url.target) else {
             return nil
@@ -57,7 +57,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         return try? Proxy(text)
     }
 
-    /// True if a host is connected to directly.
+    /// True if a host is an exception.
     package func isException(_ target: Target) -> Bool {
         self.exceptions.contains { Self.matches($0, target) }
     }

@@ -7,8 +7,8 @@
 public enum RedirectPolicy: String, Sendable, Hashable, Codable, CaseIterable {
     /// Only redirects to the same origin.
     case sameOrigin = "same-origin"
-    /// All redirects but those from https to http.
+    /// All redirects except those from https to http.
     case noDowngrade = "no-downgrade"
-    /// All redirects, with credentials and every field but Host.
+    /// All redirects, with credentials and every field except Host.
     case free
 }

@@ -4,19 +4,19 @@ package import TidegateCore
 public struct RetryPolicy: Sendable, Hashable, Codable {
     /// The maximum number of charged attempts without progress; 1 to 10,000.
     public var attempts: Int
-    /// The longest first delay, longer than 0; each further one may be twice as long.
+    /// The upper bound of the first delay, longer than 0; it doubles with each further delay.
     public var base: Duration
-    /// The longest delay of all; not shorter than ``base``.
+    /// The maximum delay; not shorter than ``base``.
     public var cap: Duration
-    /// How long the task may be active in all, suspensions and holds not counted; longer than 0, nil is no limit.
+    /// The total time that the task may be active, not counting suspensions and holds; longer than 0, nil is no limit.
     public var maxElapsed: Duration?
-    /// The response statuses that are retried; each 300 to 599.
+    /// The response statuses to retry; each 300 to 599.
     public var statuses: Set<Int>
 
-    /// One attempt and no more.
+    /// A single attempt.
     public static let never = RetryPolicy(attempts: 1, maxElapsed: nil, statuses: [])
 
-    /// A policy; by default four attempts, and of the statuses those that are usually temporary.
+    /// Creates a policy; by default four attempts, and the statuses that are usually temporary.
     public init(
         attempts: Int = 4, base: Duration = .milliseconds(500), cap: Duration = .seconds(300),
         maxElapsed: Duration? = .seconds(3600), statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
@@ -47,16 +47,16 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
 ///
 /// Every number is finite and 0 or more.
 public struct RetryBudgetPolicy: Sendable, Hashable {
-    /// How many tokens the bucket holds, and starts with.
+    /// The capacity of the bucket, which starts full.
     public var tokens: Double
     /// The cost of a retry.
     public var retryCost: Double
-    /// The cost of a retry if the server never received the request, or asked for a later one.
+    /// The cost of a retry if the server never received the request or requested a later one.
     public var connectCost: Double
-    /// Tokens that come back in a second.
+    /// The tokens refilled per second.
     public var refillPerSecond: Double
 
-    /// A budget.
+    /// Creates a budget.
     public init(tokens: Double = 500, retryCost: Double = 14, connectCost: Double = 5, refillPerSecond: Double = 1) {
         self.tokens = tokens
         self.retryCost = retryCost
@@ -77,24 +77,24 @@ public struct RetryBudgetPolicy: Sendable, Hashable {
 
 /// When the circuit of a failing origin opens, and for how long.
 public struct CircuitPolicy: Sendable, Hashable {
-    /// How many failures in a row open the circuit; 1 to 10,000.
+    /// The number of consecutive failures that open the circuit; 1 to 10,000.
     public var failures = 5
-    /// How long it stays open the first time, longer than 0; twice as long the second time in a row, three times the
-    /// third.
+    /// How long the circuit stays open the first time, longer than 0; twice as long the second time in a row, three
+    /// times as long the third time.
     public var pause = Duration.seconds(30)
     /// The longest time it stays open; not shorter than ``pause``.
     public var cap = Duration.seconds(300)
     /// False if the circuit never opens.
     public var isEnabled = true
 
-    /// The circuit never opens.
+    /// A policy with which the circuit never opens.
     public static let never: CircuitPolicy = {
         var policy = CircuitPolicy()
         policy.isEnabled = false
         return policy
     }()
 
-    /// A policy with the defaults.
+    /// Creates the default policy.
     public init() {}
 
     package func validate() throws(ConfigurationValueError) {

@@ -1,38 +1,40 @@
 package import TidegateCore
 internal import TidegateTransfer
 
-/// The trusted servers of a session, and the certificate that it shows to a server that asks for one.
+/// The trusted servers of a session, and the client certificate for servers that request one.
 ///
-/// A server that is not trusted fails a task before a byte of its request is sent, and it is not tried again: as
-/// `tlsFailed`, as `tlsPinMismatch` if a pin decided, or as `fileError` if a file of this policy cannot be used.
+/// An untrusted server fails a task without retries, before a byte of its request is sent: as `tlsFailed`, as
+/// `tlsPinMismatch` if a pin decided, or as `fileError` if a file of this policy cannot be used.
 public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// A file of certificate authorities in PEM form, trusted instead of the system's; nil trusts the system's.
     public var caFile: String?
-    /// The accepted certificates or public keys by host, with `*` for all other hosts; a host must show one of them.
+    /// The accepted certificates or public keys by host, with `*` for all other hosts; a host must present one of them.
     ///
-    /// Hosts without an entry may show any.
+    /// Hosts without an entry may present any.
     ///
     /// A public key is `sha256//BASE64` (RFC 7469 2.4), a certificate the 64 hexadecimal digits of its SHA-256
-    /// fingerprint, with or without colons. One match anywhere in the verified chain suffices: in the server's own
-    /// certificate, an intermediate one or the authority's. Pins restrict trust: the chain is verified as well, unless
-    /// ``isInsecure``; then only the server's own certificate counts. An `http:` URL of a host with pins fails as
-    /// `invalidRequest`, and a redirect to one as `redirectRefused`.
-    public var pins: [String: [String]]
-    /// False accepts a verified certificate of any name from hosts that have ``pins``, and only from those.
-    public var validatesHostName: Bool
-    /// True if certificates are not verified at all; must be spelled out.
-    public var isInsecure: Bool
-    /// A PEM file with the certificate, and its chain, which is shown to a server that asks for one.
+    /// fingerprint, with or without colons. One match anywhere in the verified chain suffices: the server's own
+    /// certificate, an intermediate one or the authority's.
     ///
-    /// Like other credentials it is shown only to the task's origin; one that ``hosts`` gives for a host is also shown
-    /// to that host after a redirect.
+    /// Pins restrict trust: the chain is verified as well, unless ``isInsecure``; then only the server's own
+    /// certificate counts. An `http:` URL of a host with pins fails as `invalidRequest`, and a redirect to one as
+    /// `redirectRefused`.
+    public var pins: [String: [String]]
+    /// False accepts a verified certificate for any name, but only from hosts that have ``pins``.
+    public var validatesHostName: Bool
+    /// True disables the verification of certificates.
+    public var isInsecure: Bool
+    /// A PEM file with the client certificate and its chain, for servers that request one.
+    ///
+    /// Like other credentials it is presented only to the task's origin; a certificate that ``hosts`` names for a host
+    /// is also presented to that host after a redirect.
     public var clientCertificate: String?
     /// A PEM file with the key of ``clientCertificate``, without a passphrase; nil if it is in the same file.
     public var clientKey: String?
-    /// Policies that replace this one for single hosts; they must have none of their own.
+    /// Policies that replace this one for single hosts; these must not have `hosts` themselves.
     public var hosts: [String: ServerTrustPolicy]
 
-    /// A policy; by default the system's authorities and no pins.
+    /// Creates a policy; by default the system's authorities and no pins.
     public init(
         caFile: String? = nil, pins: [String: [String]] = [:], isInsecure: Bool = false,
         validatesHostName: Bool = true, clientCertificate: String? = nil, clientKey: String? = nil,
@@ -65,7 +67,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     func options(
         for url: HTTPURL, showsCertificate: Bool, evaluator: TrustEvaluator?
     ) -> TLSOptions {
-        // A copy of the host's name costs more than most policies, which name no host.
+        // Copying the host's name costs more than the rest of the lookup, and most policies name no host.
         guard !self.hosts.isEmpty, let policy = Self.value(of: url.target.host, in: self.hosts) else {
             return self.own(for: url, showsCertificate: showsCertificate, evaluator)
         }
@@ -81,7 +83,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
 
     /// Why a URL cannot be requested; nil if it can.
     ///
-    /// Over plain HTTP no server shows a certificate, so that a host's pins would protect nothing.
+    /// Over plain HTTP no server presents a certificate, so a host's pins would protect nothing.
     func refusal(of url: HTTPURL) -> String? {
         guard url.scheme == .http, !self.hosts.isEmpty || !self.pins.isEmpty else { return nil }
         let host = url.target.host
@@ -100,7 +102,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
             clientKey: showsCertificate ? self.clientKey : nil, evaluator: evaluator)
     }
 
-    /// The value for a host, whose name is in lower case and encoded; the key may be written in any form.
+    /// The value for a host, whose name is in lower case and encoded; keys may be written in any form.
     private static func value<Value>(of host: String, in values: [String: Value]) -> Value? {
         guard !values.isEmpty else { return nil }
         return values[host] ?? values.first { (try? Target($0.key).host) == host }?.value
@@ -134,7 +136,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
             }
             try ConfigurationValueError.check(
                 target.port == nil, property,
-                "\"\(key)\" has a port; what is given for a host holds for all of its ports")
+                "\"\(key)\" has a port; settings for a host apply to all of its ports")
             let other = known.updateValue(key, forKey: target.host) ?? key
             try ConfigurationValueError.check(
                 other == key, property, "\"\(other)\" and \"\(key)\" are the same host")
@@ -150,7 +152,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         }
         try ConfigurationValueError.check(
             self.clientKey == nil || self.clientCertificate != nil, "tls.clientKey",
-            "a client key has no use without its certificate")
+            "a client key needs its certificate")
         try ConfigurationValueError.check(
             self.validatesHostName || !self.pins.isEmpty, "tls.validatesHostName",
             "names are validated unless a host has pins")

@@ -1,15 +1,15 @@
 internal import HTTPTypes
 public import TidegateCore
 
-/// The configuration of a session; its values are checked when a session is made with it.
+/// The configuration of a session; its values are checked when the session is created.
 public struct SessionConfiguration: Sendable, Hashable {
-    /// How many attempts run to one origin at a time; 1 to 10,000.
+    /// The maximum number of simultaneous attempts per origin; 1 to 10,000.
     public var maxConnectionsPerHost = 6
-    /// How many attempts run in all; 1 to 10,000.
+    /// The maximum number of simultaneous attempts in total; 1 to 10,000.
     public var maxConnections = 100
-    /// The proxies of tasks that have none of their own; the environment is never read.
+    /// The proxies of tasks without proxies of their own; the environment is never read.
     public var proxy = ProxyPolicy.direct
-    /// Where cookies are kept, which are sent to the servers that set them; nil keeps none.
+    /// The jar for cookies, which are sent to the servers that set them; nil stores none.
     ///
     /// Several sessions may share one.
     public var cookies: CookieJar?
@@ -17,11 +17,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Several sessions may share one.
     public var validators: ValidatorStore?
-    /// What certificates the session trusts.
+    /// The certificates that the session trusts.
     public var tls = ServerTrustPolicy()
-    /// How to retry tasks that have no policy of their own.
+    /// How to retry tasks without a policy of their own.
     public var retry = RetryPolicy()
-    /// Which redirects to follow, for tasks that have no policy of their own.
+    /// Which redirects to follow for tasks without a policy of their own.
     public var redirects = RedirectPolicy.noDowngrade
     /// Whether a server with a public address may redirect to this host, its links and metadata services, for tasks that
     /// do not say.
@@ -30,42 +30,42 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var budget = RetryBudgetPolicy()
     /// When the circuit of a failing origin opens.
     public var circuit = CircuitPolicy()
-    /// The gate of tasks that have none of their own.
+    /// The gate of tasks without a gate of their own.
     public var gate = GatePolicy()
-    /// The `User-Agent` of tasks that have none of their own.
+    /// The `User-Agent` of tasks without one of their own.
     public var userAgent = "tidegate"
-    /// How many bytes a response's body may have, decoded, for tasks without a limit of their own; nil is no limit.
+    /// The maximum size of a response's decoded body in bytes, for tasks without a limit of their own; nil is no limit.
     ///
-    /// 1 and up.
+    /// At least 1.
     public var maxBodyBytes: Int?
-    /// How long an attempt survives a lost path while its source address still exists; 0 s to 30 s.
+    /// How long an attempt survives the loss of its path while its source address exists; 0 s to 30 s.
     public var lossGrace = Duration.seconds(2)
-    /// How long an attempt may stay silent after its path came back within the grace; longer than 0.
+    /// How long an attempt may stay silent after its path came back within the grace period; longer than 0.
     public var silenceAfterReturn = Duration.seconds(1)
-    /// How long a suspended attempt keeps its connection before it is given back; 0 or longer.
+    /// How long a suspended attempt keeps its connection; 0 or longer.
     public var pauseLimit = Duration.seconds(5)
-    /// How many finished tasks ``Session/tasks()`` still lists; 0 and up.
+    /// The number of finished tasks that ``Session/tasks()`` still lists; at least 0.
     public var endedTasksKept = 256
     /// True if tasks wait while the disk is full or the retry budget is empty; false if they fail.
     public var waitsOut = false
     /// How often a task that waits for disk space checks again; longer than 0.
     public var diskRecheck = Duration.seconds(60)
-    /// The redacted parts of URLs in events and lists of tasks.
+    /// What to redact in the URLs of events and lists of tasks.
     ///
-    /// Results have the URLs unchanged.
+    /// Results contain the unchanged URLs.
     public var redaction = URLRedaction()
-    /// True if every task without a trace of its own begins one (W3C Trace Context): its requests have the field
-    /// `traceparent`, and its events the trace's id.
+    /// True starts a trace for every task without one (W3C Trace Context): its requests have the field `traceparent`,
+    /// and its events the trace's id.
     public var startsTraces = false
     /// True keeps the lines that each attempt of a task sent and received, without bodies, as
     /// ``TransferTask/exchanges``; false by default.
     ///
-    /// A few KiB for each attempt, 128 at most, for as long as the task is known.
+    /// This takes a few KiB per attempt, at most 128, as long as the task is known.
     public var recordsExchanges = false
-    /// True if the statistics include the hosts' retry budgets, which reads every origin.
+    /// True includes the hosts' retry budgets in the statistics, which requires reading every origin.
     package var reportsRetryTokens = false
 
-    /// A configuration with the defaults.
+    /// Creates the default configuration.
     public init() {}
 
     /// - Throws: The first property whose value is outside its range.
@@ -82,7 +82,7 @@ public struct SessionConfiguration: Sendable, Hashable {
         try ConfigurationValueError.check(self.diskRecheck > .zero, "diskRecheck", "the time must be longer than 0")
         try ConfigurationValueError.check(self.endedTasksKept >= 0, "endedTasksKept", "the number must not be negative")
         try ConfigurationValueError.check(
-            HTTPField.isValidValue(self.userAgent), "userAgent", "a header cannot carry it")
+            HTTPField.isValidValue(self.userAgent), "userAgent", "it is not valid in a header field")
         try ConfigurationValueError.check(
             self.maxBodyBytes.map { $0 > 0 } ?? true, "maxBodyBytes", "the number must be greater than 0")
         try self.proxy.validate()

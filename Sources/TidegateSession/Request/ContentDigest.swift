@@ -22,11 +22,11 @@ public struct ContentDigest: Sendable, Hashable, LosslessStringConvertible {
         self.description = MessageDigest.sha256(bytes).hexadecimal
     }
 
-    /// The problem of a body that has another digest.
+    /// The error for a body with another digest.
     func mismatch(_ found: ContentDigest) -> String { "the body's SHA-256 is \(found) and not \(self)" }
 }
 
-/// Computes a body's digest while the body is delivered.
+/// Computes the digest of a body while it is delivered.
 final class BodyDigest: ChunkSink {
     private let hash = Mutex(SHA256Digest())
 

@@ -2,25 +2,25 @@ public import HTTPTypes
 internal import Synchronization
 public import TidegateCore
 
-/// The header fields that every new task of a session gets if its request has none of that name.
+/// The header fields that every new task of a session receives unless its request has a field with that name.
 ///
-/// Read and written by any thread at any time; a task has the fields from when it was made.
+/// Any thread may read and write them at any time; a task uses the fields from its creation.
 public final class DefaultHeaders: Sendable {
     private let fields = Mutex<[HTTPField]>([])
-    // Most sessions have none, and then making a task needs no lock.
+    // Most sessions have none, and creating a task then needs no lock.
     private let isEmpty = Atomic<Bool>(true)
 
     package init() {}
 
-    /// Every field, in the order set first.
+    /// Every field, in the order in which it was first set.
     public var all: [HTTPField] { self.fields.withLock { $0 } }
 
-    /// The value of a field, case ignored; nil if it is not set.
+    /// The value of a field, ignoring case; nil if it is not set.
     public func value(_ name: String) -> String? { HTTPField.Name(name).flatMap { self.all.first(named: $0) } }
 
     /// Sets a field, or removes it with nil.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` if a head cannot carry it.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the field is not valid in HTTP.
     public func set(_ name: String, to value: String?) throws(TaskError) {
         let field = try DefaultHeaders.field(name, value ?? "")
         self.fields.withLock { fields in
@@ -41,7 +41,7 @@ public final class DefaultHeaders: Sendable {
         return field
     }
 
-    /// The request with the fields that it lacks.
+    /// Adds the missing fields to a request.
     func applied(to request: TaskRequest) -> TaskRequest {
         guard !self.isEmpty.load(ordering: .acquiring) else { return request }
         let missing = self.all.filter { field in !request.headers.contains { $0.name == field.name } }

@@ -2,45 +2,47 @@
 public enum RequestBody: Sendable, Hashable {
     /// No body.
     case none
-    /// These bytes; for a task that must survive its process at most 16 MiB.
+    /// These bytes; at most 16 MiB for a task that must survive its process.
     case data([UInt8])
     /// The bytes of the file at this path; it must not change in the meantime.
     case file(String)
-    /// The chunks of the stream; it is read once, so a request is repeated only before its first byte was read, or with
+    /// The chunks of the stream, which is read once: a request is repeated only before its first byte was read, or with
     /// another stream.
     case stream(UploadStream)
 }
 
 /// The destination of a response's body.
 public enum Destination: Sendable, Hashable {
-    /// Into memory, `limit` bytes at most; a longer body fails as `tooLarge`.
+    /// Memory, with at most `limit` bytes; a longer body fails as `tooLarge`.
     ///
-    /// A body that ends with its connection, as HTTP/1.0 servers send them, counts as complete although nothing proves
-    /// it; the same applies to `descriptor` and `discard`.
+    /// A body that ends with its connection, as HTTP/1.0 servers send them, counts as complete although its end cannot
+    /// be verified; the same applies to `descriptor` and `discard`.
     case memory(limit: Int)
-    /// Into a file that appears at `path` only when it is whole.
+    /// A file that appears at `path` only when it is complete.
     ///
-    /// Without `permissions` the file gets 0666 less the umask. With `continues` a part left by an earlier process is
-    /// continued, and kept when this task fails. A body whose end nothing proves fails as `truncated`.
+    /// Without `permissions` the file gets 0666 less the umask. `continues` continues the part left by an earlier
+    /// process, and keeps the part if this task fails. A body whose end cannot be verified fails as `truncated`.
     case file(String, permissions: UInt16? = nil, continues: Bool = false)
-    /// Into an open descriptor, in order and no byte twice. The caller keeps it open until the task has ended.
+    /// An open descriptor, which receives every byte once and in order.
     ///
-    /// If the body breaks off and the server gave no means to continue it, the task fails as `truncated`.
+    /// The caller must keep it open until the task has ended.
+    ///
+    /// If the body breaks off and the server supports no continuation, the task fails as `truncated`.
     case descriptor(Int32)
-    /// To the reader of the stream on arrival, in order and no byte twice; a reader that does not read pauses the
-    /// transfer.
+    /// The reader of the stream, which receives every byte once, in order and on arrival; the transfer pauses while the
+    /// reader does not read.
     ///
-    /// If the body breaks off and the server gave no means to continue it, the task fails as `truncated`.
+    /// If the body breaks off and the server supports no continuation, the task fails as `truncated`.
     case stream(BodyStream)
-    /// Nowhere: read and counted.
+    /// No destination: the body is read and counted.
     case discard
 
-    /// The file's path; nil for all others.
+    /// The file's path; nil for other destinations.
     var path: String? {
         if case .file(let path, _, _) = self { path } else { nil }
     }
 
-    /// The file's permissions; nil for all others, and if none were given.
+    /// The file's permissions; nil for other destinations or if none were given.
     var permissions: UInt16? {
         if case .file(_, let permissions, _) = self { permissions } else { nil }
     }

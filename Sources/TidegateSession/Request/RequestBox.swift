@@ -3,17 +3,17 @@ package import TidegateCore
 
 /// A request and everything derived from it: written once and read by all its users.
 ///
-/// A request is passed on many times and kept by every task, and rarely changed.
+/// A request is passed on many times, stored by every task, and rarely changed.
 final class RequestBox: Sendable {
     let parts: Parts
     let kind: TaskKind
     let isIdempotent: Bool
     let firstHop: Hop
     let traceID: TraceID?
-    /// The problem of one of the request's policies; nil without one.
+    /// The problem of one of the request's policies; nil if all are valid.
     let policyError: ConfigurationValueError?
 
-    /// The parts of a request; ``TaskRequest`` explains each of them.
+    /// The parts of a request; ``TaskRequest`` documents each of them.
     struct Parts: Sendable {
         let method: String
         var url: String
@@ -69,19 +69,20 @@ final class RequestBox: Sendable {
     }
 }
 
-/// One request on the wire; every attempt reads it, so it is passed on as one reference.
+/// One request on the wire; every attempt reads it, so it is passed by reference.
 package final class Hop: Sendable {
     package let method: String
     package let url: HTTPURL
     package let keepsBody: Bool
-    /// False once another origin was asked: it gets neither credentials nor private fields of the first one.
+    /// False once another origin was contacted, which gets neither credentials nor private fields of the first one.
     package let keepsCredentials: Bool
-    /// True once a server with a public address has redirected: it cannot lead to this host's own.
+    /// True once a server with a public address has redirected: the redirect must not lead to this host's own
+    /// addresses.
     package let isFromPublicServer: Bool
-    /// The fields that a hook set in place of the request's; nil uses the request's.
+    /// The fields that a hook set instead of the request's; nil uses the request's.
     package let headers: [HTTPField]?
 
-    /// A hop from its parts.
+    /// Creates a hop.
     package init(
         method: String, url: HTTPURL, keepsBody: Bool = true, keepsCredentials: Bool = true,
         isFromPublicServer: Bool = false, headers: [HTTPField]? = nil

@@ -2,7 +2,7 @@ public import HTTPTypes
 public import TidegateCore
 internal import TidegateTransfer
 
-/// One request with everything that a task needs to know about it.
+/// One request, with everything that a task needs to know about it.
 public struct TaskRequest: Sendable {
     /// The method, a token such as `GET`.
     public var method: String { self.box.parts.method }
@@ -19,7 +19,7 @@ public struct TaskRequest: Sendable {
         set { self.change { $0.body = newValue } }
     }
 
-    /// The destination of the response's body; by default memory, 16 MiB at most.
+    /// The destination of the response's body; by default memory, up to 16 MiB.
     public var destination: Destination {
         get { self.box.parts.destination }
         set { self.change { $0.destination = newValue } }
@@ -30,7 +30,7 @@ public struct TaskRequest: Sendable {
         set { self.change { $0.options = newValue } }
     }
 
-    /// The trace that the request is part of: that of its own field `traceparent`, or of its options; nil without one.
+    /// The trace that the request is part of, from its own field `traceparent` or its options; nil if none exists.
     var trace: TraceContext? { self.box.parts.trace }
 
     /// The field `traceparent` among the header fields.
@@ -44,10 +44,10 @@ public struct TaskRequest: Sendable {
 
     private var box: RequestBox
 
-    /// True if both are unchanged copies of one request; two others can have equal values and still be different.
+    /// True if both are unchanged copies of one request; two separate requests differ even if their values are equal.
     func isSame(as other: TaskRequest) -> Bool { self.box === other.box }
 
-    /// A request.
+    /// Creates a request.
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` and one sentence about the part that cannot be sent.
     public init(
@@ -81,7 +81,7 @@ public struct TaskRequest: Sendable {
         self.options.resuming = data
     }
 
-    /// The request that continues where an earlier download ended.
+    /// Creates the request that continues an earlier download where it ended.
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` if the data are damaged.
     public init(resuming data: ResumeData, headers: [HTTPField] = []) throws(TaskError) {
@@ -102,7 +102,7 @@ public struct TaskRequest: Sendable {
     /// True if sending the request twice does no more than sending it once (RFC 9110 9.2.2).
     package var isIdempotent: Bool { self.box.isIdempotent }
 
-    /// The problem of the request's gate, retry or TLS policy; nil without one.
+    /// The problem of the request's gate, retry or TLS policy; nil if all are valid.
     var policyError: ConfigurationValueError? { self.box.policyError }
 
     static func check(_ headers: [HTTPField]) throws(TaskError) {
@@ -114,7 +114,7 @@ public struct TaskRequest: Sendable {
         }
     }
 
-    /// A function's result for a request's parts, with its error as that of the request.
+    /// Returns a function's result, with its error converted to that of an invalid request.
     package static func valid<Value, Problem: Error & CustomStringConvertible>(
         _ make: () throws(Problem) -> Value
     ) throws(TaskError) -> Value {
@@ -125,9 +125,9 @@ public struct TaskRequest: Sendable {
         TaskError(reason: .invalidRequest, underlying: sentence)
     }
 
-    /// The same request of another URL, with a destination of its own.
+    /// The same request for another URL, with its own destination.
     ///
-    /// - Throws: ``TaskError`` with the reason `invalidRequest` if it is not the URL of a server.
+    /// - Throws: ``TaskError`` with the reason `invalidRequest` if the URL names no server.
     package func copy(of url: String, to destination: Destination) throws(TaskError) -> TaskRequest {
         let address = try Self.valid { () throws(HTTPURLError) in try HTTPURL(url, near: self.address) }
         var copy = self
@@ -135,9 +135,9 @@ public struct TaskRequest: Sendable {
         return copy
     }
 
-    /// Why the file to send cannot be read, or the destination not written; nil if both are possible.
+    /// Why the file to send cannot be read or the destination cannot be written; nil if both are possible.
     ///
-    /// Opens and writes nothing.
+    /// It opens and writes nothing.
     package var fileProblem: String? {
         if let file = self.bodyFile {
             do {
@@ -162,9 +162,9 @@ public struct TaskRequest: Sendable {
         if case .file(let path) = self.body { FileLocation(path, below: self.options.confinedTo) } else { nil }
     }
 
-    /// The URL for publication: the one place that removes what must not be shown.
+    /// The URL for publication: this is the only place that redacts it.
     func redactedURL(_ redaction: URLRedaction) -> String {
-        // The usual case is computed once for each URL.
+        // The common case is computed once for each URL.
         redaction == URLRedaction() ? self.address.textWithoutQuery : redaction.text(of: self.url)
     }
 }

@@ -1,8 +1,8 @@
 internal import TidegateCore
 
-/// How long to wait before trying again.
+/// How long to wait before a retry.
 enum Backoff {
-    /// Full jitter: anything from 0 to the base doubled with every failure in a row, and never above the cap.
+    /// Full jitter: between 0 and the base, doubled with every consecutive failure, and never above the cap.
     static func delay(
         afterFailure number: Int, policy: RetryPolicy, using generator: inout some RandomNumberGenerator
     ) -> Duration {
@@ -23,19 +23,20 @@ enum Backoff {
     }
 }
 
-/// A server's statement on when to come again (RFC 9110 10.2.3).
+/// A server's request when to retry (RFC 9110 10.2.3).
 enum RetryAfter: Sendable, Hashable {
     /// Not before this time has passed.
     case wait(Duration)
-    /// Not at all.
+    /// Never.
     case never
 
     /// The longest accepted wait.
     static let longest = Duration.seconds(86_400)
 
-    /// Reads a `Retry-After` field; a date counts from the answer's own `Date`, so that our clock does not matter.
+    /// Parses a `Retry-After` field; a date is compared with the response's own `Date`, so that our clock does not
+    /// matter.
     ///
-    /// Nil if the field cannot be understood.
+    /// Nil if the field is malformed.
     static func parse(_ field: String, date: String?, now: WallTime) -> RetryAfter? {
         let text = field.drop { $0 == " " }
         if text.hasPrefix("-"), Int64(text) != nil { return .never }
@@ -50,7 +51,8 @@ enum RetryAfter: Sendable, Hashable {
         return .wait(.seconds(min(max(0, moment - reference), 86_400)))
     }
 
-    /// The wait with a random extension, so that clients do not all come at the same moment; never less than requested.
+    /// Extends the wait by a random time, so that clients do not all return at the same moment; never shorter than
+    /// requested.
     static func spread(_ wait: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         let room = min(Duration.seconds(30), wait / 10)
         return wait + Backoff.random(upTo: room, using: &generator)

@@ -1,6 +1,7 @@
 internal import TidegateCore
 
-/// Whether an origin may be asked: after too many failures in a row it pauses, and then one task goes first.
+/// Decides whether an origin may be contacted: after too many consecutive failures it pauses, and then one task goes
+/// first.
 struct Circuit: Sendable {
     private enum State: Sendable, Hashable {
         case closed(failures: Int)
@@ -12,15 +13,15 @@ struct Circuit: Sendable {
         case through
         /// The task goes first, and the others wait for its result.
         case asProbe
-        /// The circuit is open; a task that gets a moment must check again then.
+        /// The circuit is open; a task that receives a moment must check again then.
         case wait(until: MonotonicTime?)
     }
 
     private var state = State.closed(failures: 0)
-    /// Waiting tasks, in order of arrival; the first one has the timer.
+    /// Waiting tasks in order of arrival; the first one has the timer.
     var waiting = WaitingTasks()
 
-    /// True if it has the state of a new one.
+    /// True if it equals a new circuit.
     var isFresh: Bool { self.state == .closed(failures: 0) && self.waiting.isEmpty }
 
     mutating func pass(_ task: UInt64, at now: MonotonicTime) -> Pass {
@@ -34,9 +35,9 @@ struct Circuit: Sendable {
         }
     }
 
-    /// A failure of the origin itself; returns how long the circuit is open from now on, if it was closed.
+    /// Records a failure of the origin itself; returns how long the circuit is now open, if it was closed.
     ///
-    /// `spread`, 0 to 1, makes the time up to a fifth longer.
+    /// `spread`, 0 to 1, extends the time by up to a fifth.
     mutating func failed(_ task: UInt64, _ policy: CircuitPolicy, at now: MonotonicTime, spread: Double) -> Duration? {
         switch self.state {
         case .closed(let failures):
@@ -61,15 +62,15 @@ struct Circuit: Sendable {
         return whole
     }
 
-    /// The origin answers; true if the circuit was open.
+    /// Records that the origin answers; true if the circuit was open.
     mutating func succeeded() -> Bool {
         defer { self.state = .closed(failures: 0) }
         return if case .closed = self.state { false } else { true }
     }
 
-    /// The task that went first has ended, waits elsewhere or was suspended, without a result: the next one may go.
+    /// Records that the probing task ended, waits elsewhere or was suspended without a result: the next one may go.
     ///
-    /// False if it was not this task's turn.
+    /// False if this task was not the probe.
     mutating func probeLeft(_ task: UInt64, at now: MonotonicTime) -> Bool {
         guard case .probing(let probe, let times) = self.state, probe == task else { return false }
         self.state = .open(until: now, times: times)

@@ -16,11 +16,12 @@ final class RandomSource: Sendable {
         self.generator.withLock { use(&$0) }
     }
 
-    /// A wait that is longer by up to a tenth.
+    /// Extends a wait by up to a tenth.
     func lengthened(_ wait: Duration) -> Duration { wait + self.draw { Backoff.random(upTo: wait / 10, using: &$0) } }
 
-    /// Delays for so many tasks that are released together, the shortest first: spread over a time that grows with
-    /// their number, so that they do not all arrive together.
+    /// The delays of a number of tasks that are released together, shortest first.
+    ///
+    /// They are spread over a time that grows with the number, so that the tasks do not all arrive together.
     func staggeredDelays(_ count: Int) -> [Duration] {
         let window = Duration.seconds(min(30, max(0.25, Double(count) / 200)))
         return self.draw { generator in
@@ -28,19 +29,19 @@ final class RandomSource: Sendable {
         }.sorted()
     }
 
-    /// A new trace.
+    /// Creates a trace.
     func newTrace() -> TraceContext { self.ids.withLock { TraceContext(using: &$0) } }
 
-    /// A new part of a trace.
+    /// Creates the id of a span.
     func spanID() -> SpanID { self.ids.withLock { SpanID(using: &$0) } }
 
-    /// A new task's id.
+    /// Creates a task's id.
     func taskID(at time: WallTime) -> TaskID { self.ids.withLock { TaskID(at: time, using: &$0) } }
 }
 
 /// Random bits for ids, from one draw of the session's generator (splitmix64).
 ///
-/// Ids must differ but need not be secret; asking the kernel for every one would cost two system calls.
+/// Ids must differ but need not be secret, and asking the kernel for each one would cost two system calls.
 private struct IDSequence: RandomNumberGenerator {
     var state: UInt64
 

@@ -12,7 +12,7 @@ struct RetryBudget: Sendable {
         self.counted = now
     }
 
-    /// Pays for a retry; false if the bucket does not hold enough, and then nothing is taken.
+    /// Pays for a retry; false if the bucket does not hold enough, in which case nothing is taken.
     mutating func pay(_ price: RetryPrice, at now: MonotonicTime) -> Bool {
         self.refill(at: now)
         let cost = self.cost(of: price)
@@ -21,13 +21,13 @@ struct RetryBudget: Sendable {
         return true
     }
 
-    /// An attempt succeeded: adds one token, and the cost of its own retry.
+    /// Records a success: adds one token and the cost of the attempt's own retry.
     mutating func succeeded(refunding price: RetryPrice?, at now: MonotonicTime) {
         self.refill(at: now)
         self.tokens = min(self.policy.tokens, self.tokens + 1 + (price.map(self.cost) ?? 0))
     }
 
-    /// How long until a retry can be paid for; an hour if the bucket never holds enough.
+    /// How long until the bucket covers a retry; an hour if it never does.
     mutating func timeToPay(_ price: RetryPrice, at now: MonotonicTime) -> Duration {
         self.refill(at: now)
         let missing = self.cost(of: price) - self.tokens
@@ -36,7 +36,7 @@ struct RetryBudget: Sendable {
         return .seconds(min(3600, missing / self.policy.refillPerSecond))
     }
 
-    /// True if it has the state of a new one.
+    /// True if the bucket is full, like a new one.
     func isFull(at now: MonotonicTime) -> Bool { self.tokens(at: now) >= self.policy.tokens }
 
     /// The current tokens.
@@ -65,7 +65,7 @@ struct RetryBudget: Sendable {
 enum RetryPrice: Sendable, Hashable {
     /// The server was never contacted, so the retry costs nothing.
     case free
-    /// The server never saw the request, or asked for a later request.
+    /// The server never saw the request, or requested a later one.
     case connect
     /// The server saw the request.
     case full

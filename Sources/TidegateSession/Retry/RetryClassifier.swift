@@ -1,9 +1,9 @@
 internal import TidegateTransfer
 internal import TidegateCore
 
-/// Whether a failed attempt may be retried at all, and at what cost.
+/// Decides whether a failed attempt may be retried at all, and at what cost.
 ///
-/// Limits, budget and delays come later.
+/// Limits, budget and delays are applied later.
 enum RetryClassifier {
     /// The facts about the attempt.
     struct Evidence: Sendable, Hashable {
@@ -14,12 +14,12 @@ enum RetryClassifier {
         /// Whether the server may have seen the request.
         var reachedWire: Bool
         var isIdempotent: Bool
-        /// The verdict has no path, or another one than when the attempt began.
+        /// Whether the verdict has no path, or another one than when the attempt began.
         var pathIsLost: Bool
     }
 
     enum Decision: Sendable, Hashable {
-        /// The path alone is at fault: not charged, no delay, the gate decides.
+        /// Only the path is at fault: no charge and no delay; the gate decides.
         case free
         case retry(price: RetryPrice, atMost: Int?)
         case final(TaskFailure)
@@ -42,7 +42,7 @@ enum RetryClassifier {
         }
     }
 
-    // 408, 425 and 429 mean that the request was not carried out.
+    // 408, 425 and 429 mean that the request was not executed.
     private static func classify(status: Int?, _ evidence: Evidence, _ statuses: Set<Int>) -> Decision {
         guard let status, statuses.contains(status) else { return .final(evidence.failure) }
         if [408, 425, 429].contains(status) { return .retry(price: .connect, atMost: nil) }

@@ -1,15 +1,15 @@
 internal import TidegateCore
 
-/// A task's attempts so far, and the consequence of the next failure.
+/// A task's attempts so far, and the decision after the next failure.
 struct RetryCounter: Sendable {
-    /// Charged attempts in all.
+    /// The total number of charged attempts.
     private(set) var charged = 0
-    /// Charged failures in a row without progress.
+    /// The number of consecutive charged failures without progress.
     private(set) var inARow = 0
-    /// What the retry under way was paid with.
+    /// The price paid for the current retry.
     var paid: RetryPrice?
 
-    /// The bounds of the next attempt.
+    /// The limits of the next attempt.
     struct Limits: Sendable {
         var policy: RetryPolicy
         var atMost: Int?
@@ -17,7 +17,7 @@ struct RetryCounter: Sendable {
         var asked: RetryAfter?
         /// How long the task was active.
         var active: Duration
-        /// The time left until the deadline; nil without a deadline.
+        /// The time left until the deadline; nil if none exists.
         var untilDeadline: Duration?
     }
 
@@ -26,7 +26,7 @@ struct RetryCounter: Sendable {
         case stop(TaskEvent.ExhaustionReason)
     }
 
-    /// An earlier process tried before.
+    /// Adopts the counts of an earlier process.
     mutating func restore(charged: Int, inARow: Int) {
         self.charged = charged
         self.inARow = inARow
@@ -42,7 +42,7 @@ struct RetryCounter: Sendable {
         self.inARow = 0
     }
 
-    /// Decides about another attempt after a charged failure, and pays for it.
+    /// Decides whether to retry after a charged failure, and pays for the retry.
     mutating func next(
         _ limits: Limits, budget: inout RetryBudget, at now: MonotonicTime,
         using generator: inout some RandomNumberGenerator
@@ -50,9 +50,9 @@ struct RetryCounter: Sendable {
         let limit = min(limits.policy.attempts, limits.atMost ?? .max)
         guard self.inARow < limit, limits.asked != .never else { return .stop(.limit) }
         var delay = Backoff.delay(afterFailure: self.inARow, policy: limits.policy, using: &generator)
-        // A server that asks for no wait still gets ours.
+        // If the server requests no wait, ours still applies.
         if case .wait(let asked) = limits.asked { delay = max(delay, RetryAfter.spread(asked, using: &generator)) }
-        // A requested wait counts in full: it would end after the task's time.
+        // A requested wait counts in full: the retry would come after the task's time.
         if let end = limits.policy.maxElapsed, limits.active + delay >= end { return .stop(.deadline) }
         if let left = limits.untilDeadline, delay >= left { return .stop(.deadline) }
         guard budget.pay(limits.price, at: now) else { return .stop(.budget) }
@@ -64,12 +64,12 @@ struct RetryCounter: Sendable {
 /// The retry controller's state of each task.
 struct RetryState {
     var counter = RetryCounter()
-    /// How often in a row this host itself refused to send.
+    /// The number of consecutive refusals to send by this host itself.
     var linkFailures = 0
     /// The origin whose open circuit this task tests; nil for most.
     var probing: Origin?
     /// The origin whose open circuit this task waits for; nil for most.
     var waitsForCircuit: Origin?
-    /// The open cost of the next attempt.
+    /// The price that the next attempt must still pay.
     var cost: RetryPrice?
 }

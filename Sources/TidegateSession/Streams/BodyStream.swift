@@ -2,20 +2,20 @@ internal import Synchronization
 public import TidegateCore
 internal import TidegateTransfer
 
-/// A response's body on arrival, read by one reader: `for try await chunk in stream`.
+/// A response's body on arrival, for one reader: `for try await chunk in stream`.
 ///
-/// Bytes come in order and none twice. A limited number is kept for the reader; while it does not read, the transfer is
-/// paused and its idle clock stands still. A reader that goes away (a `break`, a cancelled task, ``cancel()``) cancels
-/// the transfer. The stream belongs to one task, the first that is made with it.
+/// Every byte arrives once and in order. The stream buffers a limited number of bytes. While the reader does not read,
+/// the transfer is paused and its idle clock is stopped. A reader that leaves (a `break`, a cancelled task,
+/// ``cancel()``) cancels the transfer. The stream belongs to the first task that is created with it.
 public final class BodyStream: AsyncSequence, Hashable, Sendable {
-    /// A piece of the body.
+    /// A chunk of the body.
     public typealias Element = [UInt8]
-    /// How the task failed, if it did.
+    /// The error if the task failed.
     public typealias Failure = TaskError
 
     /// The statistics of a stream.
     package struct Statistics: Sendable, Hashable {
-        /// Bytes taken from the wire.
+        /// Bytes received from the wire.
         package var bytes: Int64 = 0
         /// How often the transfer was paused because the reader was slow.
         package var pauses = 0
@@ -26,13 +26,13 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
         var head = 0
         var kept = 0
         var isBlocked = false
-        /// The task it belongs to; nil before a task is made with it.
+        /// The task that it belongs to; nil before a task is created with it.
         var owner: TaskID?
         var isReaderGone = false
         var ending: Result<Void, TaskError>?
         var reader: CheckedContinuation<Result<[UInt8]?, TaskError>, Never>?
         var statistics = Statistics()
-        /// Called without the lock.
+        /// Called without holding the lock.
         var callbacks: (hasRoom: @Sendable () -> Void, isGone: @Sendable () -> Void)?
 
         mutating func pop() -> [UInt8]? {
@@ -52,13 +52,13 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// A stream that keeps `limit` bytes for its reader at most, or one chunk if that is larger.
+    /// Creates a stream that buffers at most `limit` bytes, or one chunk if that is larger.
     public init(limit: Int = 256 * 1024) { self.limit = Swift.max(1, limit) }
 
     /// The statistics so far.
     package var statistics: Statistics { self.state.withLock { $0.statistics } }
 
-    /// Ends the reading, and cancels the task if it is not over.
+    /// Ends reading, and cancels the task if it has not ended.
     public func cancel() {
         let (reader, callbacks) = self.state.withLock { state in
             let wasGone = exchange(&state.isReaderGone, with: true)
@@ -71,10 +71,10 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
         callbacks?.isGone()
     }
 
-    /// Reads the stream.
+    /// Creates the reader of the stream.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Reads a stream; it ends with its reader.
+    /// The reader of a stream; the stream ends with it.
     public struct Iterator: AsyncIteratorProtocol {
         private final class Reader: Sendable {
             let stream: BodyStream
@@ -123,7 +123,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
         hasRoom?()
     }
 
-    /// A stream is only equal to itself.
+    /// A stream is equal only to itself.
     public static func == (left: BodyStream, right: BodyStream) -> Bool { left === right }
 
     /// Hashes the stream's identity.
@@ -131,7 +131,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
 
     // MARK: - The session's side
 
-    /// Gives the stream to the first task that is made with it.
+    /// Assigns the stream to the first task that is created with it.
     func claim(for task: TaskID) { self.state.withLock { $0.owner = $0.owner ?? task } }
 
     /// Connects the stream to its task's transfers; false if it belongs to another task.
@@ -147,7 +147,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
         return isMine
     }
 
-    /// A task is over; if the stream belongs to it, it ends, and the received bytes can still be read.
+    /// Ends the stream if it belongs to this task; the received bytes can still be read.
     func end(_ task: TaskID, _ failure: TaskError?) {
         let reader = self.state.withLock { state -> CheckedContinuation<Result<[UInt8]?, TaskError>, Never>? in
             guard state.owner == task else { return nil }

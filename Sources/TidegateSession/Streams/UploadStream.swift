@@ -2,17 +2,17 @@ internal import Synchronization
 internal import TidegateCore
 package import TidegateTransfer
 
-/// A request's body that is made while it is sent, and can be read once.
+/// A request body that is produced while it is sent, and can be read once.
 ///
-/// Chunks are requested one at a time; while the next one is being made, the transfer is paused and its idle clock
-/// stands still. A stream is never sent again once a byte of it was read: ``SessionHooks/newBodyStream`` may give
-/// another one. The stream belongs to one task, the first that is made with it.
+/// Chunks are requested one at a time. While the next one is being produced, the transfer is paused and its idle clock
+/// is stopped. A stream is never sent again after its first byte was read; ``SessionHooks/newBodyStream`` may return
+/// another one. The stream belongs to the first task that is created with it.
 public final class UploadStream: Hashable, Sendable {
-    /// The body's length in bytes; nil if it is not known, and then it is sent in chunks (RFC 9112 section 7.1).
+    /// The body's length in bytes; nil if unknown, in which case the body is sent in chunks (RFC 9112 section 7.1).
     public let length: Int64?
 
     private struct State {
-        /// The task it belongs to; nil before a task is made with it.
+        /// The task that it belongs to; nil before a task is created with it.
         var owner: TaskID?
         var chunk: ArraySlice<UInt8> = []
         var given: Int64 = 0
@@ -24,21 +24,21 @@ public final class UploadStream: Hashable, Sendable {
 
     /// The next chunk; nil after the last one.
     package let make: @Sendable () async throws -> [UInt8]?
-    /// The stream's source, for descriptions of a request; nil if it was made of bytes alone.
+    /// The stream's source, for descriptions of a request; nil if it was created from bytes alone.
     package let source: (any Sendable)?
     /// Like `make`, for bytes that are available immediately.
     private let immediate: (@Sendable () throws -> [UInt8]?)?
     private let state = Mutex(State())
 
-    /// A stream of the results of `next`: a chunk each time, and nil after the last one.
+    /// Creates a stream from the results of `next`: a chunk each time, and nil after the last one.
     ///
-    /// `next` is never called while an earlier call is under way. An error that it throws fails the task as
+    /// `next` is never called while an earlier call is running. An error that it throws fails the task as
     /// `bodyChanged`.
     public convenience init(length: Int64? = nil, next: @escaping @Sendable () async throws -> [UInt8]?) {
         self.init(length: length, of: nil, next: next)
     }
 
-    /// A stream that remembers its source.
+    /// Creates a stream that remembers its source.
     ///
     /// With `immediate` the transfer thread reads it, like the file of a body.
     package init(
@@ -53,11 +53,11 @@ public final class UploadStream: Hashable, Sendable {
 
     deinit { self.stopFetching() }
 
-    // MARK: - Streams made of streams
+    // MARK: - Derived streams
 
-    /// A stream of the same bytes in pieces of `bytes` at most, with `interval` between two.
+    /// A stream of the same bytes in pieces of at most `bytes`, with `interval` between them.
     ///
-    /// This stream is read by the new one and must not be sent itself.
+    /// The new stream reads this one, which must not be sent itself.
     public func throttled(
         bytes: Int = 16 * 1024, every interval: Duration = .milliseconds(200),
         clock: any Clock<Duration> = ContinuousClock()
@@ -70,10 +70,10 @@ public final class UploadStream: Hashable, Sendable {
 
     // MARK: - Reading
 
-    /// True until the first byte was sent: only then the stream may begin another attempt.
+    /// True until the first byte is read: only then may the stream start another attempt.
     var isUntouched: Bool { self.state.withLock { $0.given == 0 } }
 
-    /// Gives the stream to the first task that is made with it; false if it belongs to another one.
+    /// Assigns the stream to the first task that is created with it; false if it belongs to another one.
     @discardableResult
     func claim(for task: TaskID) -> Bool {
         self.state.withLock { state in
@@ -85,7 +85,7 @@ public final class UploadStream: Hashable, Sendable {
     /// Sets the function to call when bytes are available.
     func connect(_ hasBytes: @escaping @Sendable () -> Void) { self.state.withLock { $0.hasBytes = hasBytes } }
 
-    /// A task does not need the rest; if the stream belongs to it, it stops.
+    /// Stops the stream if it belongs to this task, which does not need the rest.
     func stop(_ task: TaskID) {
         if self.state.withLock({ $0.owner == task }) { self.stopFetching() }
     }
@@ -112,7 +112,7 @@ public final class UploadStream: Hashable, Sendable {
         self.state.withLock { if $0.isFetching { $0.fetch = fetch } }
     }
 
-    /// Keeps the bytes that were read; returns the callback for a waiting transfer.
+    /// Stores the bytes that were read; returns the callback of a waiting transfer.
     private func took(_ chunk: Result<[UInt8]?, any Error>) -> (@Sendable () -> Void)? {
         self.state.withLock { state in
             state.isFetching = false
@@ -126,7 +126,7 @@ public final class UploadStream: Hashable, Sendable {
         }
     }
 
-    /// A stream is only equal to itself.
+    /// A stream is equal only to itself.
     public static func == (left: UploadStream, right: UploadStream) -> Bool { left === right }
 
     /// Hashes the stream's identity.

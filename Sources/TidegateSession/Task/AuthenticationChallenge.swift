@@ -1,19 +1,19 @@
 public import TidegateCore
 internal import HTTPTypes
 
-/// A server or a proxy asks for credentials (RFC 9110 11).
+/// A request for credentials from a server or a proxy (RFC 9110 11).
 public struct AuthenticationChallenge: Sendable, Hashable {
-    /// One way to answer.
+    /// One accepted authentication scheme.
     public struct Scheme: Sendable, Hashable {
         /// The scheme's name in lower case: `basic`, `digest`, `bearer` or another one.
         public let name: String
-        /// Its parameters, their names in lower case, without quotes.
+        /// The parameters, with names in lower case and values without quotes.
         public let parameters: [String: String]
 
-        /// The purpose of the credentials, in the server's words; empty without one.
+        /// The purpose of the credentials, in the server's words; empty if not given.
         public var realm: String { self.parameters["realm"] ?? "" }
 
-        /// Reads the values of `WWW-Authenticate` or `Proxy-Authenticate` fields; malformed parts are left out.
+        /// Parses the values of `WWW-Authenticate` or `Proxy-Authenticate` fields; malformed parts are left out.
         static func parse(_ fields: [String]) -> [Scheme] {
             fields.flatMap { ChallengeReader(rest: $0[...]).schemes() }
         }
@@ -21,9 +21,9 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 
     /// `SCHEME://HOST:PORT` of the server or the proxy.
     public let origin: String
-    /// True if the proxy asks.
+    /// True if the proxy requests the credentials.
     public let isProxy: Bool
-    /// The ways to answer, in the server's order.
+    /// The accepted schemes, in the server's order.
     public let schemes: [Scheme]
 
     /// The purpose of the credentials: the first named realm.
@@ -32,18 +32,18 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 
 /// The answer to a challenge.
 public enum AuthenticationAnswer: Sendable, Hashable {
-    /// Not at all: the status is the task's answer.
+    /// Send no credentials: the status is the task's result.
     case refuse
-    /// The task is cancelled.
+    /// Cancel the task.
     case cancel
-    /// With a name and a password: by Digest (RFC 7616) if the server offers a supported kind, otherwise by Basic (RFC
-    /// 7617), otherwise not at all.
+    /// Use a name and a password: by Digest (RFC 7616) if the server offers a supported variant, otherwise by Basic
+    /// (RFC 7617), otherwise not at all.
     case credentials(Credentials)
-    /// With a token (RFC 6750).
+    /// Use a token (RFC 6750).
     case bearer(String)
 }
 
-/// Reads one field's list of challenges: `Digest realm="a, b", qop="auth", Basic realm="c"`.
+/// Parses one field's list of challenges: `Digest realm="a, b", qop="auth", Basic realm="c"`.
 private struct ChallengeReader {
     var rest: Substring
 

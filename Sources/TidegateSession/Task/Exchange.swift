@@ -2,25 +2,25 @@ internal import Synchronization
 public import TidegateCore
 internal import TidegateTransfer
 
-/// One attempt of a task, or one hop of it: the sent and received lines, without the bodies.
+/// One attempt or hop of a task: the sent and received lines, without the bodies.
 ///
-/// Kept if ``SessionConfiguration/recordsExchanges`` is set.
+/// Recorded if ``SessionConfiguration/recordsExchanges`` is set.
 public struct Exchange: Sendable, Hashable {
     /// A line on the connection, or about it.
     public struct Line: Sendable, Hashable {
         /// The kind of a line.
         public enum Kind: String, Sendable, Hashable {
-            /// A note of libcurl about names, connections and certificates.
+            /// A note from libcurl about names, connections and certificates.
             case note
-            /// A line of the request's head; the empty line is its end.
+            /// A line of the request's head; the empty line ends it.
             case sent
-            /// A line of a response's head, including 1xx responses and proxies; the empty line is its end.
+            /// A line of a response's head, including 1xx and proxy responses; the empty line ends it.
             case received
         }
 
         /// Its kind.
         public var kind: Kind
-        /// The line without its end; credentials are in it.
+        /// The line without its line end; it includes credentials.
         public var text: String
 
         package init(_ kind: Kind, _ text: String) {
@@ -38,7 +38,7 @@ public struct Exchange: Sendable, Hashable {
         }
     }
 
-    /// The attempt, counted from 1 within its task; a redirect leads to another one.
+    /// The attempt's number within its task, from 1; each redirect is another attempt.
     public var number: Int
     /// The request method.
     public var method: String
@@ -46,11 +46,11 @@ public struct Exchange: Sendable, Hashable {
     public var url: String
     /// When the attempt began.
     public var started: WallTime
-    /// The lines, in order; 128 KiB at most.
+    /// The lines in order, up to 128 KiB.
     public var lines: [Line]
-    /// How it ended; nil while it is under way.
+    /// The summary at its end; nil while it is running.
     public var summary: AttemptSummary?
-    /// Why it failed; nil while it is under way, and if it did not.
+    /// Why it failed; nil while it is running or if it succeeded.
     public var failure: TaskFailure?
     /// Whether the request has the task's body.
     package var hasBody: Bool
@@ -72,24 +72,24 @@ public struct Exchange: Sendable, Hashable {
         self.knownStatus = status
     }
 
-    /// An attempt that begins.
+    /// Creates the exchange of a starting attempt.
     init(number: Int, of hop: Hop, _ request: TaskRequest, at started: WallTime) {
         let hasBody = hop.keepsBody && request.body != .none
         self.init(number: number, method: hop.method, url: hop.url.text, started: started, hasBody: hasBody)
     }
 
-    /// The response's status, 100 to 599; nil if none came.
+    /// The response's status, 100 to 599; nil if no response arrived.
     public var status: Int? { self.summary?.status ?? self.knownStatus }
 }
 
-/// The exchanges of one task: written on the transfer thread, read by any.
+/// The exchanges of one task: written on the transfer thread, read by any thread.
 final class ExchangeLog: Sendable {
-    /// How many are kept; beyond that the oldest are removed.
+    /// The maximum number of exchanges; the oldest are removed.
     private static let limit = 32
 
     private let entries = Mutex<[(exchange: Exchange, wire: WireLog)]>([])
 
-    /// An attempt begins.
+    /// Adds the exchange of a starting attempt.
     func begin(_ exchange: Exchange) {
         self.entries.withLock { entries in
             if entries.count == ExchangeLog.limit { entries.removeFirst() }
@@ -97,12 +97,12 @@ final class ExchangeLog: Sendable {
         }
     }
 
-    /// The destination of an attempt's lines; nil if it has not begun.
+    /// The log for an attempt's lines; nil if the attempt has not started.
     func wire(of number: Int) -> WireLog? {
         self.entries.withLock { entries in entries.last { $0.exchange.number == number }?.wire }
     }
 
-    /// An attempt is over.
+    /// Completes the exchange of an ended attempt.
     func end(_ summary: AttemptSummary, _ failure: TaskFailure?) {
         self.entries.withLock { entries in
             guard let place = entries.lastIndex(where: { $0.exchange.number == summary.number }) else { return }

@@ -1,15 +1,15 @@
 internal import TidegateCore
 
-/// Why a task cannot begin or go on.
+/// Why a task cannot begin or continue.
 typealias TaskProblem = (failure: TaskFailure, sentence: FailureSentence)
 
-/// What went wrong with a task, in parts, so that a caller that already names the task can leave its name out.
+/// A task's error in parts, so that a caller that already names the task can omit its name.
 struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// The resource, if the clause does not name it: a URL without its query.
     var subject: String?
-    /// What went wrong: `the server answered 404`.
+    /// The error: `the server answered 404`.
     var clause: String
-    /// After how many attempts the task gave up; nil if that is not the reason.
+    /// The number of attempts after which the task gave up; nil if that is not the reason.
     var attempts: Int?
 
     init(_ clause: String, of subject: String? = nil) {
@@ -19,7 +19,7 @@ struct FailureSentence: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     init(stringLiteral clause: String) { self.init(clause) }
 
-    /// The whole sentence: `http://example.com/x: the server answered 503, after 4 attempts`.
+    /// The complete sentence: `http://example.com/x: the server answered 503, after 4 attempts`.
     var text: String {
         let named = self.subject.map { "\($0): \(self.clause)" } ?? self.clause
         return self.attempts.map { "\(named), after \($0) attempts" } ?? named

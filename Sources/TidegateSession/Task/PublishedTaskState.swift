@@ -2,14 +2,14 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The changing part of a task in lists; the rest follows from its request.
+/// The changing part of a task's entry in lists; the rest follows from its request.
 struct TaskSnapshot: Sendable {
     var state = TaskState.suspended
     var progress = TransferProgress()
     var started: WallTime?
-    /// Why a running attempt makes no progress; nil while it does.
+    /// Why a running attempt makes no progress; nil if it does.
     var stall: String?
-    /// The final place of the download, once it is there.
+    /// The final path of the download, once the file is there.
     var file: String?
 }
 
@@ -21,14 +21,15 @@ final class PublishedTaskState: Sendable {
         var snapshot = TaskSnapshot()
         var held: [HoldReason] = []
         var lastByte: MonotonicTime?
-        /// How the task ended, and its remainder for another one; nil before.
+        /// How the task ended, and its remainder for another task; nil before.
         ///
-        /// The remainder is boxed, because few tasks have any and each would keep room for it.
+        /// The remainder is boxed, because few tasks have one and each would reserve room for it.
         var end: (result: TaskResult, leftover: Indirect<ResumeData>?)?
         var body: [UInt8] = []
-        /// The head of the last response, the URL that answered if it is not the request's, and whether it is a stored one.
+        /// The head of the last response, the URL that answered if it is not the request's, and whether the response is
+        /// a stored one.
         var response: (head: ResponseHead, url: String?, isRevalidated: Bool)?
-        /// True while a progress has the task paused.
+        /// True while a ``TaskProgress`` has paused the task.
         var isPausedByProgress = false
         var waiting: [CheckedContinuation<TaskResult, Never>] = []
         var watchers: [AsyncStream<TaskSnapshot>.Continuation] = []
@@ -43,7 +44,7 @@ final class PublishedTaskState: Sendable {
     /// The published form of the task's URL.
     let url: String
     let created: WallTime
-    /// What its attempts sent and received; nil if that is not wanted.
+    /// The lines that its attempts sent and received; nil if they are not recorded.
     let exchanges: ExchangeLog?
     private let state = Mutex(State())
 
@@ -70,7 +71,7 @@ final class PublishedTaskState: Sendable {
         }
     }
 
-    /// Notes whether a progress has paused the task; false if nothing changed.
+    /// Records whether a ``TaskProgress`` has paused the task; false if nothing changed.
     func pauseByProgress(_ isPaused: Bool) -> Bool {
         self.state.withLock { exchange(&$0.isPausedByProgress, with: isPaused) != isPaused }
     }
@@ -102,7 +103,7 @@ final class PublishedTaskState: Sendable {
                 exchange(&state.subscriptions, with: [])
             )
         }
-        // Nothing changes any more, so a value that is read now is final.
+        // Nothing changes any more, so a value read now is final.
         for watcher in watchers {
             watcher.yield(self.snapshot)
             watcher.finish()
@@ -130,7 +131,7 @@ final class PublishedTaskState: Sendable {
         if isOver { subscription.cancel() }
     }
 
-    /// The newest snapshot for one reader, from now on and until the task ends.
+    /// The newest snapshots for one reader, from now until the task ends.
     func watch() -> (stream: AsyncStream<TaskSnapshot>, continuation: AsyncStream<TaskSnapshot>.Continuation) {
         let newest = AsyncStream.makeStream(of: TaskSnapshot.self, bufferingPolicy: .bufferingNewest(1))
         let (snapshot, isOver) = self.state.withLock { state in

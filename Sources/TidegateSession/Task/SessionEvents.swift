@@ -1,14 +1,14 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// Carries the events of one session's tasks to that session's subscribers; costs nothing without any.
+/// Delivers the events of one session's tasks to its subscribers; costs nothing without subscribers.
 final class SessionEvents: Sendable {
     private let bus: EventBus
     private let hasReaders = Atomic<Bool>(false)
 
     init(time: any TimeSource) { self.bus = EventBus(time: time) }
 
-    /// True after the first subscriber: before, nothing is copied.
+    /// True after the first subscription: before, nothing is copied.
     var isOpen: Bool { self.hasReaders.load(ordering: .relaxed) }
 
     func publish(_ event: TaskEvent) { self.bus.publish(.task(event)) }

@@ -1,46 +1,45 @@
 public import HTTPTypes
 public import TidegateCore
 
-/// The questions of a session to the app before it continues.
+/// The hooks by which a session lets the app decide before it continues.
 ///
-/// Each hook may take its time: only its own transfer is paused. Suspending and cancelling still work; the answer for a
-/// task that is over, or to a question that is no longer open, is ignored. The clocks of attempts stand still while a
-/// hook is asked; the deadline runs.
+/// Each hook may take its time: only its own transfer is paused. Suspending and cancelling still work; an answer for a
+/// task that has ended, or to a question that is no longer open, is ignored. The clocks of attempts are stopped while a
+/// hook runs; the deadline continues.
 public struct SessionHooks: Sendable {
-    /// Asked about every redirect that ``RequestOptions/redirects`` and ``RequestOptions/maxRedirects`` allow; without
+    /// Called for every redirect that ``RequestOptions/redirects`` and ``RequestOptions/maxRedirects`` allow; without
     /// it the session follows them.
     public var redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)?
-    /// Asked when a server (401) or a proxy (407) asks for credentials: at most once for each realm of a task.
+    /// Called when a server (401) or a proxy (407) requests credentials: at most once per realm and task.
     ///
-    /// Without it, or if the answer is `refuse`, the status is the result. A proxy that asks for credentials before a
-    /// tunnel to an https server cannot be answered.
+    /// Without it, or if the answer is `refuse`, the status is the result. It cannot answer a proxy that requests
+    /// credentials before a tunnel to an https server.
     public var authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)?
-    /// Asked when the head of a good response (2xx) has arrived, before its body: how to handle it.
+    /// Called when the head of a good response (2xx) has arrived, before its body, to decide how to handle it.
     ///
-    /// Not asked again if an attempt continues a body.
+    /// Not called again if an attempt continues a body.
     public var disposition: (@Sendable (TransferTask, TaskResponse) async -> ResponseDisposition)?
-    /// Asked before each attempt for its fields, with the task's own as argument: this is the place to add a renewed
+    /// Called before each attempt for its fields, with the task's own as argument: this is the place to add a renewed
     /// token.
     ///
-    /// On another origin than the task's, its credentials are not among the fields given. A field that follows from the
-    /// body (Content-Length, Transfer-Encoding) fails the task as `invalidRequest`.
+    /// On another origin than the task's, the given fields do not include its credentials. A field that follows from
+    /// the body (Content-Length, Transfer-Encoding) fails the task as `invalidRequest`.
     public var requestHeaders: (@Sendable (TransferTask, [HTTPField]) async -> [HTTPField])?
-    /// Evaluates each server in place of the verification, before a request is sent to it, including one on a kept
+    /// Evaluates each server instead of the standard verification, before a request is sent to it, even on a kept
     /// connection.
     ///
-    /// It is called on the thread of all transfers, which wait for it: it may compute, but must not wait. The same
-    /// values must get the same verdict. Pins (``ServerTrustPolicy/pins``) must match regardless of it.
+    /// It is called on the thread of all transfers, which wait for it: it may compute, but must not block. Equal values
+    /// must get the same verdict. Pins (``ServerTrustPolicy/pins``) must match in any case.
     public var evaluateServerTrust: (@Sendable (ServerTrust) -> ServerTrustVerdict)?
-    /// Evaluates each server like ``evaluateServerTrust`` (neither works behind an https proxy: the task fails), if
-    /// that is nil, and may take its time.
+    /// Evaluates each server like ``evaluateServerTrust``, if that is nil, and may take its time.
     ///
-    /// The attempt is given up before its request is sent, and another one follows with the verdict: once for each
-    /// chain of certificates that a task receives.
+    /// The attempt ends before its request is sent, and another one follows with the verdict: once for each certificate
+    /// chain that a task receives. Neither hook works behind an https proxy: the task fails.
     public var askServerTrust: (@Sendable (TransferTask, ServerTrust) async -> ServerTrustVerdict)?
-    /// Asked for another stream if a request with a stream for its body must be sent again; nil gives up.
+    /// Called for another stream if a request with a body stream must be sent again; nil gives up.
     public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?
 
-    /// Hooks from their parts.
+    /// Creates a set of hooks.
     public init(
         redirect: (@Sendable (TransferTask, TaskResponse, RedirectRequest) async -> RedirectDecision)? = nil,
         authenticate: (@Sendable (TransferTask, AuthenticationChallenge) async -> AuthenticationAnswer)? = nil,
@@ -60,58 +59,59 @@ public struct SessionHooks: Sendable {
     }
 }
 
-/// The request that a redirect leads to.
+/// The request that follows a redirect.
 public struct RedirectRequest: Sendable, Hashable {
     /// The method: POST becomes GET if the status says so (RFC 9110 15.4).
     public var method: String
-    /// The URL, absolute.
+    /// The absolute URL.
     public var url: String
-    /// The user's own fields, without those for another origin.
+    /// The request's own fields, without those that another origin must not receive.
     public var headers: [HTTPField]
     /// True if the task's body is sent again.
     public var keepsBody: Bool
 }
 
-/// The answer to a redirect.
+/// The decision about a redirect.
 public enum RedirectDecision: Sendable, Hashable {
-    /// It is followed.
+    /// Follow the redirect.
     case follow
-    /// It is the task's answer: the task fails as `httpStatus` with the redirect's own status.
+    /// Stop: the task fails as `httpStatus` with the redirect's own status.
     case stop
-    /// This request is sent instead.
+    /// Send this request instead.
     case replace(RedirectRequest)
 }
 
-/// The handling of an answer.
+/// The decision about a response.
 public enum ResponseDisposition: Sendable, Hashable {
-    /// Its body goes to the request's destination.
+    /// Receive the body at the request's destination.
     case `continue`
-    /// The task is cancelled.
+    /// Cancel the task.
     case cancel
-    /// Its body goes into a file, as with ``Destination/file(_:permissions:continues:)``; for answers that would
-    /// otherwise go into memory or nowhere.
+    /// Receive the body into a file, as with ``Destination/file(_:permissions:continues:)``; only if its destination
+    /// was memory or none.
     case download(to: String, permissions: UInt16? = nil)
 }
 
-/// Closures that are called for tasks; the session's and a task's own are both called.
+/// Closures that are called for tasks; both the session's and a task's own are called.
 ///
 /// They are called on the session's thread, in order, and must not block; for streams see
 /// ``Session/events(bufferingNewest:)``, ``TransferTask/events(bufferingNewest:)``, ``TransferTask/updates()`` and
 /// ``Destination/stream(_:)``.
 public struct TaskObserver: Sendable {
-    /// The head of an attempt's final response has arrived.
+    /// Called when the head of an attempt's final response has arrived.
     public var response: (@Sendable (TransferTask, TaskResponse) -> Void)?
-    /// Bytes of a good response's body have arrived, with their position in the body: in order and without gaps.
+    /// Called when bytes of a good response's body have arrived, with their position in the body: in order and without
+    /// gaps.
     ///
     /// Reading is paused during the call, so a slow closure slows the server down. An attempt that cannot continue the
-    /// last one begins at 0 again. Bytes for a file are not delivered here.
+    /// previous one begins at 0 again. Bytes for a file are not delivered here.
     public var data: (@Sendable (TransferTask, _ offset: Int64, _ bytes: [UInt8]) -> Void)?
-    /// The bodies moved: at most ten times a second, and always once at the end.
+    /// Called when the bodies have moved: at most ten times a second, and always once at the end.
     public var progress: (@Sendable (TransferTask, TransferProgress) -> Void)?
-    /// The task is over; before its `completed` event.
+    /// Called when the task has ended, before its `completed` event.
     public var completion: (@Sendable (TransferTask, TaskResult) -> Void)?
 
-    /// Closures from their parts.
+    /// Creates a set of closures.
     public init(
         response: (@Sendable (TransferTask, TaskResponse) -> Void)? = nil,
         data: (@Sendable (TransferTask, _ offset: Int64, _ bytes: [UInt8]) -> Void)? = nil,
@@ -127,14 +127,14 @@ public struct TaskObserver: Sendable {
 
 /// A task's own hooks and observer.
 ///
-/// Its hooks take the place of the session's; both observers are called, the session's first.
+/// Its hooks replace the session's; both observers are called, the session's first.
 public struct TaskOptions: Sendable {
     /// The task's own hooks.
     public var hooks: SessionHooks
     /// The task's own observer.
     public var observer: TaskObserver
 
-    /// Options from their parts.
+    /// Creates options.
     public init(hooks: SessionHooks = SessionHooks(), observer: TaskObserver = TaskObserver()) {
         self.hooks = hooks
         self.observer = observer

@@ -2,16 +2,16 @@
 enum TaskCommand: Sendable {
     case resume
     case suspend
-    /// Ends the task; with `keepsPartial` an unfinished download is kept for another task.
+    /// End the task; with `keepsPartial`, keep an unfinished download for another task.
     case cancel(keepsPartial: Bool)
 }
 
-/// The session from the view of its tasks.
+/// The session as its tasks see it.
 protocol TaskController: AnyObject, Sendable {
     /// The events of the session's tasks.
     var events: SessionEvents { get }
 
-    /// Passes a command on; false without effect once the session is over.
+    /// Sends a command; false if the session has ended, in which case nothing happens.
     @discardableResult
     func send(_ command: TaskCommand, to task: TransferTask) -> Bool
 }

@@ -2,9 +2,9 @@ internal import HTTPTypes
 internal import Synchronization
 public import TidegateCore
 
-/// The handler that is called when a task is over, and on which thread or executor.
+/// The handler to call when a task ends, and the thread or executor to call it on.
 ///
-/// In either case the handler has returned before the task's `completed` event and before ``TransferTask/result()``
+/// In any case the handler has returned before the task's `completed` event and before ``TransferTask/result()``
 /// returns.
 public struct TaskCompletion: Sendable {
     enum Place: Sendable {
@@ -14,14 +14,14 @@ public struct TaskCompletion: Sendable {
 
     let place: Place
 
-    /// On the session's thread, without a change of threads; must not block.
+    /// On the session's thread, without a thread switch; must not block.
     public static func onSessionThread(
         _ handler: @escaping @Sendable (TransferTask, TaskResult) -> Void
     ) -> TaskCompletion {
         TaskCompletion(place: .thread(handler))
     }
 
-    /// On an executor of the caller's, or the shared one; may take its time.
+    /// On an executor of the caller's choice, or the shared one; may take its time.
     public static func on(
         _ executor: (any TaskExecutor)? = nil,
         _ handler: @escaping @Sendable (TransferTask, TaskResult) async -> Void
@@ -37,16 +37,18 @@ public struct TaskCompletion: Sendable {
     }
 }
 
-/// The hooks, observers, the completion handler and the span that only few tasks have.
+/// The hooks, observers, completion handler and span, which only few tasks have.
 final class TaskHandlers: Sendable {
     let hooks: SessionHooks
     let observer: TaskObserver
-    /// The completion handler that is called on another executor; nil without one.
+    /// The completion handler for another executor; nil if none exists.
     let completion: OneShotCompletion?
     /// The spans of the task and its attempts; nil unless the session has a tracer.
     let span: (any TaskSpan)?
 
-    /// Nil without anything to keep; not an initialiser, because a failing one has already allocated.
+    /// Nil if there is nothing to keep.
+    ///
+    /// Not an initialiser, because a failing one has already allocated.
     static func keeping(
         _ options: TaskOptions?, completion: OneShotCompletion? = nil, span: (any TaskSpan)?
     ) -> TaskHandlers? {
@@ -74,7 +76,7 @@ final class OneShotCompletion: Sendable {
         self.handler = Mutex(handler)
     }
 
-    /// Calls the handler, unless it was called before; `done` follows when it has returned.
+    /// Calls the handler, unless it was already called; `done` follows when it has returned.
     func run(_ task: TransferTask, _ result: TaskResult, done: @escaping @Sendable () -> Void = {}) {
         guard let handler = self.handler.withLock({ $0.take() }) else { return }
         Task(executorPreference: self.executor) {
@@ -85,20 +87,20 @@ final class OneShotCompletion: Sendable {
 }
 
 extension TaskTracer {
-    /// Starts the span of a task that is being made, and makes the request a part of it.
+    /// Starts the span of a new task, and makes the request part of it.
     func trace(_ request: inout TaskRequest, of id: TaskID, url: String) -> any TaskSpan {
         let span = self.startSpan(
             of: TracedRequest(
                 task: id, name: request.options.name, method: request.method, url: url, target: request.address.target),
             parent: request.trace)
-        // A trace field of the user's own stays on the wire.
+        // A trace field of the request's own stays on the wire.
         if request.ownTraceParent == nil, let trace = TraceContext(span.fields) { request.options.trace = trace }
         return span
     }
 }
 
 extension TraceContext {
-    /// The context of `traceparent` and `tracestate` among the fields; nil without the first.
+    /// Parses the fields `traceparent` and `tracestate`; nil without the first.
     init?(_ fields: [HTTPField]) {
         guard let parent = fields.first(where: { $0.name.canonicalName == "traceparent" })?.value else { return nil }
         self.init(traceParent: parent, state: fields.first { $0.name.canonicalName == "tracestate" }?.value)

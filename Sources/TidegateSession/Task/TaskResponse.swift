@@ -2,13 +2,13 @@ public import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The head of a task's answer: its status and fields.
+/// The head of a task's response: its status and fields.
 public struct TaskResponse: Sendable {
     /// The URL that answered: the last one after redirects, without user information.
     public let url: String
-    /// True if this is a response of the session's ``ValidatorStore``, which the server has confirmed by a 304.
+    /// True if this is a response from the session's ``ValidatorStore`` that the server has confirmed by a 304.
     ///
-    /// Its fields are the stored ones with those of the 304 (RFC 9111 section 3.2).
+    /// Its fields are the stored ones, updated with those of the 304 (RFC 9111 section 3.2).
     public let isRevalidated: Bool
     private let head: ResponseHead
 
@@ -21,24 +21,25 @@ public struct TaskResponse: Sendable {
     /// The status, 200 to 599.
     public var status: Int { self.head.status }
 
-    /// The protocol's version as the status line gives it: `1.1`, `2`.
+    /// The protocol version from the status line: `1.1`, `2`.
     package var version: String { self.head.version }
 
     /// Every field, in order, as on the wire.
     public var fields: [HTTPField] { self.head.fields }
 
-    /// The value of the first field with this name, case ignored; nil without one.
+    /// The value of the first field with this name, ignoring case; nil if absent.
     public func field(_ name: String) -> String? {
         HTTPField.Name(name).flatMap { name in self.fields.first { $0.name == name }?.value }
     }
 
-    /// The whole body's length on the wire from the answer; nil without one.
+    /// The length of the whole body on the wire, according to the response; nil if not given.
     package var expectedBytes: Int64? { self.head.totalLength }
 
-    /// A name to save the body under: that of Content-Disposition (RFC 6266), or else the last segment of the URL's path;
-    /// nil if neither gives one.
+    /// A name for saving the body: that of Content-Disposition (RFC 6266), or else the last segment of the URL's path;
+    /// nil if neither provides one.
     ///
-    /// A single valid file name: no directory, no control character, no full stop at its beginning, 255 bytes at most.
+    /// It is a valid name of a single file: no directory, no control character, no leading full stop, at most 255
+    /// bytes.
     public var suggestedFileName: String? {
         self.field("Content-Disposition").flatMap(ContentDisposition.fileName).flatMap(Self.sanitized)
             ?? Self.lastSegment(of: self.url).flatMap(Self.sanitized)
@@ -46,14 +47,14 @@ public struct TaskResponse: Sendable {
 
     private static func lastSegment(of url: String) -> String? {
         let path = url.prefix { $0 != "?" && $0 != "#" }.split(separator: "/", omittingEmptySubsequences: false)
-        // The scheme, an empty part, the host, and the path.
+        // The parts are the scheme, an empty part, the host, and the path.
         guard path.count > 3, let last = path.last else { return nil }
         return String(validating: PercentEncoding.decode(last), as: UTF8.self)
     }
 
-    /// The text as the name of a file, without directories; nil if nothing is left.
+    /// Turns the text into a file name without directories; nil if nothing is left.
     private static func sanitized(_ text: String) -> String? {
-        // Scalars, because a slash with a combining mark or a joiner behind it is another character than a slash.
+        // By scalars, because a slash with a combining mark or a joiner after it is not the character `/` to Swift.
         let fit = text.unicodeScalars.filter { !Self.isUnfit($0) }
         guard let last = fit.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last else { return nil }
         var rest = Substring(last.drop { $0 == "." || $0 == " " })
@@ -80,7 +81,7 @@ private enum ContentDisposition {
         return names["filename*"].flatMap(self.extended) ?? names["filename"]
     }
 
-    // `; NAME=VALUE`, the value a token or a quoted string.
+    // `; NAME=VALUE`, where the value is a token or a quoted string.
     private static func parameters(_ field: String) -> [(name: String, value: String)] {
         var rest = Substring(field).drop { $0 != ";" }
         var found: [(name: String, value: String)] = []

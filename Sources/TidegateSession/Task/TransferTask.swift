@@ -3,17 +3,17 @@ public import TidegateCore
 /// The handle of a task.
 ///
 /// Every call returns immediately; its effect shows in events, ``info`` and results. A task continues to its end even
-/// if no handle of it is kept.
+/// if no handle is kept.
 public final class TransferTask: Sendable {
     /// The task's id.
     public let id: TaskID
     /// The request.
     public let request: TaskRequest
 
-    /// The task's place in its session, in the order made.
+    /// The task's number in its session, in the order of creation.
     let number: UInt64
     let shared: PublishedTaskState
-    /// The journal's entry; nil for a task that dies with its process.
+    /// The journal's entry; nil for a task that ends with its process.
     let journaled: Indirect<JournaledTask>?
     /// Its own hooks, observers and completion handler; nil for most.
     let handlers: TaskHandlers?
@@ -34,7 +34,7 @@ public final class TransferTask: Sendable {
         if case .stream(let stream) = request.body { stream.claim(for: id) }
     }
 
-    /// The trace that the task is part of; nil for none.
+    /// The trace that the task is part of; nil if none exists.
     var trace: TraceID? { self.request.traceID }
 
     /// Removes one suspension; a task starts with one.
@@ -60,51 +60,53 @@ public final class TransferTask: Sendable {
     /// Suspends the task once more; it continues after as many calls of ``resume()``.
     public func suspend() { self.controller.send(.suspend, to: self) }
 
-    /// Ends the task; does nothing once it has ended.
+    /// Ends the task; does nothing if it has already ended.
     public func cancel() { self.controller.send(.cancel(keepsPartial: false), to: self) }
 
     /// Ends the task like ``cancel()``, and keeps the received part of a download for ``resumeData``.
     package func cancelKeepingPart() { self.controller.send(.cancel(keepsPartial: true), to: self) }
 
-    /// Ends a download and keeps the received part for another task; waits until it is safe.
+    /// Ends a download and keeps the received part for another task; returns when the part is safe.
     ///
-    /// Nil if the task is not a download, has received nothing yet, is over already, or its server gives no means to
-    /// continue it.
+    /// Nil if the task is not a download, has received nothing yet, has already ended, or its server supports no
+    /// continuation.
     public func cancelProducingResumeData() async -> ResumeData? {
         self.cancelKeepingPart()
         _ = await self.result()
         return self.resumeData
     }
 
-    /// The data to continue an unfinished download, once it is over; nil if nothing was kept.
+    /// The data to continue an unfinished download after its end; nil if nothing was kept.
     ///
-    /// After ``cancelProducingResumeData()``, and after the failure of a download to a ``Destination`` that continues.
+    /// It is available after ``cancelProducingResumeData()``, and after the failure of a download to a ``Destination``
+    /// that continues.
     public var resumeData: ResumeData? { self.shared.resumeData }
 
-    /// The head of the response, once it has arrived: the last one of all attempts.
+    /// The head of the latest response of all attempts; nil before the first one.
     public var response: TaskResponse? { self.shared.response(to: self.request) }
 
     /// The task's current entry for lists.
     public var info: TaskInfo { self.info(showing: self.shared.snapshot) }
 
-    /// Whether its user gave it a name or a key.
+    /// Whether the user gave it a name or a key.
     package var isNamed: Bool { self.request.options.name != nil || self.journaled?.value.description.key != nil }
 
-    /// What the task is doing now.
+    /// The task's current state.
     public var state: TaskState { self.shared.snapshot.state }
 
     /// The current progress of the task's bodies.
     public var currentProgress: TransferProgress { self.shared.snapshot.progress }
 
-    /// The progress of the task's bodies, for one reader: first now, then after changes, at most ten times a second.
+    /// The progress of the task's bodies, for one reader: first the current value, then changes, at most ten times a
+    /// second.
     ///
-    /// Only the newest value is kept for a slow reader. Ends with the task, after its last value, and when the reading
-    /// Swift task is cancelled.
+    /// Only the newest value is kept for a slow reader. The sequence ends with the task, after its last value, or when
+    /// the reading Swift task is cancelled.
     public var progress: AsyncMapSequence<TaskUpdates, TransferProgress> { self.updates().map(\.progress) }
 
-    /// Waits for the end and returns the result.
+    /// Waits for the end of the task and returns its result.
     ///
-    /// Any number of readers; cancelling a reader does not end the task.
+    /// Any number of readers may wait; cancelling a reader does not end the task.
     public func result() async -> TaskResult { await self.shared.result() }
 
     /// The response's body, once the task has ended: the whole body if its destination is `.memory`, and the first
@@ -117,12 +119,13 @@ public final class TransferTask: Sendable {
     /// Empty unless the session's ``SessionConfiguration/recordsExchanges`` is set.
     public var exchanges: [Exchange] { self.shared.exchanges?.exchanges ?? [] }
 
-    /// The task's state and progress, for one reader: first now, then after changes; the newest entry is kept.
+    /// The task's state and progress, for one reader: first the current entry, then changes; only the newest one is
+    /// kept.
     public func updates() -> TaskUpdates { TaskUpdates(of: self) }
 
     /// The task's events from now on, for one reader: the newest `capacity` are kept, and displaced ones are counted.
     ///
-    /// Ends with the task: `completed` is the last event.
+    /// The sequence ends with the task: `completed` is the last event.
     public func events(bufferingNewest capacity: Int = 64) -> Subscription {
         let id = self.id
         let subscription = self.controller.events.subscribe(bufferingNewest: capacity) { event in
@@ -150,7 +153,7 @@ public final class TransferTask: Sendable {
             explanation: failed?.explanation, party: failed?.attribution?.party, stall: snapshot.stall)
     }
 
-    /// The task is over: resumes all waiting callers.
+    /// Ends the task: resumes all waiting callers.
     func finish(_ result: TaskResult, resumeData: Indirect<ResumeData>? = nil) {
         self.shared.finish(result, resumeData: resumeData)
         if case .stream(let stream) = self.request.body { stream.stop(self.id) }
@@ -160,7 +163,7 @@ public final class TransferTask: Sendable {
 }
 
 extension TaskResult {
-    /// The result for events; a caller that waits for the task gets its URL unchanged.
+    /// The result for events; callers that wait for the task receive an unchanged URL.
     consuming func redacted(for task: TransferTask) -> TaskResult {
         self.url = task.shared.url
         return self

@@ -6,29 +6,29 @@ internal import TidegateTransfer
 struct StoredRequest: Sendable {
     /// The URL without user information.
     let url: String
-    /// The digest of everything that must be equal: the URL, the requester, and the destination.
+    /// The digest of everything that must match: the URL, the requester, and the destination.
     let key: String
-    /// The file that a download is for, from the root; nil for a body in memory.
+    /// The absolute path of a download's file; nil for a body in memory.
     let file: String?
     private let fields: [HTTPField]
 
     /// The parts of a request besides its URL and fields.
     struct Context {
-        /// libcurl's Authorization; nil without one.
+        /// The credentials that libcurl sends as Authorization; nil if there are none.
         var credentials: Credentials?
         /// The trusted servers, and the client certificate.
         var tls: TLSOptions
         var userAgent: String
         /// True if the response may be compressed, and is decoded.
         var isDecoded: Bool
-        /// The file that a download is for; nil for a body in memory.
+        /// The file of a download; nil for a body in memory.
         var file: String?
     }
 
-    /// The request with these fields; nil for one that the store does not answer.
+    /// Creates the request with these fields; nil if the store does not serve it.
     ///
-    /// The store does not answer requests with the caller's own conditions or range, with `no-store`, with credentials
-    /// that change each time (HTTP's Digest scheme), or with a hook that evaluates the server.
+    /// The store does not serve requests with the caller's own conditions or range, with `no-store`, with credentials
+    /// that change each time (HTTP Digest authentication), or with a hook that evaluates the server.
     init?(_ url: HTTPURL, _ fields: [HTTPField], _ context: Context) {
         guard !fields.contains(where: { Self.own.contains($0.name.canonicalName) }),
             !Self.forbidsStoring(fields.filter { $0.name == .cacheControl }.map(\.value))
@@ -40,7 +40,7 @@ struct StoredRequest: Sendable {
         self.url = url.text
         self.file = context.file
         let user = context.credentials.map { [$0.user, $0.password] } ?? []
-        // The requester: a field that may not go to another origin may be a secret, and Host is another server's.
+        // The requester: a field that must not go to another origin may be a secret, and Host selects another server.
         let own = fields.filter {
             !PortableFields.mayCrossOrigins($0.name) && !Self.traces.contains($0.name.canonicalName)
         }
@@ -57,15 +57,15 @@ struct StoredRequest: Sendable {
             ]
     }
 
-    /// The fields of callers that do the store's work themselves, or request a part.
+    /// Fields of callers that revalidate themselves or request a part.
     private static let own: Set<String> = [
         "if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range",
     ]
 
-    /// The fields that change with every request, and are not secret (W3C Trace Context).
+    /// Fields that change with every request and are not secret (W3C Trace Context).
     private static let traces: Set<String> = ["traceparent", "tracestate"]
 
-    // What a server had to prove: a request never gets the response of a server that had to prove less.
+    // The requirements that a server met: a request never receives the response of a server that met fewer.
     private static func trust(_ tls: TLSOptions) -> [String] {
         [
             tls.caFile ?? "", "\(tls.isInsecure)", "\(tls.verifiesName)", tls.clientCertificate ?? "",
@@ -78,7 +78,7 @@ struct StoredRequest: Sendable {
         Self.digest(names.map { name in self.fields.filter { $0.name.canonicalName == name }.map(\.value) })
     }
 
-    // With the lengths, so that no two lists have the same text.
+    // Includes the lengths, so that no two lists have the same text.
     private static func digest(_ parts: [[String]]) -> String {
         let text = parts.map { part in "\(part.count)" + part.map { ";\($0.utf8.count):\($0)" }.joined() }
         return MessageDigest.sha256(Array(text.joined(separator: "\n").utf8)).hexadecimal

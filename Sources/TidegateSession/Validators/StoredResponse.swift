@@ -2,13 +2,13 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// A stored response that can be revalidated: its head, its validators, and the place of its body.
+/// A stored response that can be revalidated: its head, its validators, and the location of its body.
 struct StoredResponse: Sendable, Hashable, Codable {
-    /// The place of the body.
+    /// The location of the body.
     enum Body: Sendable, Hashable, Codable {
-        /// In a file of the store.
+        /// A file of the store.
         case stored(length: Int, sha256: String)
-        /// In the file of a download, while that is unchanged.
+        /// The file of a download, as long as that has not changed.
         case file(path: String, FileIdentity, sha256: String?)
     }
 
@@ -18,7 +18,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
     let url: String
     /// The fields of the response as `Name: value`.
     var fields: [String]
-    /// The names of the request's fields that the response depends on, and a digest of their values.
+    /// The names of the request fields that the response depends on, and a digest of their values.
     let vary: [String]
     let varyDigest: String
     var body: Body
@@ -31,20 +31,21 @@ struct StoredResponse: Sendable, Hashable, Codable {
         }
     }
 
-    /// The name of the body's file in the store; nil for a body that is elsewhere.
+    /// The name of the body's file in the store; nil for a body elsewhere.
     var bodyName: String? {
         guard case .stored(_, let digest) = self.body else { return nil }
         return "\(self.key).\(digest.prefix(16))"
     }
 
-    /// The name of the file that describes it.
+    /// The name of its description file.
     var name: String { "\(self.key).json" }
 
     // MARK: - Storing
 
-    /// A successful response to a GET that may be stored and revalidated; nil for any other.
+    /// Creates the entry of a successful GET response that may be stored and revalidated; nil for any other.
     ///
-    /// RFC 9111 sections 3 and 5.2.2.5: never with `no-store` or `Vary: *`; without a validator it would be useless.
+    /// RFC 9111 sections 3 and 5.2.2.5: never with `no-store` or `Vary: *`; without a validator the entry would be
+    /// useless.
     init?(_ head: ResponseHead, to request: StoredRequest, body: Body) {
         guard head.status == 200, head.field("ETag") != nil || head.field("Last-Modified") != nil,
             !StoredRequest.forbidsStoring(head.fields("Cache-Control"))
@@ -62,7 +63,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
 
     private static func line(_ field: HTTPField) -> String { "\(field.name.rawName): \(field.value)" }
 
-    // Fields of the connection are not stored (RFC 9111 3.1), and cookies are secrets that the jar has taken already.
+    // Connection fields are not stored (RFC 9111 3.1), and cookies are secrets that the jar has already taken.
     private static let unstored: Set<String> = [
         "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
         "proxy-connection", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade",
@@ -72,7 +73,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
         self.unstored.union(head.fields("Connection").flatMap { StoredRequest.list($0) })
     }
 
-    // MARK: - Asking
+    // MARK: - Revalidation
 
     /// The fields for a request that revalidates the response (RFC 9110 13.1.2, 13.1.3).
     var conditions: [HTTPField] {
@@ -95,7 +96,7 @@ struct StoredResponse: Sendable, Hashable, Codable {
     func updated(by head: ResponseHead) -> StoredResponse? {
         func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
         if let tag = head.field("ETag"), self.value("ETag").map({ opaque($0) != opaque(tag) }) ?? true { return nil }
-        // The body stays decoded, and so do the fields that describe it.
+        // The body stays decoded, so the fields that describe it must stay unchanged.
         let kept = Self.dropped(head).union(["content-encoding", "content-length", "content-range"])
         let newer = head.fields.filter { !kept.contains($0.name.canonicalName) }
         let names = Set(newer.map(\.name.canonicalName))

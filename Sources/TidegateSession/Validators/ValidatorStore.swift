@@ -2,37 +2,37 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import TidegateTransfer
 
-/// Responses with their validators, in a directory, so that a server is asked whether they are still current, instead
-/// of sending them again (RFC 9110 section 13, RFC 9111 section 4.3).
+/// A directory of responses with their validators: servers confirm that they are still current instead of sending them
+/// again (RFC 9110 section 13, RFC 9111 section 4.3).
 ///
 /// Unlike a cache it never answers alone: every request goes to the server. A GET whose response is stored has
 /// `If-None-Match` and `If-Modified-Since` from its ETag and its Last-Modified. If the server answers 304, the task
-/// succeeds with the stored body and status 200; ``TaskResponse/isRevalidated`` and ``TaskResult/isRevalidated`` say so.
-/// A download keeps the file that is there, if it still is the one that an earlier download to the same path made
-/// (inode, size and time of modification). If it is not, and if the stored body is damaged, the whole response is
-/// requested.
+/// succeeds with the stored body and status 200, and ``TaskResponse/isRevalidated`` and ``TaskResult/isRevalidated``
+/// are true. A download keeps the existing file if that is still the one that an earlier download to the same path
+/// created (inode, size and time of modification). If it is not, or if the stored body is damaged, the whole response
+/// is requested.
 ///
-/// - Responses with status 200 to GET requests are stored if they have a validator and their end is known, unless
-///   they or their requests say `Cache-Control: no-store`, they say `Vary: *`, or their body exceeds a quarter of the
-///   store's bytes. A HEAD request revalidates the response that a GET has stored.
-/// - A request with credentials, cookies, a client certificate, a Host or any field that may be a secret only gets
-///   responses that were stored for the same ones, and none with HTTP's Digest scheme. It only gets responses from
-///   servers with the same ``ServerTrustPolicy``. `Vary` is obeyed.
-/// - The store ignores a request with a range or a condition of its own, one that continues a download, one whose body
-///   is streamed, discarded or shown to an observer of data, one with a body, and one with a hook that decides about it
-///   or its server.
-/// - POST, PUT, PATCH, DELETE and any other method that is not safe removes the stored responses of its URL if it
-///   succeeds (RFC 9111 section 4.4).
+/// - Responses with status 200 to GET requests are stored if they have a validator and their end is known. They are not
+///   stored if they or their requests have `Cache-Control: no-store`, if they have `Vary: *`, or if their body exceeds
+///   a quarter of the store's bytes. A HEAD request revalidates the stored response of a GET.
+/// - A request with credentials, cookies, a client certificate, a Host or any field that may be a secret only receives
+///   responses that were stored for the same ones, and none with HTTP Digest authentication. It only receives responses
+///   from servers with the same ``ServerTrustPolicy``. `Vary` is obeyed.
+/// - The store ignores a request with its own range or condition, one that continues a download, one with a body, one
+///   whose response body is streamed, discarded or passed to an observer of data, and one with a hook that decides
+///   about the response or its server.
+/// - POST, PUT, PATCH, DELETE and any other unsafe method removes the stored responses of its URL if it succeeds (RFC
+///   9111 section 4.4).
 ///
-/// The files have the mode 0600 and one owner: a second store of the same directory is refused while this one lives;
+/// The files have the mode 0600 and one owner: a second store on the same directory is refused while this one exists;
 /// several sessions may share one. A body is returned only if its length and SHA-256 match the record, so a crash of
-/// the process loses no more than the file being written, and a crash of the machine no more than the last minute.
+/// the process loses at most the file being written, and a crash of the machine at most the last minute.
 public final class ValidatorStore: Sendable {
     private struct Entry {
         var response: StoredResponse
-        /// The size of its files.
+        /// The total size of its files.
         var bytes: Int
-        /// Counts uses: the lowest goes first.
+        /// A use counter: the entry with the lowest value is removed first.
         var used: Int
     }
 
@@ -51,20 +51,19 @@ public final class ValidatorStore: Sendable {
     public let maxEntries: Int
 
     private let directory: StoreDirectory
-    /// Held while files are read, written or removed, so that they agree with ``state``.
+    /// Held while files are read, written or removed, so that they match ``state``.
     private let files = Mutex(())
     private let state = Mutex(State())
 
-    /// A description of a response must be smaller than this, or the response is not stored.
+    /// The limit of a response's description in bytes; a response with a longer one is not stored.
     private static let descriptionLimit = 64 << 10
 
-    /// Opens the store in a directory, which is created if it does not exist; its responses are those of an earlier
-    /// store.
+    /// Opens the store in a directory, which is created if it does not exist, with the responses of an earlier store.
     ///
-    /// Beyond `maxBytes` or `maxEntries`, the responses that were not used for the longest time are removed. Blocks while
-    /// the files are read.
-    /// - Throws: ``ValidatorStoreError`` if the directory cannot be used, belongs to another user, can be written by others
-    ///   or is in use.
+    /// Beyond `maxBytes` or `maxEntries`, the least recently used responses are removed. Blocks while the files are
+    /// read.
+    /// - Throws: ``ValidatorStoreError`` if the directory cannot be used, belongs to another user, is writable by
+    ///   others or is in use.
     public init(directory path: String, maxBytes: Int = 64 << 20, maxEntries: Int = 1000) throws(ValidatorStoreError) {
         self.maxBytes = max(0, maxBytes)
         self.maxEntries = max(0, maxEntries)
@@ -72,13 +71,13 @@ public final class ValidatorStore: Sendable {
         self.load(try Self.using(path) { () throws(FileError) in try self.directory.files() })
     }
 
-    /// How many responses are stored.
+    /// The number of stored responses.
     public var count: Int { self.state.withLock { $0.entries.count } }
 
-    /// The size of their files.
+    /// The total size of their files in bytes.
     public var bytes: Int { self.state.withLock { $0.bytes } }
 
-    /// The largest body that is stored.
+    /// The largest body to store, in bytes.
     var bodyLimit: Int { self.maxBytes / 4 }
 
     /// Removes every response.
@@ -95,7 +94,7 @@ public final class ValidatorStore: Sendable {
 
     private func load(_ files: [StoreDirectory.File]) {
         let sizes = Dictionary(files.map { ($0.name, $0.size) }) { first, _ in first }
-        // Other files may have been there before: only files with a name of the store's are changed.
+        // The directory may contain foreign files: only files with names of the store are changed.
         for file in files.sorted(by: { $0.modified < $1.modified }) where file.name.hasSuffix(".json") {
             guard Self.isOwn(file.name) else { continue }
             do throws(ValidatorStoreError) {
@@ -115,7 +114,7 @@ public final class ValidatorStore: Sendable {
         self.removeObsoleteFiles()
     }
 
-    // Adds the name of the store's file to an error of the disk.
+    // Adds the path of the store's file to an error of the disk.
     private static func using<Value>(
         _ file: String, _ body: () throws(FileError) -> Value
     ) throws(ValidatorStoreError) -> Value {
@@ -149,7 +148,7 @@ public final class ValidatorStore: Sendable {
 
     // MARK: - Looking up
 
-    /// The stored response for a request; nil without one that the server can be asked about.
+    /// The stored response for a request; nil if none can be revalidated.
     func response(for request: StoredRequest) -> StoredResponse? {
         self.state.withLock { state in
             guard let response = state.entries[request.key]?.response, response.answers(request) else { return nil }
@@ -159,10 +158,10 @@ public final class ValidatorStore: Sendable {
         }
     }
 
-    /// Whether the file of a body exists; reading it shows whether it is whole.
+    /// Whether the file of a body exists; only reading it shows whether it is intact.
     func hasBody(of response: StoredResponse) -> Bool { response.bodyName.map { self.directory.contains($0) } ?? false }
 
-    /// The body of a stored response; one that is damaged or gone is removed, one that cannot be read stays.
+    /// The body of a stored response; a damaged or missing one is removed, an unreadable one stays.
     ///
     /// Blocks: for the disk thread.
     func body(of response: StoredResponse) throws(ValidatorStoreError) -> [UInt8] {
@@ -175,19 +174,19 @@ public final class ValidatorStore: Sendable {
         self.remove(response)
         self.removeObsoleteFiles()
         throw ValidatorStoreError(
-            file: file, problem: bytes == nil ? "is missing" : "is damaged: its length or SHA-256 is another one")
+            file: file, problem: bytes == nil ? "is missing" : "is damaged: its length or SHA-256 does not match")
     }
 
     // MARK: - Changing
 
-    /// Stores a response; `body` is nil if it is elsewhere or in the store already.
+    /// Stores a response; `body` is nil if it is elsewhere or already in the store.
     ///
     /// Blocks: for the disk thread.
     func put(_ response: StoredResponse, body: [UInt8]?) throws(ValidatorStoreError) {
         guard let text = try? JSONEncoder().encode(response), text.count < Self.descriptionLimit else { return }
         try Self.using(self.directory.file(response.name)) { () throws(FileError) in
             try self.files.withLock { _ throws(FileError) in
-                // The body first: its description never promises more than there is.
+                // The body comes first: its description never promises more than exists.
                 if let body, let name = response.bodyName { try self.directory.replace(name, with: body) }
                 try self.directory.replace(response.name, with: Array(text))
                 let length = if case .stored(let length, _) = response.body { length } else { 0 }
@@ -210,7 +209,7 @@ public final class ValidatorStore: Sendable {
         }
     }
 
-    /// Removes a response, unless a newer one has taken its place; its files stay until ``removeObsoleteFiles()``.
+    /// Removes a response, unless a newer one has replaced it; its files stay until ``removeObsoleteFiles()``.
     func remove(_ response: StoredResponse) {
         self.state.withLock { state in
             if state.entries[response.key]?.response.body == response.body { Self.remove(response.key, &state) }
@@ -233,7 +232,7 @@ public final class ValidatorStore: Sendable {
         if let body = entry.response.bodyName { state.obsolete.append(body) }
     }
 
-    /// Removes the files of responses that are gone.
+    /// Deletes the files of removed responses.
     ///
     /// Blocks: for the disk thread.
     func removeObsoleteFiles() {
@@ -243,7 +242,7 @@ public final class ValidatorStore: Sendable {
                 defer { state.obsolete = [] }
                 return Set(state.obsolete).subtracting(known)
             }
-            // Files that remain are found when the store is opened again.
+            // Remaining files are found when the store is next opened.
             for name in names { try? self.directory.remove(name) }
         }
     }
@@ -255,14 +254,14 @@ public final class ValidatorStore: Sendable {
         if isCurrent { self.tryPut(response, body: nil) }
     }
 
-    /// Like ``put(_:body:)``; notes errors instead of throwing them.
+    /// Like ``put(_:body:)``, but records errors instead of throwing them.
     func tryPut(_ response: StoredResponse, body: [UInt8]?) {
         do throws(ValidatorStoreError) { try self.put(response, body: body) } catch { self.note(error) }
     }
 
     func note(_ problem: ValidatorStoreError) { self.state.withLock { $0.problems.append(problem) } }
 
-    /// The problems since the last call: entries that were removed, and files that could not be read or written.
+    /// The problems since the last call: removed entries, and files that could not be read or written.
     package func takeProblems() -> [ValidatorStoreError] {
         self.state.withLock { state in
             defer { state.problems = [] }
@@ -283,10 +282,10 @@ extension ValidatorStore: Hashable {
 public struct ValidatorStoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file or the directory.
     public let file: String
-    /// What is wrong, in one clause that follows the file's name.
+    /// The problem, in one clause that follows the file's name.
     public let problem: String
 
-    /// One sentence without a final full stop.
+    /// One sentence without a full stop.
     public var description: String { "\(self.file) \(self.problem)" }
 }
 
@@ -295,7 +294,7 @@ extension ValidatorStoreError {
         self.file = file
         let text = error.description
         let rest = text.dropFirst(file.count)
-        // The error names the file itself, or one beside it; the failed call alone is not a clause.
+        // The error names the file itself or a file beside it; the failed call alone is not a clause.
         if text.hasPrefix("\(file): ") {
             self.problem = "cannot be used (\(rest.dropFirst(2)))"
         } else {

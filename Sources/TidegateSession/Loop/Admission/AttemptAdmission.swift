@@ -1,16 +1,16 @@
 internal import TidegateCore
 
-/// Which tasks may use a connection, and in which order they go after an outage.
+/// Decides which tasks may use a connection, and in which order they start after an outage.
 struct AttemptAdmission {
     let gates: PathGate
     let random: RandomSource
     var limiter: ConnectionLimiter
-    /// True once the session is to be invalidated: no attempt starts any more.
+    /// True once the session is being invalidated: no attempt starts any more.
     var isDraining = false
 
     // MARK: - Connections
 
-    /// Takes a connection for the task; false if none is free, and then the task waits for one.
+    /// Takes a connection for the task; false if none is free, in which case the task waits for one.
     mutating func join(_ record: TaskRecord) -> Bool {
         if !record.attempt.hasConnection {
             record.attempt.hasConnection = self.limiter.join(
@@ -34,8 +34,8 @@ struct AttemptAdmission {
 
     // MARK: - Open gates
 
-    /// The gate of a target has opened: one task goes first, and the others follow spread over a time that grows with
-    /// their number.
+    /// Handles the opening of a target's gate: one task goes first, and the others follow, spread over a time that
+    /// grows with their number.
     func release(_ records: [TaskRecord], from state: TargetState, _ tasks: inout SessionTasks) {
         guard !records.isEmpty else { return }
         let ordered = records.sorted { $0.request.options.priority > $1.request.options.priority }
@@ -54,9 +54,9 @@ struct AttemptAdmission {
         }
     }
 
-    // MARK: - The canary
+    // MARK: - Canary
 
-    // The canary has succeeded: the others are released, each after a random delay.
+    // Releases the others after the canary has succeeded, each after a random delay.
     private func releaseFollowers(of state: TargetState, _ tasks: inout SessionTasks) {
         let followers = state.canary.finish()
         self.gates.cancel(.canary, of: state)
@@ -68,14 +68,15 @@ struct AttemptAdmission {
         }
     }
 
-    /// The canary has a connection.
+    /// Handles the canary's connection.
     func connected(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let state = record.target, state.canary.leader == record.number else { return }
         self.releaseFollowers(of: state, &tasks)
     }
 
-    /// An attempt is over: if it belonged to a canary and had no connection, the others wait longer each time, and
-    /// another one goes first.
+    /// Handles the end of an attempt.
+    ///
+    /// If it was a canary's and had no connection, another task goes first after a wait that grows each time.
     func attemptEnded(_ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let state = record.target, state.canary.leader == record.number else { return }
         guard end.failure != nil, !end.reachedWire, !state.canary.followers.isEmpty else {
@@ -87,7 +88,7 @@ struct AttemptAdmission {
         self.gates.schedule(.canary, of: state, after: max(.milliseconds(50), delay))
     }
 
-    /// The canary has taken too long, or it is the next one's turn.
+    /// Handles a canary that has taken too long, or the turn of the next one.
     func canaryDue(of state: TargetState, _ tasks: inout SessionTasks) {
         guard state.canary.isBetweenLeaders else { return self.releaseFollowers(of: state, &tasks) }
         while let number = state.canary.nextFollower() {

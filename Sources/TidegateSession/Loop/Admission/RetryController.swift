@@ -1,19 +1,18 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Decides when an origin may be asked again: retry budgets, circuits, and the waits that servers request.
+/// Decides when an origin may be contacted again: retry budgets, circuits, and the waits that servers request.
 ///
-/// Holds tasks for origins that fail, that requested a pause, or that have no budget left, and releases the tasks in
-/// turn.
+/// It holds tasks for origins that fail, requested a pause or have no budget left, and releases the tasks in turn.
 struct RetryController {
-    /// What an attempt's end shows about its origin.
+    /// What the end of an attempt shows about its origin.
     enum OriginHealth: Sendable, Hashable {
         case works, fails, unknown
     }
 
     private let circuitPolicy: CircuitPolicy
     private let budgetPolicy: RetryBudgetPolicy
-    /// True if budgets are counted for metrics, and so are kept for origins that never failed.
+    /// True if metrics show budgets, which are then also kept for origins that never failed.
     private let countsBudgets: Bool
     private let random: RandomSource
     private var budgets = OriginTable<RetryBudget>()
@@ -30,7 +29,7 @@ struct RetryController {
 
     // MARK: - Retry-After
 
-    /// The end of the origin's pause; nil if it may be asked now.
+    /// The end of the origin's pause; nil if it may be contacted now.
     mutating func pauseEnd(of origin: Origin, at now: MonotonicTime) -> MonotonicTime? {
         guard !self.pausedUntil.isEmpty, let end = self.pausedUntil[origin] else { return nil }
         if end > now { return end }
@@ -38,7 +37,7 @@ struct RetryController {
         return nil
     }
 
-    /// The origin requested a pause: all its tasks wait.
+    /// Records that the origin requested a pause: all its tasks wait.
     mutating func pause(_ origin: Origin, until end: MonotonicTime, at now: MonotonicTime) {
         self.pausedUntil.forget { $0 <= now }
         self.pausedUntil[origin] = end
@@ -46,7 +45,7 @@ struct RetryController {
 
     // MARK: - Budgets
 
-    /// Decides about another attempt after a charged failure, and pays for it.
+    /// Decides whether to retry after a charged failure, and pays for the retry.
     mutating func next(
         _ counter: inout RetryCounter, _ limits: RetryCounter.Limits, of origin: Origin, at now: MonotonicTime
     ) -> RetryCounter.Answer {
@@ -56,25 +55,25 @@ struct RetryController {
         }
     }
 
-    /// An attempt succeeded: its origin's budget grows, and the cost of the attempt is refunded.
+    /// Records a success: the origin's budget grows, and the cost of the attempt is refunded.
     mutating func succeeded(_ origin: Origin, refunding price: RetryPrice?, at now: MonotonicTime) {
-        // An origin without a budget of its own has a full one.
+        // An origin without an entry has a full budget.
         guard self.countsBudgets || !self.budgets.isEmpty else { return }
         self.withBudget(of: origin, at: now) { $0.succeeded(refunding: price, at: now) }
     }
 
-    /// Pays for a retry that waited for its origin's budget; false if that is still too small.
+    /// Pays for a retry that waited for its origin's budget; false if the budget is still too small.
     mutating func pay(_ price: RetryPrice, of origin: Origin, at now: MonotonicTime) -> Bool {
         self.withBudget(of: origin, at: now) { $0.pay(price, at: now) }
     }
 
-    /// How long until a retry can be paid for, at most a minute and a little at random.
+    /// How long until the budget covers a retry; at most a minute plus a random addition.
     mutating func timeToPay(_ price: RetryPrice, of origin: Origin, at now: MonotonicTime) -> Duration {
         let wait = self.withBudget(of: origin, at: now) { $0.timeToPay(price, at: now) }
         return max(.milliseconds(100), self.random.lengthened(min(wait, .seconds(60))))
     }
 
-    /// The remaining tokens by host; for several ports the smallest number.
+    /// The remaining tokens by host; the smallest number if a host has several ports.
     func tokens(at now: MonotonicTime) -> [String: Double] {
         guard self.countsBudgets else { return [:] }
         var tokens: [String: Double] = [:]
@@ -94,7 +93,7 @@ struct RetryController {
 
     // MARK: - Circuits
 
-    /// Whether a task may ask the origin; one that may not is remembered until ``leaveCircuit(_:of:)``.
+    /// Whether a task may contact the origin; a task that may not is remembered until ``leaveCircuit(_:of:)``.
     mutating func admit(_ task: UInt64, to origin: Origin, at now: MonotonicTime) -> Circuit.Pass {
         guard !self.circuits.isEmpty, self.circuits[origin] != nil else { return .through }
         // Changed in place: a copy would copy all waiting tasks.
@@ -106,22 +105,22 @@ struct RetryController {
         }
     }
 
-    /// The task does not wait for the origin any more.
+    /// Removes a task that no longer waits for the origin.
     mutating func leaveCircuit(_ task: UInt64, of origin: Origin) { self.circuits[origin]?.waiting.remove(task) }
 
-    /// The task that waits longest, and when it may look again; nil if none waits, or a probe is under way.
+    /// The task that has waited longest, and when it may check again; nil if none waits or a probe is in progress.
     func nextAtCircuit(of origin: Origin, at now: MonotonicTime) -> (task: UInt64, at: MonotonicTime)? {
         guard var trial = self.circuits[origin], let task = trial.waiting.first else { return nil }
         guard case .wait(let until) = trial.pass(task, at: now) else { return (task, now) }
         return until.map { (task, $0) }
     }
 
-    /// The probe ended without a result; true if it was this task's turn, and the next one may go.
+    /// Records a probe that ended without a result; true if this task was the probe, and the next one may go.
     mutating func probeLeft(_ task: UInt64, of origin: Origin, at now: MonotonicTime) -> Bool {
         self.circuits[origin]?.probeLeft(task, at: now) == true
     }
 
-    /// The origin answers; gives the tasks that waited for its circuit, or nil if that was closed.
+    /// Records that the origin answers; returns the tasks that waited for its circuit, or nil if that was closed.
     mutating func originWorks(_ origin: Origin) -> [UInt64]? {
         guard !self.circuits.isEmpty, var circuit = self.circuits[origin] else { return nil }
         let wasOpen = circuit.succeeded()
@@ -130,7 +129,7 @@ struct RetryController {
         return wasOpen ? waiting : nil
     }
 
-    /// The origin failed; gives how long its circuit is open from now on, or nil if it did not open.
+    /// Records that the origin failed; returns how long its circuit is now open, or nil if it did not open.
     mutating func originFails(_ origin: Origin, _ task: UInt64, at now: MonotonicTime) -> Duration? {
         var circuit = self.circuits[origin] ?? Circuit()
         let spread = self.random.draw { Double.random(in: 0...1, using: &$0) }
@@ -140,9 +139,9 @@ struct RetryController {
         return pause
     }
 
-    /// What an attempt's end shows about its origin.
+    /// What the end of an attempt shows about its origin.
     ///
-    /// A lost path, a name that does not resolve or a fault of this host shows nothing about it.
+    /// A lost path, an unresolved name or a fault of this host shows nothing about it.
     static func health(
         status: Int?, failure: TaskFailure?, kind: FailureClass, isProbe: Bool, pathIsLost: () -> Bool
     ) -> OriginHealth {
@@ -161,7 +160,7 @@ struct RetryController {
         let (origin, now) = (record.origin, tasks.now)
         if let end = self.pauseEnd(of: origin, at: now) {
             record.clocks.schedule(.backoff, at: end)
-            tasks.feed(.hold(.backoff, detail: "the server asked to be left alone"), to: record)
+            tasks.feed(.hold(.backoff, detail: "the server requested a pause"), to: record)
             return true
         }
         switch self.admit(record.number, to: origin, at: now) {
@@ -178,14 +177,14 @@ struct RetryController {
         return true
     }
 
-    /// The first task that waits for an origin tests it when its circuit's pause is over.
+    /// Schedules the first task that waits for an origin: it tests the origin when the pause of the circuit ends.
     func nextAtCircuit(of origin: Origin, _ tasks: inout SessionTasks) {
         guard let next = self.nextAtCircuit(of: origin, at: tasks.now), let record = tasks[next.task] else { return }
         record.clocks.schedule(.circuit, at: next.at)
         tasks.updateTimer(record)
     }
 
-    /// The task does not wait for its origin any more.
+    /// Removes a task that no longer waits for its origin.
     mutating func leaveCircuit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let origin = record.retry.waitsForCircuit else { return }
         record.retry.waitsForCircuit = nil
@@ -195,7 +194,7 @@ struct RetryController {
         if hadTimer, record.machine.isOver { self.nextAtCircuit(of: origin, &tasks) }
     }
 
-    /// The task that tests an origin stops doing so, without a result.
+    /// Ends a task's test of its origin without a result.
     mutating func leaveProbe(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let origin = record.retry.probing else { return }
         record.retry.probing = nil
@@ -203,7 +202,7 @@ struct RetryController {
         self.nextAtCircuit(of: origin, &tasks)
     }
 
-    /// An attempt has brought a response, or failed: evaluates what that shows about its origin.
+    /// Evaluates what a response or failure shows about its origin.
     mutating func attemptEnded(
         _ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks, saysNothing: () -> Bool
     ) {
@@ -243,7 +242,7 @@ struct RetryController {
 
     // MARK: - Waiting for budgets
 
-    /// The origin's budget is empty: the retry comes once it can be paid for.
+    /// Holds a task whose origin's budget is empty; the retry follows when it can be paid for.
     mutating func waitForBudget(_ record: TaskRecord, price: RetryPrice, _ tasks: inout SessionTasks) {
         record.retry.cost = price
         record.resetRedirects()
@@ -251,7 +250,7 @@ struct RetryController {
         tasks.feed(.attemptHolds(.budget, detail: "the origin's retry budget is used up"), to: record)
     }
 
-    /// The budget may have grown far enough.
+    /// Checks whether the budget has grown enough.
     mutating func budgetDue(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let price = record.retry.cost else { return tasks.feed(.release(.budget), to: record) }
         guard self.pay(price, of: record.origin, at: tasks.now) else {
@@ -269,13 +268,13 @@ struct RetryController {
     }
 }
 
-/// Values by origin; it drops values without meaning whenever it has doubled.
+/// Values by origin; drops meaningless ones each time it has doubled.
 struct OriginTable<Value: Sendable>: Sendable {
     private let least: Int
     private var values: [Origin: Value] = [:]
     private var room: Int
 
-    /// A table that is not searched below `least` values.
+    /// Creates a table that is not searched below `least` values.
     init(least: Int = 1024) {
         self.least = least
         self.room = least
@@ -293,12 +292,12 @@ struct OriginTable<Value: Sendable>: Sendable {
         set { self.values[origin] = newValue }
     }
 
-    /// Lends the origin's value, or a first one, for changing.
+    /// Passes the origin's value, or a first one, to a closure that changes it.
     mutating func use<Answer>(
         _ origin: Origin, orFirst first: @autoclosure () -> Value, _ change: (inout Value) -> Answer
     ) -> Answer { change(&self.values[origin, default: first()]) }
 
-    /// Drops the values without meaning; searches only if the table has doubled since the last time.
+    /// Drops meaningless values; searches only if the table has doubled since the last time.
     mutating func forget(where isMeaningless: (Value) -> Bool) {
         guard self.values.count >= self.room else { return }
         self.values = self.values.filter { !isMeaningless($0.value) }

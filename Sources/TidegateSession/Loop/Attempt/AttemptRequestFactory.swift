@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Makes the request of an attempt: its fields, credentials, body and the observers of the response's body.
+/// Creates the request of an attempt: its fields, credentials, body and the observers of the response's body.
 struct AttemptRequestFactory {
     let configuration: SessionConfiguration
     let time: any TimeSource
@@ -13,7 +13,7 @@ struct AttemptRequestFactory {
 
     var wallTime: WallTime { self.time.wall() }
 
-    /// True if the request's body can be sent once more.
+    /// True if the request's body can be sent again.
     func canSendBody(_ record: TaskRecord) -> Bool {
         guard let stream = record.uploadStream, record.hop.keepsBody else { return true }
         return stream.isUntouched || self.delegate.hook(record.task, \.newBodyStream) != nil
@@ -66,7 +66,7 @@ struct AttemptRequestFactory {
     // Adds the conditions for revalidating a stored response.
     private func withConditions(_ fields: [HTTPField], _ record: TaskRecord, _ tls: Indirect<TLSOptions>) -> [HTTPField]
     {
-        // An observer of data receives a body while it arrives, and a hook decides about a response before its body.
+        // A data observer receives a body while it arrives, and a hook decides about a response before its body.
         guard self.configuration.validators != nil, !self.delegate.observesData(record.task),
             self.delegate.hook(record.task, \.disposition) == nil
         else { return fields }
@@ -82,14 +82,14 @@ struct AttemptRequestFactory {
         return fields + self.revalidator.conditions(record, fields, context, limit: limit)
     }
 
-    /// False if a hook must evaluate the server, and could confuse the handshake of an https proxy with the server's.
+    /// False if a hook must evaluate the server but could mistake an https proxy's handshake for the server's.
     func canEvaluateTrust(_ record: TaskRecord) -> Bool {
         guard record.attempt.proxy?.scheme == .https, record.hop.url.scheme == .https else { return true }
         return self.delegate.hook(record.task, \.evaluateServerTrust) == nil
             && self.delegate.hook(record.task, \.askServerTrust) == nil
     }
 
-    // The hook that replaces the verification of the server; nil without one.
+    // The hook that replaces the verification of the server; nil if none exists.
     private func trustEvaluator(of record: TaskRecord) -> TrustEvaluator? {
         if let hook = self.delegate.hook(record.task, \.evaluateServerTrust) { return TrustEvaluator(hook) }
         guard self.delegate.hook(record.task, \.askServerTrust) != nil else { return nil }
@@ -98,7 +98,7 @@ struct AttemptRequestFactory {
         return TrustEvaluator { trust in
             if let verdict = verdicts[trust] { return verdict }
             question.ask(about: trust)
-            return .refused("it has not said yet whether it does")
+            return .refused("it has not decided yet")
         }
     }
 
@@ -122,7 +122,7 @@ struct AttemptRequestFactory {
         return self.withCookies(authorization.isEmpty ? fields : fields + authorization, of: record.hop)
     }
 
-    // The jar's cookies follow the user's own, in one field (RFC 6265 5.4).
+    // The jar's cookies follow the request's own, in one field (RFC 6265 5.4).
     private func withCookies(_ fields: [HTTPField], of hop: Hop) -> [HTTPField] {
         guard let kept = self.configuration.cookies?.field(for: hop.url, at: self.wallTime) else { return fields }
         let own = fields.filter { $0.name == .cookie }.map(\.value)
@@ -146,7 +146,7 @@ struct AttemptRequestFactory {
             + self.fields(of: span, record, live).filter { field in !fields.contains { $0.name == field.name } }
     }
 
-    // The fields of the attempt's span; another origin gets none, unless redirects are free.
+    // The trace fields of the attempt's span; none for another origin, unless redirects are unrestricted.
     private func fields(of span: any TaskSpan, _ record: TaskRecord, _ live: LiveAttempt) -> [HTTPField] {
         let hop = record.hop
         let given = span.fields(
@@ -159,7 +159,7 @@ struct AttemptRequestFactory {
         return given
     }
 
-    // The attempt's place in its task's trace.
+    // The attempt's position in its task's trace.
     private func traceFields(_ record: TaskRecord) -> [HTTPField] {
         guard record.task.trace != nil, record.request.ownTraceParent == nil, record.hop.keepsCredentials,
             let trace = record.request.trace
@@ -170,7 +170,7 @@ struct AttemptRequestFactory {
         return [try? HTTPField("traceparent", trace.traceParent(from: span)), state].compactMap { $0 }
     }
 
-    /// The fields of the user's own that a hop's request has.
+    /// The request's own fields that also apply to a hop.
     func headers(_ record: TaskRecord, of hop: Hop) -> [HTTPField] {
         if let headers = hop.headers { return headers }
         let first = record.request.firstHop
@@ -188,7 +188,7 @@ struct AttemptRequestFactory {
         return record.request.options.credentials ?? record.request.firstHop.url.credentials
     }
 
-    // The receivers of the body besides its destination: observers and the digest; nil without either.
+    // The receivers of the body besides its destination: observers and the digest; nil if there are none.
     private func bodyObserver(of record: TaskRecord) -> (any ChunkSink)? {
         let digest = record.request.options.sha256 != nil ? self.bodies.digest(of: record) : nil
         guard self.delegate.observesData(record.task) else { return digest }

@@ -90,7 +90,7 @@ package struct RedirectRule: Sendable {
 
 /// Why a redirect is not followed.
 package enum RedirectError: Error {
-    /// Its Location is not a URL that can be requested.
+    /// The Location is not a URL that can be requested.
     case unusable(HTTPURLError)
     /// A rule refuses it.
     case refused(HTTPURL, Reason)
@@ -119,7 +119,7 @@ package enum RedirectError: Error {
         let (url, why): (HTTPURL, String)
         switch self {
         case .unusable(.character): return "the server redirects to a Location with a control character in it"
-        case .unusable(.scheme): return "the server redirects to what is not an http:// or https:// URL"
+        case .unusable(.scheme): return "the server redirects to something other than an http:// or https:// URL"
         case .unusable(.target): return "the server redirects to a URL that names no host that can be asked"
         case .refused(let target, .otherOrigin(let policy)):
             (url, why) = (target, "another origin, which the policy \(policy.rawValue) refuses; \(Self.freedom)")

@@ -2,15 +2,15 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Adds conditions for stored responses to attempts, delivers those that servers confirm, and stores new ones.
+/// Adds conditions for stored responses to attempts, delivers the responses that servers confirm, and stores new ones.
 struct ResponseRevalidator {
     let store: ValidatorStore?
 
-    // MARK: - Asking
+    // MARK: - Requests
 
-    /// The conditions of an attempt's request, which has these fields; none without a usable stored response.
+    /// The conditions for an attempt's request with these fields; none without a usable stored response.
     ///
-    /// `limit` is how many bytes the body may have.
+    /// `limit` is the maximum body size in bytes.
     func conditions(
         _ record: TaskRecord, _ fields: [HTTPField], _ context: StoredRequest.Context, limit: Int?
     ) -> [HTTPField] {
@@ -51,17 +51,17 @@ struct ResponseRevalidator {
         }
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
-    /// Treats a 304 as the answer to the attempt's condition.
+    /// Interprets a 304 as the answer to the attempt's condition.
     func take(_ end: inout AttemptEnd, _ record: TaskRecord) {
         guard end.status == 304, record.download.revalidation?.asked != nil else { return }
         end.failure = nil
         end.text = ""
     }
 
-    /// The server confirms the stored response; false if the 304 is for another one, and the whole response must be
-    /// requested.
+    /// Checks whether the server confirms the stored response; false if the 304 is for another one, and the whole
+    /// response must be requested.
     func confirms(_ record: TaskRecord, by end: AttemptEnd, _ tasks: inout SessionTasks) -> Bool {
         guard let state = record.download.revalidation, let asked = state.asked, let head = end.outcome.head else {
             return false
@@ -77,20 +77,20 @@ struct ResponseRevalidator {
         self.removeObsoleteFiles(&tasks)
     }
 
-    /// Notes the data to store a good response with; true if it is stored before its task ends.
+    /// Records the data needed to store a good response; true if it will be stored before its task ends.
     func willStore(_ record: TaskRecord, _ end: AttemptEnd) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let request = state.request,
             !state.isForgotten, let head = end.outcome.head, end.outcome.isLengthVerified, record.hop.method == "GET",
-            // A hook may have sent the body elsewhere.
+            // A hook may have changed the body's destination.
             request.file == record.paths?.absoluteDestination,
             request.file != nil || record.download.body.count <= store.bodyLimit
         else { return false }
-        // The body's length and digest, or the file's identity, replace this one once it is whole.
+        // The body's length and digest, or the file's identity, replace this value when the body is complete.
         state.candidate = StoredResponse(head, to: request, body: .stored(length: 0, sha256: ""))
         return state.candidate != nil
     }
 
-    /// A request that may have changed the resource at its URL has succeeded (RFC 9111 4.4).
+    /// Handles the success of a request that may have changed the resource at its URL (RFC 9111 4.4).
     func invalidate(_ end: AttemptEnd, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let store = self.store, let status = end.status, (200..<400).contains(status),
             !["GET", "HEAD", "OPTIONS", "TRACE"].contains(record.hop.method), store.remove(url: record.hop.url.text)
@@ -100,7 +100,7 @@ struct ResponseRevalidator {
 
     // MARK: - Bodies
 
-    /// Begins to read the body that a server has confirmed; false without a confirmed body.
+    /// Starts reading the body that a server has confirmed; false if none exists.
     func restore(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let stored = state.confirmed else {
             return false
@@ -116,7 +116,7 @@ struct ResponseRevalidator {
         return true
     }
 
-    /// The body of a confirmed response was read; nil if it is damaged or gone, and must come from the server.
+    /// Takes the body of a confirmed response; nil if it is damaged or gone and must come from the server.
     func restored(_ body: [UInt8]?, _ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard record.machine.phase == .finishing, let state = record.download.revalidation, let stored = state.confirmed
         else { return }
@@ -135,7 +135,7 @@ struct ResponseRevalidator {
         tasks.feed(.committed(isGood: true), to: record)
     }
 
-    /// Begins to store the response of a task whose body is whole; false without anything to wait for.
+    /// Starts storing the response of a task whose body is complete; false if there is nothing to wait for.
     func store(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard let store = self.store, let state = record.download.revalidation, let candidate = state.candidate else {
             return false
@@ -192,16 +192,16 @@ extension ValidatorStore {
 
 /// How a task's response is revalidated and stored.
 final class RevalidationState {
-    /// The request that is on the wire, as the store knows it; nil if it does not involve the store.
+    /// The store's view of the request on the wire; nil if the request does not involve the store.
     var request: StoredRequest?
-    /// The response that the request on the wire revalidates; nil if it requests the response unconditionally.
+    /// The response that the request on the wire revalidates; nil if the request is unconditional.
     var asked: StoredResponse?
-    /// True once an answer was useless: the next attempt requests the whole response.
+    /// True after an unusable answer: the next attempt requests the whole response.
     var asksForAll = false
     /// The response that the server has confirmed.
     var confirmed: StoredResponse?
-    /// True if the session was reset since the request was made, so that nothing of its answer is stored.
+    /// True if the session was reset since the request was created, so nothing of its answer is stored.
     var isForgotten = false
-    /// The response to store once the task's body is whole.
+    /// The response to store when the task's body is complete.
     var candidate: StoredResponse?
 }

@@ -5,13 +5,13 @@ internal import TidegateTransfer
 /// Publishes failures with the responsible party.
 struct FailureReporter {
     let gate: PathGate
-    /// Returns the findings of the latest diagnosis of the host over a family.
+    /// Returns the findings of the latest diagnosis of the host for an address family.
     let diagnosis: @Sendable (AddressFamily) -> SilenceEvidence?
     var attributor = FaultAttributor()
 
     // MARK: - Attempts
 
-    /// Remembers whether an attempt reached its server; any answer at all shows that the path works.
+    /// Records whether an attempt reached its server; any answer shows that the path works.
     mutating func notePeer(_ end: AttemptEnd, _ record: TaskRecord, at now: MonotonicTime) {
         guard let target = record.target, let path = end.live.path.current else { return }
         let isReached = end.outcome.head != nil
@@ -43,7 +43,7 @@ struct FailureReporter {
     private func evidence(
         _ end: AttemptEnd, _ failure: TaskFailure, _ record: TaskRecord, _ found: SilenceEvidence?
     ) -> FailureEvidence {
-        // Behind a proxy the verdict is the proxy's, and so is the address.
+        // Behind a proxy, both the verdict and the address are the proxy's.
         let after = record.target?.verdict(for: end.outcome.peer) ?? .unknown
         var before = end.live.path.before
         before.path = FaultAttributor.pathBefore(
@@ -56,7 +56,7 @@ struct FailureReporter {
         return evidence.adding(found)
     }
 
-    /// The facts about a failed attempt, for the decision about another one.
+    /// The facts about a failed attempt that decide about a retry.
     func retryEvidence(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) -> RetryClassifier.Evidence {
         RetryClassifier.Evidence(
             kind: end.kind, failure: failure, status: end.status, resolveFailure: end.resolveFailure,
@@ -67,7 +67,7 @@ struct FailureReporter {
     func pathIsLost(_ record: TaskRecord, _ live: LiveAttempt) -> Bool {
         guard !record.policies.gate.isOpen, let target = record.target else { return false }
         if let local = live.contact?.local, !self.gate.paths.holdsAddress(local) { return true }
-        // Its watch may not have delivered the newest verdict yet.
+        // The watch may not have delivered the newest verdict yet.
         let newest = self.gate.paths.current(target.target).verdict
         for verdict in [target.verdict(for: live.contact?.remote), newest] {
             if verdict.level != .unknown, verdict.level < .routed { return true }
@@ -75,7 +75,7 @@ struct FailureReporter {
         return false
     }
 
-    /// True if an attempt ended in silence while nothing answers beyond this host or its gateway: that shows nothing
+    /// True if an attempt ended in silence while nothing beyond this host or its gateway answers: that shows nothing
     /// about the server.
     func isSilencedByOutage(_ end: AttemptEnd, _ record: TaskRecord) -> Bool {
         guard [.connectFailed, .timedOut, .stalled].contains(end.failure),
@@ -87,10 +87,10 @@ struct FailureReporter {
         return DecisionTable.cause(of: found).party.isWayOut
     }
 
-    /// What went wrong in one sentence that names the resource.
+    /// The error in one sentence that names the resource.
     func sentence(_ end: AttemptEnd, _ record: TaskRecord) -> FailureSentence {
         if end.kind == .local {
-            return FailureSentence(end.text.isEmpty ? "this host could not do its part" : end.text)
+            return FailureSentence(end.text.isEmpty ? "the failure is on this host" : end.text)
         }
         let url = record.hop.url.textWithoutQuery
         if end.failure == .httpStatus, let status = end.status, !end.text.hasPrefix("the server redirects") {
@@ -113,20 +113,20 @@ struct FailureReporter {
     }
 }
 
-/// Attributes failures: to this host, the gateway, the resolver, the path or the server.
+/// Attributes failures to this host, the gateway, the resolver, the path or the server.
 ///
-/// Remembers which hosts could recently be reached on which path, because their results are evidence.
+/// It remembers which hosts were recently reachable on which path, because their results are evidence.
 struct FaultAttributor {
     private var history = PeerHistory()
 
-    /// A target was reached on a path, or could not be: any answer at all shows that the path works.
+    /// Records whether a target was reachable on a path; any answer shows that the path works.
     mutating func note(_ target: UInt64, on path: NetworkPath, isReached: Bool, at now: MonotonicTime) {
         self.history.record(target, on: path.identity, isReached: isReached, at: now)
     }
 
     /// Attributes a failed attempt on `target`; the results of other hosts on its path complete the evidence.
     ///
-    /// Results from before a diagnosis at `diagnosed` are older than its findings.
+    /// Results from before the diagnosis at `diagnosed` are older than its findings and are ignored.
     func attribute(
         _ evidence: FailureEvidence, target: UInt64?, on path: NetworkPath?, at now: MonotonicTime,
         diagnosed: MonotonicTime? = nil
@@ -139,14 +139,14 @@ struct FaultAttributor {
         return DecisionTable.attribution(of: evidence)
     }
 
-    /// Attributes a failure outside attempts, by the verdict alone.
+    /// Attributes a failure outside attempts by the verdict alone.
     func attribute(_ failure: TaskFailure, verdict: Verdict) -> Attribution? {
         DecisionTable.attribution(of: FailureEvidence(failure: failure, before: verdict, after: verdict))
     }
 
-    /// The path before the failure, for comparison with the one after it.
+    /// The path before the failure, to compare with the one after it.
     ///
-    /// If the best path is still the same, another address's path does not count as a change.
+    /// If the best path is unchanged, a different path of another address does not count as a change.
     static func pathBefore(connected: NetworkPath?, first: NetworkPath?, best: NetworkPath?, after: NetworkPath?)
         -> NetworkPath?
     {

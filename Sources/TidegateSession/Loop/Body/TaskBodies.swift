@@ -1,13 +1,13 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The bodies of tasks: the destination and held part of a response's, the source of a request's, and digests.
+/// The bodies of tasks: destinations and held parts of responses, sources of requests, and digests.
 struct TaskBodies {
-    /// What streams on other threads report.
+    /// Reports of streams on other threads.
     enum StreamEvent: Sendable {
-        /// The reader of a response's body takes chunks again.
+        /// The reader of a response's body has room for chunks again.
         case sinkHasRoom
-        /// The stream that is sent has bytes.
+        /// The source stream has bytes.
         case sourceHasBytes
         /// The reader of a response's body is gone.
         case readerIsGone
@@ -20,7 +20,7 @@ struct TaskBodies {
 
     // MARK: - Preparing
 
-    /// Checks once, before any wait, whether the task can begin and end here; returns the problem.
+    /// Checks once, before any wait, whether the task can begin and end on this host; returns the problem.
     func prepare(_ record: TaskRecord) -> TaskProblem? {
         guard !record.download.isPrepared else { return nil }
         record.download.isPrepared = true
@@ -30,7 +30,7 @@ struct TaskBodies {
         do {
             if record.request.options.createsDirectories { try record.paths?.createDirectories() }
             if let obstacle = record.paths?.obstacle() { return (.fileError, FailureSentence(obstacle)) }
-            // It may have been accepted long ago.
+            // The task may have been accepted long ago.
             if let state = record.journal, let problem = JournalWriter.bodyProblem(state.task) { return problem }
             if let file = record.request.bodyFile { record.download.uploadIdentity = try FileIdentity.of(file) }
             if let problem = self.connectStreams(record) { return problem }
@@ -52,7 +52,7 @@ struct TaskBodies {
         {
             other = "response"
         }
-        return other.map { (.invalidRequest, "the stream for the \($0)'s body is another task's") }
+        return other.map { (.invalidRequest, "the stream for the \($0)'s body belongs to another task") }
     }
 
     /// Continues an earlier download, if its part can be found.
@@ -60,7 +60,7 @@ struct TaskBodies {
         guard record.keepsBytes, let paths = record.paths, let point = try self.earlierPoint(record, paths) else {
             return
         }
-        // Open, and so locked, from now on: nothing else may change the file while the task waits.
+        // The file is open and locked from here on: nothing else may change it while the task waits.
         let file = try DownloadFile.open(paths, keeping: point.offset, permissions: record.destination.permissions)
         record.download.file = file
         record.download.hasTemporary = true
@@ -77,7 +77,7 @@ struct TaskBodies {
         return data.point
     }
 
-    /// A file's error as users read it.
+    /// A file error as shown to users.
     func message(for error: FileError, _ record: TaskRecord) -> String {
         guard error.operation == "flock", let paths = record.paths else { return error.description }
         return "another download to \(paths.destination) is under way"
@@ -85,12 +85,12 @@ struct TaskBodies {
 
     // MARK: - Attempts
 
-    /// Checks that the file that is sent is still the one with which the task began.
+    /// Checks that the file to send has not changed since the task began.
     func checkUpload(_ record: TaskRecord) throws(FileError) {
         guard let file = record.request.bodyFile, let identity = record.download.uploadIdentity else { return }
         guard try FileIdentity.of(file) == identity else {
-            // ESTALE: the file is not the one with which the task began.
-            throw FileError(operation: "the file changed under the task", path: file.path, code: 116)
+            // ESTALE: not the file with which the task began.
+            throw FileError(operation: "the file changed during the task", path: file.path, code: 116)
         }
     }
 
@@ -123,11 +123,11 @@ struct TaskBodies {
         }
     }
 
-    /// Opens the file for the next attempt, cut to the part that is continued.
+    /// Opens the file for the next attempt, truncated to the part to continue.
     func fileSink(of record: TaskRecord) throws(FileError) -> BodySink {
         guard let paths = record.paths else { return .discard }
         let kept = record.download.partial.resumePoint?.offset
-        // Not `??`, which drops the error type of its right side.
+        // Not `??`, which loses the error type of its right side.
         let open = record.download.file
         let file =
             if let open { open } else {
@@ -136,7 +136,7 @@ struct TaskBodies {
         record.download.hasTemporary = true
         record.download.file = file
         let size = try file.size()
-        // A part that is not held is not continued: a hole would be filled with zeros.
+        // A part that is shorter than recorded is not continued: the hole would be filled with zeros.
         if let kept, kept <= size {
             if size > kept { try file.truncate(to: kept) }
         } else {
@@ -146,20 +146,20 @@ struct TaskBodies {
         return .file(file)
     }
 
-    /// Turns a task whose body was to go into memory or nowhere into a download; returns the problem.
+    /// Turns a task with a body for memory or no destination into a download; returns the problem.
     func makeDownload(of record: TaskRecord, to destination: Destination) -> TaskProblem? {
         switch record.request.destination {
         case .memory, .discard: break
         case .file, .descriptor, .stream:
-            return (.invalidRequest, "a body that goes elsewhere already cannot become a download")
+            return (.invalidRequest, "a body with another destination cannot become a download")
         }
         record.ownDelegate.destination = destination
         return record.paths?.obstacle().map { (.fileError, FailureSentence($0)) }
     }
 
-    // MARK: - While bytes come
+    // MARK: - Transfer of bytes
 
-    /// Lets the disk begin with the received bytes, because the end of a download waits for the disk.
+    /// Starts write-back of the received bytes, because the end of a download waits for the disk.
     func beginWriteBack(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let progress = record.live?.progress, let file = record.download.file,
             let range = file.takeWriteBack(upTo: progress.offset + progress.received)
@@ -170,7 +170,7 @@ struct TaskBodies {
         }
     }
 
-    /// Records, now and then, the progress of a download that another process may continue.
+    /// Records the progress of a download from time to time, so that another process may continue it.
     func noteOffset(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let file = record.download.file, let live = record.live, record.download.partial.validator != nil,
             tasks.now >= live.nextNote
@@ -197,7 +197,7 @@ struct TaskBodies {
 
     // MARK: - Digests
 
-    /// The digest of a body that is gone once it is delivered; nil if the body can be read again.
+    /// The incremental digest of a body that cannot be read again after delivery; nil if it can.
     func digest(of record: TaskRecord) -> BodyDigest? {
         switch record.destination {
         case .memory, .file: return nil
@@ -212,7 +212,7 @@ struct TaskBodies {
         return digest
     }
 
-    /// The problem with a body that has already been delivered; nil without one, or if the body is still to be read.
+    /// The digest problem of a delivered body; nil if none exists or the body is still to be read.
     func wrongDigest(_ record: TaskRecord) -> String? {
         guard let wanted = record.request.options.sha256, let digest = record.delegate?.digest?.digest else {
             return nil
@@ -221,15 +221,15 @@ struct TaskBodies {
         return digest == wanted ? nil : wanted.mismatch(digest)
     }
 
-    /// True if a body has the wrong digest because its parts may not belong together: it is fetched once more.
+    /// True if a wrong digest may come from parts that do not belong together: the body is then fetched again.
     func mayFetchAgain(_ record: TaskRecord) -> Bool {
         record.download.partial.isJoined && !record.download.partial.wasRestarted && !record.isStream
     }
 
     // MARK: - Ends
 
-    /// Begins to commit a finished download (digest, permissions, fsync(2), rename(2)), or to compute the digest of a
-    /// body in memory: both are slow.
+    /// Starts committing a finished download (digest, permissions, fsync(2), rename(2)) or computing the digest of a
+    /// body in memory; both are slow.
     func commit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         let (digest, permissions) = (record.request.options.sha256, record.destination.permissions)
         let (file, body, commit) = (record.download.file, record.download.body, FileCommit())
@@ -251,20 +251,20 @@ struct TaskBodies {
         tasks.perform(for: record.number) { .committed(Result(catching: work)) }
     }
 
-    /// The whole body must be fetched again.
+    /// Discards the body, which must be fetched again completely.
     func forgetBody(_ record: TaskRecord) {
         record.download.partial.startOver()
         record.download.commit = nil
         record.download.body = []
         record.download.finalProgress = nil
-        // A file that cannot be cut is written from its start.
+        // A file that cannot be truncated is overwritten from its start.
         try? record.download.file?.truncate(to: 0)
         record.result.delivered = 0
         record.result.sha256 = nil
         record.resetRedirects()
     }
 
-    /// The data to continue an ended task's download; nil if nothing of it is kept for its user.
+    /// The data to continue an ended task's download; nil if nothing is kept for its user.
     func resumeData(of record: TaskRecord) -> Indirect<ResumeData>? {
         guard record.download.hasTemporary, self.leavesPart(record), let paths = record.paths,
             let point = record.download.partial.resumePoint
@@ -274,7 +274,7 @@ struct TaskBodies {
 
     private func leavesPart(_ record: TaskRecord) -> Bool { record.continues || record.delegate?.keepsPartial == true }
 
-    /// Keeps or removes the files of an ended task; false without anything to wait for.
+    /// Keeps or removes the files of an ended task; false if there is nothing to wait for.
     func clean(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard record.download.hasTemporary, let paths = record.paths else { return false }
         let isKept = (self.leavesPart(record) || record.isPreserved) && record.download.partial.resumePoint != nil
@@ -284,22 +284,22 @@ struct TaskBodies {
         let entry = record.isPreserved && isKept ? self.offsetEntry(offset, record, at: tasks.now) : nil
         @Sendable func leave() throws(FileError) {
             let left = if let file { file } else { try DownloadFile.open(paths, keeping: offset) }
-            // Once the end is published the file may be continued at once.
+            // The file may be continued as soon as the end is published.
             defer { left.unlock() }
             guard let point else { return try left.discard() }
             do throws(FileError) { try left.synchronize() } catch {
-                // What the disk may have lost is not continued.
+                // Bytes that the disk may have lost are not continued.
                 try left.discard()
                 throw error
             }
             guard let entry else { return try paths.writeRecord(url: url, point) }
-            // The journal has it instead of a file beside the download.
+            // The journal stores it instead of a record file beside the download.
             journal?.record(entry) { _ in }
         }
         tasks.perform(for: record.number, refusal: .cleaned) {
-            // Cancelled while the file was being committed: the file of that name now belongs to another download.
+            // Cancelled during the commit: the file with that name now belongs to another download.
             guard commit?.isDone != true else { return .cleaned }
-            // What cannot be removed stays beside the destination; the task's end does not depend on it.
+            // A file that cannot be removed stays beside the destination; the task's end does not depend on it.
             try? leave()
             return .cleaned
         }
@@ -308,11 +308,11 @@ struct TaskBodies {
 
     // MARK: - Full disks
 
-    /// The disk is full: removes parts that cannot be continued, and the task tries again later.
+    /// Handles a full disk: removes parts that cannot be continued, and retries the task later.
     func waitForDisk(_ record: TaskRecord, _ message: String, _ tasks: inout SessionTasks) {
         if record.download.partial.resumePoint == nil, let file = record.download.file {
             record.download.partial.startOver()
-            // A file that cannot be cut is written from its start.
+            // A file that cannot be truncated is overwritten from its start.
             try? file.truncate(to: 0)
         }
         record.resetRedirects()
@@ -320,11 +320,11 @@ struct TaskBodies {
         tasks.feed(.attemptHolds(.disk, detail: message), to: record)
     }
 
-    /// The body has arrived, but its file cannot be committed without disk space: the task waits for some.
+    /// Holds a task whose complete file cannot be committed for lack of disk space.
     func waitForRoom(_ record: TaskRecord, _ error: FileError, _ tasks: inout SessionTasks) {
         record.download.commit = nil
         // Data that fsync(2) could not write may also be gone from memory. After the move the error is about the
-        // directory: the file is whole, and at its destination.
+        // directory: the file is complete and at its destination.
         let isWhole = error.operation != "fsync" || error.path != record.paths?.temporary.path
         if !isWhole { self.forgetBody(record) }
         self.scheduleRecheck(record, &tasks)
@@ -337,27 +337,27 @@ struct TaskBodies {
 
     // MARK: - No free descriptors
 
-    /// No descriptor is free for an attempt: the task tries again when one is free.
+    /// Holds an attempt for which no descriptor is free; it retries when one is.
     func waitForDescriptors(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         record.resetRedirects()
         self.scheduleDescriptorCheck(record, &tasks)
         tasks.feed(.attemptHolds(.descriptors, detail: nil), to: record)
     }
 
-    /// The body has arrived, but no descriptor is free to commit its file.
+    /// Holds a complete body whose file cannot be committed for lack of a descriptor.
     func waitToCommit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         record.download.commit = nil
         self.scheduleDescriptorCheck(record, &tasks)
         tasks.feed(.commitHolds(.descriptors, detail: nil, isWhole: true), to: record)
     }
 
-    /// It is time to check whether a descriptor is free.
+    /// Checks whether a descriptor is free.
     func descriptorsDue(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard !DescriptorShortage.isNow else { return self.scheduleDescriptorCheck(record, &tasks) }
         tasks.feed(.release(.descriptors), to: record)
     }
 
-    // Spread, so that waiting tasks do not all try to take the first one.
+    // Spread, so that waiting tasks do not all compete for the first descriptor.
     private func scheduleDescriptorCheck(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         tasks.schedule(.descriptors, of: record, after: self.random.lengthened(.seconds(1)))
     }

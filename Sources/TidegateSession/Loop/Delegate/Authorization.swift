@@ -14,7 +14,7 @@ struct Authorization: Sendable {
     let origin: Origin
     fileprivate var method: Method
 
-    /// The credentials of an answer; nil if they fit none of the offered schemes.
+    /// Creates the credentials from an answer; nil if they fit none of the offered schemes.
     init?(_ answer: AuthenticationAnswer, to challenge: AuthenticationChallenge, of origin: Origin, nonce: String) {
         self.isProxy = challenge.isProxy
         self.origin = origin
@@ -34,12 +34,12 @@ struct Authorization: Sendable {
         }
     }
 
-    /// True if they are sent to this origin, or to the proxy.
+    /// True if they belong to this origin, or to the proxy.
     func isFor(_ origin: Origin, isProxy: Bool) -> Bool {
         self.isProxy == isProxy && (isProxy || self.origin == origin)
     }
 
-    /// The field's value for one request.
+    /// The field value for one request.
     mutating func value(method: String, path: String) -> String {
         switch self.method {
         case .fixed(let value): return value
@@ -56,15 +56,15 @@ final class AuthenticationState {
     private var knownRealms: Set<String> = []
     private var renewals = 0
 
-    /// True once a hook gave credentials: the request's own are not sent any more.
+    /// True if a hook has provided credentials: they replace the request's own.
     var isGiven: Bool { !self.authorizations.isEmpty }
 
-    /// True the first time that this challenge comes; then a hook is asked.
+    /// True for the first occurrence of this challenge, for which a hook is called.
     func isNew(_ challenge: AuthenticationChallenge) -> Bool {
         self.knownRealms.insert("\(challenge.origin) \(challenge.realm)").inserted
     }
 
-    /// Takes a newer nonce, if the server reports that only the old one was wrong; false for anything else.
+    /// Takes a newer nonce if the server reports that only the nonce was stale; false otherwise.
     func renew(for origin: Origin, by challenge: AuthenticationChallenge, nonce: @autoclosure () -> String) -> Bool {
         guard self.renewals < 3,
             let index = self.authorizations.firstIndex(where: { $0.isFor(origin, isProxy: challenge.isProxy) }),
@@ -96,7 +96,7 @@ final class AuthenticationState {
     }
 }
 
-/// Answers of HTTP's Digest scheme (RFC 7616), with MD5 or SHA-256 and the protection `auth` or none.
+/// Answers for HTTP Digest authentication (RFC 7616), with MD5 or SHA-256 and the protection `auth` or none.
 struct DigestAnswer: Sendable {
     private enum Algorithm: String, Sendable, CaseIterable {
         case sha256 = "sha-256", sha256Session = "sha-256-sess", md5 = "md5", md5Session = "md5-sess"
@@ -117,7 +117,7 @@ struct DigestAnswer: Sendable {
     private let clientNonce: String
     private var count: UInt32 = 0
 
-    /// An answer to the strongest offered kind; nil if none is supported.
+    /// An answer to the strongest offered variant; nil if none is supported.
     init?(_ credentials: Credentials, _ schemes: [AuthenticationChallenge.Scheme], clientNonce: String) {
         let offers = schemes.filter { $0.name == "digest" && $0.parameters["nonce"] != nil }
         for algorithm in Algorithm.allCases {

@@ -5,13 +5,13 @@ internal import TidegateTransfer
 
 /// Calls the app's code for the session and its tasks: hooks, observers and completion handlers.
 ///
-/// Hooks and handlers run elsewhere and report back; observers are called on the session's thread.
+/// Hooks and handlers run elsewhere and report back; observers run on the session's thread.
 struct DelegateDispatcher {
-    /// What other threads report.
+    /// Reports of other threads.
     enum Event: Sendable {
         /// A hook has answered.
         case answered(question: Int, HookAnswer)
-        /// Observers have bytes of a body to receive.
+        /// Body bytes are waiting for observers.
         case bodyArrived
         /// A completion handler on another executor has returned.
         case handlerReturned
@@ -28,7 +28,7 @@ struct DelegateDispatcher {
         task.handlers.flatMap { pick($0.hooks) } ?? self.hooks.flatMap(pick)
     }
 
-    /// Asks a hook; the answer comes back as an event.
+    /// Calls a hook; its answer arrives as an event.
     func ask(
         _ record: TaskRecord, _ question: DelegateState.Question, _ tasks: inout SessionTasks,
         _ hook: @escaping @Sendable () async -> HookAnswer
@@ -39,14 +39,14 @@ struct DelegateDispatcher {
         tasks.add(.ask(task: record.number, question: state.questions, hook))
     }
 
-    /// The question that an answer is about; nil if it is no longer open.
+    /// Takes the question that an answer belongs to; nil if it is no longer open.
     func takeQuestion(_ number: Int, of record: TaskRecord) -> DelegateState.Question? {
         guard let state = record.delegate, state.questions == number else { return nil }
         defer { state.question = nil }
         return state.question
     }
 
-    /// The answer is no longer awaited.
+    /// Stops waiting for a hook's answer.
     func stopAsking(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let state = record.delegate else { return }
         if state.question != nil { tasks.add(.stopAsking(task: record.number)) }
@@ -56,7 +56,7 @@ struct DelegateDispatcher {
 
     // MARK: - Observers
 
-    /// True if an observer may be called about the task.
+    /// True if an observer may be called for the task.
     func isObserved(_ task: TransferTask) -> Bool { self.observer != nil || task.handlers != nil }
 
     func didReceive(_ head: ResponseHead, from url: String, _ task: TransferTask) {
@@ -72,14 +72,14 @@ struct DelegateDispatcher {
         self.observer?.data != nil || task.handlers?.observer.data != nil
     }
 
-    /// Makes the collector of the next attempt's bytes for the task's observers.
+    /// Creates the collector of the next attempt's bytes for the task's observers.
     func makeBodyObserver(_ state: DelegateState, of task: UInt64, digest: BodyDigest?) -> BodyObserver {
         let observer = BodyObserver(digest: digest) { [mailbox] in mailbox.send(.delegate(task, .bodyArrived)) }
         state.bodyObserver = observer
         return observer
     }
 
-    /// Delivers the new bytes of the body to the observers.
+    /// Delivers new body bytes to the observers.
     func flushData(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard let state = record.delegate, let observer = state.bodyObserver else { return }
         for chunk in observer.takeAll() {
@@ -106,15 +106,15 @@ struct DelegateDispatcher {
 
 /// The state of a task with hooks, observers or other rare features.
 final class DelegateState {
-    /// A question to a hook, and the data that its answer decides about.
+    /// A question to a hook, with the data that its answer decides about.
     enum Question {
-        /// Whether to follow a redirect; the response that redirects, and its destination.
+        /// Whether to follow a redirect; the redirecting response and its target.
         case redirect(TaskResponse, Hop)
-        /// Which credentials to send; the challenge, and the status of the response with it.
+        /// Which credentials to send; the challenge and the status of its response.
         case authentication(AuthenticationChallenge, status: Int)
         /// Whether to trust a server.
         case serverTrust(ServerTrust)
-        /// How to handle a response; its attempt, and the attempt's end if that has come already.
+        /// How to handle a response; its attempt, and the attempt's end if it has already arrived.
         case disposition(AttemptID, end: Indirect<AttemptOutcome>?)
         /// Which fields to send this time; the attempt and its addresses.
         case headers(AttemptID, [IPAddress])
@@ -124,23 +124,23 @@ final class DelegateState {
 
     /// The open question.
     var question: Question?
-    /// Counts questions, so that an answer to an older one is recognised.
+    /// Counts questions, so that answers to older ones are recognised.
     var questions = 0
     /// The observers' part of the current attempt's body.
     var bodyObserver: BodyObserver?
-    /// Where in the body the observers' next bytes begin.
+    /// The body offset of the observers' next bytes.
     var observedOffset: Int64 = 0
-    /// The body's destination in place of the request's.
+    /// The destination that replaces the request's.
     var destination: Destination?
-    /// The stream that takes the place of the request's own.
+    /// The stream that replaces the request's own.
     var bodyStream: UploadStream?
     /// True once a hook has decided about the body.
     var isDispositionKnown = false
     /// True if an unfinished download is kept although its task was cancelled.
     var keepsPartial = false
-    /// The digest of a body that is gone once it is delivered.
+    /// The incremental digest of a body that cannot be read again after delivery.
     var digest: BodyDigest?
-    /// True once the completion handler on another executor has returned, or is no longer awaited.
+    /// True if the completion handler on another executor has returned or is no longer awaited.
     var didFinishHandler = false
 }
 
@@ -154,9 +154,9 @@ enum HookAnswer: Sendable {
     case newBody(UploadStream?)
 }
 
-/// Keeps the bytes of a body until its task's observers get them, at the end of the same batch.
+/// Collects body bytes until the task's observers receive them, at the end of the same batch.
 ///
-/// App code must not run inside a callback of libcurl's.
+/// App code must not run inside a callback of libcurl.
 final class BodyObserver: ChunkSink {
     private let chunks = Mutex<[[UInt8]]>([])
     private let digest: BodyDigest?

@@ -6,23 +6,23 @@ internal import TidegateTransfer
 struct DownloadState {
     var partial = PartialBody()
     var file: DownloadFile?
-    /// Whether the finished file has reached its destination; nil until that is tried.
+    /// Whether the finished file has reached its destination; nil before the commit starts.
     var commit: FileCommit?
-    /// True once a temporary file of this task may be on the disk.
+    /// True if a temporary file of this task may be on the disk.
     var hasTemporary = false
-    /// The file that is sent, as it was when the task began.
+    /// The identity of the file to send when the task began.
     @Rare var uploadIdentity: FileIdentity? = nil
-    /// True once it was checked whether the task can begin and end on this host.
+    /// True if the task's ability to begin and end on this host has been checked.
     var isPrepared = false
     /// The response's body, if it is kept in memory.
     var body: [UInt8] = []
-    /// How the response relates to the validator store; nil without one.
+    /// The response's relation to the validator store; nil if none exists.
     var revalidation: RevalidationState?
     /// The progress of the attempt that completed the body.
     var finalProgress: TransferProgress?
 }
 
-/// Whether a finished download has reached its destination: written and read on the disk's thread, in order.
+/// Whether a finished download has reached its destination; the disk's thread writes and reads it in order.
 final class FileCommit: Sendable {
     private let done = Atomic<Bool>(false)
     private let abandoned = Atomic<Bool>(false)
@@ -32,7 +32,7 @@ final class FileCommit: Sendable {
 
     func didCommit() { self.done.store(true, ordering: .releasing) }
 
-    /// True once the file is not wanted any more: slow work may stop.
+    /// True if the file is no longer wanted: slow work may stop.
     var isAbandoned: Bool { self.abandoned.load(ordering: .relaxed) }
 
     func abandon() { self.abandoned.store(true, ordering: .relaxed) }
@@ -46,7 +46,7 @@ final class FileCommit: Sendable {
 
 /// Reports of the disk's thread about a task's download.
 enum DiskEvent: Sendable {
-    /// A finished download is at its destination, does not have the expected digest, or could not be committed.
+    /// A finished download is at its destination (true), lacks the expected digest (false), or could not be committed.
     case committed(Result<Bool, FileError>)
     /// The remainder of an unfinished download was kept or removed.
     case cleaned
@@ -54,12 +54,12 @@ enum DiskEvent: Sendable {
     case restored([UInt8]?)
     /// The response was stored for later requests, or could not be.
     case stored
-    /// The thread is stopping and did not do it.
+    /// The thread is stopping and did not do the work.
     case refused
 }
 
 extension DownloadFile {
-    /// The digest of everything in the file, or nil once `isWanted` says no.
+    /// The digest of the whole file, or nil if `isWanted` returns false.
     ///
     /// Blocks: for the disk thread.
     func digest(while isWanted: () -> Bool) throws(FileError) -> ContentDigest? {
@@ -75,15 +75,15 @@ extension DownloadFile {
     }
 }
 
-/// The file that a download went to.
+/// The file of a finished download.
 package struct DownloadedFile: Sendable {
-    /// True if the task was confined to directories, which the file is opened below.
+    /// True if the task is confined to directories; the file is then opened below them.
     package let isConfined: Bool
     private let file: FileLocation
-    /// The file as it was written; nil if that was not recorded.
+    /// The identity of the written file; nil if it was not recorded.
     private let written: FileIdentity?
 
-    /// The file of a task of this process or of one in the journal; nil if the task has none.
+    /// The file of a task of this process or of the journal; nil if the task has none.
     init?(_ task: TransferTask?, _ journaled: JournaledTask?) {
         let (request, description) = (task?.request, journaled?.description)
         guard let path = request?.destination.path ?? description?.file else { return nil }
@@ -93,9 +93,9 @@ package struct DownloadedFile: Sendable {
         self.written = journaled?.placing
     }
 
-    /// Opens the file; each call of the result returns the next 64 KiB at most, and nothing at the end.
+    /// Opens the file; each call of the returned closure reads up to 64 KiB, and nothing at the end.
     ///
-    /// - Throws: An error that names the file, also if it has changed since it was written.
+    /// - Throws: An error that names the file, even if it has changed since it was written.
     package func open() throws -> @Sendable () throws -> [UInt8] {
         let identity = try FileIdentity.of(self.file)
         guard self.written.map(identity.hasContents) ?? true else {

@@ -1,38 +1,38 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The held part of a task's response body between attempts, and how to continue it.
+/// The part of a task's response body held between attempts, and how to continue it.
 struct PartialBody {
-    /// Bytes held, from the body's start.
+    /// The number of bytes held, from the body's start.
     var offset: Int64 = 0
-    /// How the server recognises that the rest still belongs to them; nil if it cannot.
+    /// How the server recognises that the rest belongs to the same body; nil if it cannot.
     var validator: ResumePoint.Validator?
-    /// The whole body; nil while unknown.
+    /// The length of the whole body; nil while unknown.
     var total: Int64?
-    /// The Content-Encoding of the bytes held; nil if they are the plain ones.
+    /// The Content-Encoding of the held bytes; nil if they are not encoded.
     private(set) var contentEncoding: String?
     /// Where this task began to receive: after the part from an earlier process.
     var start: Int64 = 0
-    /// The furthest offset that was ever received.
+    /// The furthest offset ever received.
     private(set) var furthest: Int64 = 0
-    /// True once the body had to be requested from the start again.
+    /// True if the body had to be requested from the start again.
     var wasRestarted = false
-    /// True if the body consists of the responses to more than one request.
+    /// True if the body consists of responses to more than one request.
     private(set) var isJoined = false
 
-    /// Where the next attempt starts; nil requests everything.
+    /// Where the next attempt starts; nil to request everything.
     var resumePoint: ResumePoint? {
         guard self.offset > 0, let validator = self.validator else { return nil }
         return ResumePoint(
             offset: self.offset, validator: validator, total: self.total, contentEncoding: self.contentEncoding)
     }
 
-    /// Where another process could continue, if `offset` bytes are held then.
+    /// Where another process could continue if `offset` bytes are held by then.
     func point(at offset: Int64) -> ResumePoint {
         ResumePoint(offset: offset, validator: self.validator, total: self.total, contentEncoding: self.contentEncoding)
     }
 
-    /// Takes the part of an earlier process.
+    /// Adopts the part of an earlier process.
     mutating func adopt(_ point: ResumePoint, held: Int64) {
         self.offset = held
         self.start = held
@@ -43,11 +43,11 @@ struct PartialBody {
         self.contentEncoding = point.contentEncoding
     }
 
-    /// The head of a response has arrived: keeps its validators and the start of its body.
+    /// Takes the head of a response: its validators and the start of its body.
     mutating func begin(_ head: ResponseHead, canContinue: Bool) {
         self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
         if head.range == .append, self.offset > 0 { self.isJoined = true }
-        // Most bodies cannot be continued, and their heads need no search.
+        // Most bodies cannot be continued, so their heads need no search.
         self.contentEncoding = canContinue ? head.contentEncoding : nil
         self.validator = canContinue ? PartialBody.validator(of: head) ?? self.keptValidator(head) : nil
     }
@@ -61,14 +61,14 @@ struct PartialBody {
         return discarded
     }
 
-    /// Nothing is held any more: the next attempt requests everything.
+    /// Resets the offset after everything held was lost: the next attempt requests the whole body.
     mutating func startOver() {
         self.offset = 0
         self.start = 0
         self.isJoined = false
     }
 
-    /// `received` bytes from `offset` have arrived; returns how many of them had arrived before.
+    /// Records `received` bytes from `offset`; returns how many of them had arrived before.
     mutating func take(from offset: Int64, received: Int64, isKept: Bool) -> Int64 {
         let end = offset + received
         let again = max(0, min(self.furthest, end) - offset)

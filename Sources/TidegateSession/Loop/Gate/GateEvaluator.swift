@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Whether a gate is open, and why not.
+/// Decides whether a gate is open, and why not.
 enum GateEvaluator {
     enum Admission: Sendable, Hashable {
         case open
@@ -10,7 +10,7 @@ enum GateEvaluator {
     struct Shut: Sendable, Hashable {
         let reason: HoldReason
         let requirement: Requirement
-        /// What is missing: `eth0 has no carrier`.
+        /// The missing condition: `eth0 has no carrier`.
         let clause: String
 
         /// The reason for the wait: `no path: eth0 has no carrier`.
@@ -20,10 +20,10 @@ enum GateEvaluator {
         var sentence: FailureSentence { FailureSentence(self.clause, of: self.reason == .path ? "no path" : nil) }
     }
 
-    /// Evaluates requirements against a target's verdict; `family` gives the verdict of a family.
+    /// Evaluates requirements against a target's verdict; `family` returns the verdict of a family.
     ///
-    /// A monitor that cannot see the network opens every gate. `hint` names the interface if the verdict itself names
-    /// none, and `isInterface` tells whether a name refers to a path's link.
+    /// A monitor that cannot see the network opens every gate. `hint` names the interface if the verdict names none,
+    /// and `isInterface` returns whether a name refers to a path's link.
     static func evaluate(
         _ requirements: [Requirement], target: TargetVerdict, hint: String? = nil,
         isInterface: (String, NetworkPath) -> Bool = { $1.interface == $0 }, family: (AddressFamily) -> Verdict

@@ -3,9 +3,9 @@ internal import TidegateTransfer
 
 /// The gate at which attempts wait for a path: one watch per target for any number of waiting tasks.
 ///
-/// Gates delay, they never forbid: a path source that stays silent or cannot see opens every gate.
+/// A gate delays and never forbids: a path source that stays silent or cannot see opens every gate.
 final class PathGate {
-    /// What other threads report.
+    /// Reports of other threads.
     enum Event: Sendable {
         /// The watch of a target has a new verdict.
         case verdict(TargetVerdict)
@@ -13,18 +13,18 @@ final class PathGate {
         case resolved(lookup: Int, Result<[IPAddress], ResolveFailure>)
     }
 
-    /// How a running attempt's path has changed.
+    /// How the path of a running attempt has changed.
     enum PathChange {
         case none
         /// The source address is gone, or packets take another path.
         case moved
-        /// Packets cannot leave now, but the address is still present.
+        /// Packets cannot leave now, but the source address still exists.
         case down
-        /// The same path as before.
+        /// The path is the same as before.
         case back
     }
 
-    /// How long an empty target is kept, because the next task may come soon.
+    /// How long an unused target is kept, because its next task may come soon.
     private static let idleTime = Duration.seconds(60)
     /// How long a path source may take for its first verdict.
     private static let firstVerdictTime = Duration.seconds(1)
@@ -35,9 +35,9 @@ final class PathGate {
     private var targets: [Target: TargetState] = [:]
     private var targetsByNumber: [UInt64: TargetState] = [:]
     private var lastNumber: UInt64 = 0
-    /// The results of gate evaluations since the current input came.
+    /// The results of gate evaluations for the current input.
     private var evaluated: [(target: UInt64, policy: GatePolicy, admission: GateEvaluator.Admission)] = []
-    /// The target of the previous task, which is usually also the next one's.
+    /// The previous task's target, which is usually the next one's as well.
     private var latest: TargetState?
 
     init(
@@ -71,7 +71,7 @@ final class PathGate {
         return state
     }
 
-    /// The task no longer needs its target.
+    /// Detaches a task that no longer needs its target.
     func detach(_ task: UInt64, _ gate: inout GateState) {
         guard let state = gate.target else { return }
         state.tasks[task] = nil
@@ -119,8 +119,8 @@ final class PathGate {
 
     /// Whether the gate is open for a task with this policy.
     ///
-    /// The watch of a target also reports when the internet checks of its family change their result, so that a task
-    /// that waits for `online` is evaluated again then.
+    /// The watch of a target also reports changed internet checks of its family, so that a task waiting for `online` is
+    /// evaluated again.
     func evaluate(_ policy: GatePolicy, at state: TargetState) -> GateEvaluator.Admission {
         if policy.isOpen || (policy.requiresRouteOnly && state.hasRoute) { return .open }
         guard let verdict = state.verdict else { return .open }
@@ -134,16 +134,16 @@ final class PathGate {
         return admission
     }
 
-    /// The input is handled: another one may find other gates.
+    /// Clears the results at the end of an input, because the next one may change gates.
     func inputEnded() { if !self.evaluated.isEmpty { self.evaluated = [] } }
 
-    /// The task waits for the target's first verdict.
+    /// Adds a task that waits for the target's first verdict.
     func awaitVerdict(_ task: UInt64, _ gate: inout GateState, at state: TargetState) {
         gate.isListed = true
         state.awaitingVerdict.append(task)
     }
 
-    /// The task waits until the gate opens.
+    /// Adds a task that waits until the gate opens.
     func wait(
         _ task: UInt64, _ gate: inout GateState, at state: TargetState, for shut: GateEvaluator.Shut, now: MonotonicTime
     ) {
@@ -153,7 +153,7 @@ final class PathGate {
         state.waiting.append(task)
     }
 
-    /// The task left its gate; returns how to report that, or nil if there is nothing to report.
+    /// Removes a task from its gate; returns how to report that, or nil if there is nothing to report.
     func leave(
         _ task: UInt64, _ gate: inout GateState, _ result: TaskEvent.GateResult, now: MonotonicTime
     ) -> TaskEvent.Kind? {
@@ -192,7 +192,7 @@ final class PathGate {
         if let old = state.timers.removeValue(forKey: timer) { self.timers.cancel(old) }
     }
 
-    /// The target was silent for too long, or has no task any more.
+    /// Handles a target that was silent for too long or has no task any more.
     func timerFired(_ timer: PathTimer, of state: TargetState) {
         switch timer {
         case .firstVerdict:
@@ -202,18 +202,18 @@ final class PathGate {
         }
     }
 
-    /// The addresses that an attempt goes to; nil while the resolver must be asked.
+    /// The addresses for an attempt; nil while they must be looked up.
     func addresses(of state: TargetState, at now: MonotonicTime) -> [IPAddress]? {
         if let literal = state.name.literal { return literal }
         if !state.name.isVerdictOutdated {
-            // The verdict was about these addresses; another answer could lead to one without a path.
+            // The verdict is about these addresses; another answer could lead to one without a path.
             let reachable = self.paths.current(state.target).addresses.filter { $0.verdict.level >= .routed }
             if !reachable.isEmpty { return state.name.silentLast(reachable.map(\.address), at: now) }
         }
         return state.name.addresses(at: now).map { state.name.silentLast($0, at: now) }
     }
 
-    /// The task waits for the addresses of its target's name; returns the lookup if it was not started yet.
+    /// Adds a task that waits for the addresses of its target's name; returns the lookup to start, if any.
     func awaitAddresses(_ task: UInt64, _ gate: inout GateState, of state: TargetState) -> SessionEffect? {
         gate.isListed = true
         return state.name.wait(task) ? self.lookUp(state) : nil
@@ -223,7 +223,7 @@ final class PathGate {
         .resolve(state.target.host, target: state.number, lookup: state.name.begin())
     }
 
-    /// A new connection pool begins: addresses and paths of the old network no longer count.
+    /// Handles a new connection pool: addresses and paths of the old network no longer count.
     func networkChanged() -> [SessionEffect] {
         var effects = [SessionEffect.forgetNames]
         for state in self.targetsByNumber.values {
@@ -234,15 +234,15 @@ final class PathGate {
     }
 }
 
-/// What the path gate keeps in each task's record.
+/// The path gate's state in each task's record.
 struct GateState {
     /// The target of the current hop; nil before the first attempt.
     var target: TargetState?
-    /// True once the task was in one of the target's lists.
+    /// True if the task may be in one of the target's lists.
     var isListed = false
-    /// When the task began to wait for its path; nil while it does not.
+    /// When the task began to wait for its path; nil if it is not waiting.
     var waitBegan: MonotonicTime?
-    /// True once it was published how the task left its gate, for this attempt.
+    /// True if the task's leaving of the gate has been published for this attempt.
     var wasReported = false
     /// Why the gate is shut; nil while it is open.
     @Rare var shut: GateEvaluator.Shut? = nil

@@ -38,17 +38,17 @@ final class TargetState {
         return known
     }
 
-    /// False if it is known that no path leads to the target; without copying the verdict.
+    /// False if no path leads to the target; read without copying the verdict.
     var hasRoute: Bool {
         guard let level = self.known?.verdict.verdict.level else { return true }
         return level == .unknown || level >= .routed
     }
 
-    /// The verdict that an attempt to `remote` goes by; its path is nil if only paths to others are known.
+    /// The verdict for an attempt to `remote`; without a path if only paths to other addresses are known.
     func verdict(for remote: IPAddress?) -> Verdict { self.known?.verdict(for: remote) ?? .unknown }
 }
 
-/// A received verdict; targets and attempts keep it as one reference.
+/// A received verdict, shared by reference between targets and attempts.
 final class KnownVerdict {
     let verdict: TargetVerdict
 
@@ -56,13 +56,13 @@ final class KnownVerdict {
 
     /// The verdict on the target itself.
     ///
-    /// While the monitor has no address of a name, its verdict is the one on the resolvers, whose path is another.
+    /// While the monitor has no address for a name, its verdict is about the resolvers, whose path may differ.
     var ownVerdict: Verdict {
         guard self.verdict.addresses.isEmpty, self.verdict.target.address == nil else { return self.verdict.verdict }
         return self.verdict.verdict.withoutPath
     }
 
-    /// The verdict on one address; without a path if the monitor does not know of this one.
+    /// The verdict on one address; without a path if the monitor does not know the address.
     func verdict(for remote: IPAddress?) -> Verdict {
         guard let remote, self.verdict.target.address == nil else { return self.ownVerdict }
         let own = self.verdict.addresses.first { $0.address == remote }
@@ -86,23 +86,23 @@ struct NameLookup {
         case known([IPAddress], until: MonotonicTime)
     }
 
-    /// The address that is the target's name; nil for one that must be looked up.
+    /// The address that is the target's name; nil if the name must be looked up.
     let literal: [IPAddress]?
-    /// True from a network change until the next verdict: the last one's addresses may be another network's.
+    /// True from a network change until the next verdict: the last verdict's addresses may belong to the old network.
     private(set) var isVerdictOutdated = false
     private var addresses = Addresses.unknown
     /// Counts lookups, so that an answer from before a network change does not count as a new one.
     private var number = 0
     private var waiting = WaitingTasks()
-    /// The addresses that did not answer lately, and until when they come last.
+    /// The addresses that recently did not answer, and until when they are tried last.
     private var silent: [IPAddress: MonotonicTime] = [:]
 
-    /// How long an address that did not answer comes last.
+    /// How long an address that did not answer is tried last.
     private static let rest = Duration.seconds(30)
 
     init(literal: IPAddress?) { self.literal = literal.map { [$0] } }
 
-    /// An attempt found out which addresses answer.
+    /// Records which addresses an attempt found silent or answering.
     mutating func tried(silent: [IPAddress], answered: IPAddress?, at now: MonotonicTime) {
         if !self.silent.isEmpty {
             self.silent = self.silent.filter { $0.value > now }
@@ -111,7 +111,7 @@ struct NameLookup {
         for address in silent { self.silent[address] = now + NameLookup.rest }
     }
 
-    /// The addresses in their order, with those that did not answer lately after the others.
+    /// The addresses in order, with recently silent ones at the end.
     func silentLast(_ addresses: [IPAddress], at now: MonotonicTime) -> [IPAddress] {
         guard !self.silent.isEmpty else { return addresses }
         func isSilent(_ address: IPAddress) -> Bool { self.silent[address].map { $0 > now } ?? false }
@@ -125,7 +125,7 @@ struct NameLookup {
         if case .known(let addresses, let until) = self.addresses, until > now { addresses } else { nil }
     }
 
-    /// The task waits for the answer; true if a lookup must begin.
+    /// Adds a waiting task; true if a lookup must start.
     mutating func wait(_ task: UInt64) -> Bool {
         self.waiting.append(task)
         if case .inProgress = self.addresses { return false }
@@ -134,14 +134,14 @@ struct NameLookup {
 
     mutating func stopWaiting(_ task: UInt64) { self.waiting.remove(task) }
 
-    /// A lookup begins; returns its number.
+    /// Starts a lookup; returns its number.
     mutating func begin() -> Int {
         self.addresses = .inProgress
         self.number += 1
         return self.number
     }
 
-    /// An answer has arrived; returns the tasks that waited for it, and none for an older question.
+    /// Takes an answer; returns the tasks that waited for it, or none if it belongs to an older lookup.
     mutating func resolved(
         _ result: Result<[IPAddress], ResolveFailure>, lookup: Int, until end: MonotonicTime
     ) -> [UInt64] {
@@ -153,9 +153,9 @@ struct NameLookup {
         return self.waiting.removeAll()
     }
 
-    /// Addresses of the old network do not count; true if tasks wait, so that a new lookup must begin.
+    /// Discards addresses of the old network; true if tasks wait, so that a new lookup must start.
     mutating func networkChanged() -> Bool {
-        // A lookup over the old network may never get an answer, or may get the old network's.
+        // A lookup over the old network may never be answered, or may return the old network's addresses.
         if case .inProgress = self.addresses { self.number += 1 }
         self.addresses = .unknown
         self.silent = [:]
@@ -164,25 +164,25 @@ struct NameLookup {
     }
 }
 
-/// The path on which the pool's connections to a target were made, and since when it is lost.
+/// The path of the pool's connections to a target, and since when it is lost.
 struct PooledPath {
-    /// The verdict of the target when the last attempt was launched.
+    /// The verdict of the target at the launch of the last attempt.
     private var known: KnownVerdict?
     /// The generation of the connection pool at that time.
     private var generation = 0
-    /// Since when no path leads to the target; nil while one does.
+    /// Since when no path leads to the target; nil if one does.
     private var lostSince: MonotonicTime?
 
-    /// An attempt of this pool was launched.
+    /// Records the launch of an attempt of this pool.
     mutating func launched(knowing known: KnownVerdict?, generation: Int) {
         self.known = known
         self.generation = generation
     }
 
-    /// A new pool began, which has no connections.
+    /// Resets the state for a new pool, which has no connections.
     mutating func forget() { self.known = nil }
 
-    /// True if the pool's idle connections are lost with their path; notes when the path is lost and back.
+    /// True if the pool's idle connections are lost with their path; records when the path is lost and restored.
     mutating func isStale(by newest: KnownVerdict, generation: Int, grace: Duration, at now: MonotonicTime) -> Bool {
         let verdict = newest.ownVerdict
         guard verdict.level != .unknown else { return false }
@@ -201,40 +201,40 @@ struct PooledPath {
     }
 }
 
-/// The order in which tasks go after an outage: one goes first, and the others follow once it has a connection.
+/// The order of tasks after an outage: one goes first, and the others follow when it has a connection.
 struct CanaryRelease: Sendable {
-    /// The task that goes first; nil if none is under way.
+    /// The task that goes first; nil if none does at the moment.
     private(set) var leader: UInt64?
     /// The tasks that wait for the first one.
     private(set) var followers = WaitingTasks()
-    /// True while the next canary waits for its moment.
+    /// True while the next canary waits for its time.
     private(set) var isBetweenLeaders = false
-    /// How many canaries in a row had no connection.
+    /// The number of consecutive canaries without a connection.
     private var failures = 0
 
-    /// Tasks may start, in this order; returns those that follow later.
+    /// Starts releasing tasks in this order; returns those that follow later.
     mutating func release(_ tasks: [UInt64]) -> ArraySlice<UInt64> {
         let hasLeader = self.leader != nil || self.isBetweenLeaders
         if !hasLeader { self.leader = tasks.first }
         return tasks.dropFirst(hasLeader ? 0 : 1)
     }
 
-    /// The task waits until the first one has a connection.
+    /// Adds a task that waits until the first one has a connection.
     mutating func follow(_ task: UInt64) { self.followers.append(task) }
 
-    /// True if tasks follow; otherwise there is also no canary.
+    /// True if tasks follow; without followers there is no canary.
     mutating func isWaitedFor() -> Bool {
         if self.followers.isEmpty { self.leader = nil }
         return !self.followers.isEmpty
     }
 
-    /// The outage is over: returns all followers.
+    /// Ends the release; returns all followers.
     mutating func finish() -> [UInt64] {
         defer { self = CanaryRelease() }
         return self.followers.all
     }
 
-    /// The canary had no connection; returns the longest time until the next one goes.
+    /// Records a canary without a connection; returns the longest time until the next one goes.
     mutating func leaderFailed() -> Duration {
         self.leader = nil
         self.isBetweenLeaders = true
@@ -242,12 +242,12 @@ struct CanaryRelease: Sendable {
         return min(.seconds(8), .milliseconds(250) * (1 << min(5, self.failures - 1)))
     }
 
-    /// The next task in line, which stops waiting; nil after the last one.
+    /// Takes the next follower; nil after the last one.
     mutating func nextFollower() -> UInt64? {
         self.isBetweenLeaders = false
         return self.followers.popFirst()
     }
 
-    /// The task goes first now.
+    /// Makes the task the canary.
     mutating func lead(_ task: UInt64) { self.leader = task }
 }

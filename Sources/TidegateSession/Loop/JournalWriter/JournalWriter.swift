@@ -1,14 +1,16 @@
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// Writes what accepted tasks must not lose, in the order that durability requires: a request that may not be sent
-/// twice is recorded before it is sent, an offset after its bytes, an end before it is published.
+/// Writes what accepted tasks must not lose, in the order that durability requires.
+///
+/// A non-repeatable request is recorded before it is sent, an offset after its bytes, and an end before it is
+/// published.
 struct JournalWriter {
-    /// An entry whose answer the session waits for.
+    /// An entry whose result the session waits for.
     enum Write: Sendable {
-        /// The count of suspensions; `done` is called when it has been applied.
+        /// A new number of suspensions; `done` is called when it has been applied.
         case suspensions(from: Int, to: Int, done: (@Sendable (JournalError?) -> Void)?)
-        /// Permission to send a request that may not be sent twice.
+        /// Permission to send a non-repeatable request.
         case sending(AttemptID)
         /// The file is about to be committed.
         case committing
@@ -22,24 +24,24 @@ struct JournalWriter {
 
     // MARK: - Lifetimes
 
-    /// How long a task has lived, including the time between processes unless it was suspended.
+    /// A task's lifetime so far, including the time between processes unless it was suspended.
     func livedSoFar(_ task: JournaledTask) -> Duration {
         task.suspensions > 0 ? task.life.lived : task.life.lived(at: self.lifetime(.zero))
     }
 
-    /// A lifetime as of now.
+    /// A lifetime recorded now.
     private func lifetime(_ lived: Duration) -> TaskLifetime {
         TaskLifetime(
             lived: lived, wall: self.time.wall(), monotonic: self.time.monotonic(), boot: self.journal?.boot ?? "")
     }
 
-    /// Records the used part of the task's limits: another process that continues it must not start from zero.
+    /// Records the used part of the task's limits, so that a process that continues it does not start from zero.
     func noteAttempt(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         guard record.journal != nil else { return }
         tasks.add(.record(.tried(record.task.id, self.lifetime(of: record, at: tasks.now)), answer: nil))
     }
 
-    /// A task's lifetime, and the used part of its limits.
+    /// A task's lifetime and the used part of its limits.
     func lifetime(of record: TaskRecord, at now: MonotonicTime) -> TaskLifetime {
         var life = self.lifetime(record.clocks.lifetime(at: now))
         life.effort = RetryProgress(
@@ -48,7 +50,7 @@ struct JournalWriter {
         return life
     }
 
-    /// Why a file cannot be sent as the accepted one; nil if it can.
+    /// Why a file can no longer be sent as the accepted one; nil if it can.
     static func bodyProblem(_ task: JournaledTask) -> TaskProblem? {
         guard case .file(let path, let accepted) = task.description.body else { return nil }
         do {
@@ -64,7 +66,7 @@ struct JournalWriter {
 
     // MARK: - Suspensions
 
-    /// Records another count of suspensions; it is applied when the answer arrives.
+    /// Records a new number of suspensions, which is applied when the answer arrives.
     func setSuspensions(
         _ record: TaskRecord, _ state: JournalState, to suspensions: Int, done: (@Sendable (JournalError?) -> Void)?,
         _ tasks: inout SessionTasks
@@ -81,9 +83,9 @@ struct JournalWriter {
                 answer: (record.number, .suspensions(from: from, to: to, done: done))))
     }
 
-    // MARK: - Sending what may not be sent twice
+    // MARK: - Non-repeatable requests
 
-    /// True if an attempt may reach the wire now; false if the journal is written first.
+    /// True if an attempt may reach the wire now; false if the journal must be written first.
     func mayReachWire(
         _ record: TaskRecord, attempt: AttemptID, on addresses: [IPAddress], _ tasks: inout SessionTasks
     ) -> Bool {
@@ -93,7 +95,7 @@ struct JournalWriter {
         return false
     }
 
-    /// An attempt is over: if nothing has reached the wire, another process may try again.
+    /// Handles the end of an attempt: if nothing reached the wire, another process may try again.
     func noteReach(_ record: TaskRecord, reachedWire: Bool, _ tasks: inout SessionTasks) {
         guard let state = record.journal else { return }
         if reachedWire { state.hasReachedWire = true }
@@ -101,7 +103,7 @@ struct JournalWriter {
         self.clearDoubt(record, state, &tasks)
     }
 
-    /// Another process may send the request, if nothing of it has reached the wire.
+    /// Records that nothing of the request reached the wire, so that another process may send it.
     func clearDoubt(_ record: TaskRecord, _ state: JournalState, _ tasks: inout SessionTasks) {
         guard state.isInDoubt, !state.hasReachedWire, !record.request.isIdempotent, !record.machine.isOver else {
             return
@@ -112,7 +114,7 @@ struct JournalWriter {
 
     // MARK: - Files
 
-    /// Records that the file is about to be committed; false if that needs no record.
+    /// Records that the file is about to be committed; false if that needs no entry.
     func recordCommit(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {
         guard record.journal != nil, self.journal != nil, let paths = record.paths,
             let file = try? FileIdentity.of(paths.temporary)
@@ -123,7 +125,7 @@ struct JournalWriter {
 
     // MARK: - Ends
 
-    /// True once the end is written, or need not be; false while the answer is awaited.
+    /// True if the end is written or need not be; false while the answer is awaited.
     func isEndWritten(_ record: TaskRecord, _ result: TaskResult, _ tasks: inout SessionTasks) -> Bool {
         guard let state = record.journal, !state.isPreserved, self.journal != nil else { return true }
         switch state.end {
@@ -142,20 +144,20 @@ struct JournalWriter {
 
 /// The journal writer's state of an accepted task.
 final class JournalState {
-    /// The task at the time this process took it over.
+    /// The task when this process adopted it.
     let task: JournaledTask
-    /// How many suspensions the journal has, or will have once it has written its pending entries.
+    /// The number of suspensions in the journal, including pending entries.
     var suspensions: Int
-    /// True if a request that may not be sent twice may have been sent, as far as the journal knows.
+    /// True if, according to the journal, a non-repeatable request may have been sent.
     var isInDoubt: Bool
-    /// True once a request has reached the wire: from then on the doubt stays.
+    /// True if a request has reached the wire: from then on the doubt stays.
     var hasReachedWire: Bool
-    /// The attempt that waits for the journal, and its addresses; nil if none does.
+    /// The attempt that waits for the journal, with its addresses; nil if none waits.
     var awaiting: (attempt: AttemptID, addresses: [IPAddress])?
     /// True if the task continues in the next process.
     var isPreserved = false
     var end = End.open
-    /// Tasks that begin when this one is over.
+    /// Tasks that start when this one ends.
     var dependents: [UInt64] = []
 
     /// The progress of writing the task's end.

@@ -3,36 +3,36 @@ internal import Synchronization
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The attempt runner's state of each task.
+/// The attempt-related state of each task.
 struct AttemptState {
-    /// The attempt under way; nil between attempts.
+    /// The current attempt; nil between attempts.
     var live: LiveAttempt?
     /// The next hop.
     var hop: Hop
-    /// The proxy that it goes through; nil if it connects directly, or was not admitted yet.
+    /// The proxy of the hop; nil if it connects directly or has not been admitted yet.
     @Rare var proxy: Proxy? = nil
-    /// The fields that a hook gave the attempt under way instead of the task's; nil without a hook.
+    /// The fields from a hook for the current attempt, which replace the task's; nil without a hook.
     var headers: [HTTPField]?
-    /// The attempt's part of its task's trace; nil without one.
+    /// The attempt's span in its task's trace; nil if there is no trace.
     var span: SpanID?
-    /// How many redirects were followed since the first hop.
+    /// The number of redirects followed since the first hop.
     var redirects = 0
-    /// How many tries began: an attempt that follows a redirect belongs to the try before it.
+    /// The number of tries: an attempt that follows a redirect belongs to the try before it.
     var tries = 0
     /// True if the next hop follows a redirect.
     var followsRedirect = false
-    /// True while the task has a connection of the limiter's.
+    /// True while the task holds a connection of the limiter.
     var hasConnection = false
-    /// False once a server has refused the wait for a 100 response (417).
+    /// False once a server has refused to wait for a 100 response (417).
     var awaitsContinue = true
-    /// The credentials that hooks gave; nil for most tasks.
+    /// The credentials from hooks; nil for most tasks.
     var authentication: AuthenticationState?
-    /// The verdicts of a hook on servers so far; empty for most tasks.
+    /// A hook's verdicts on servers so far; empty for most tasks.
     var trustVerdicts: [ServerTrust: ServerTrustVerdict] = [:]
     /// The open question about the attempt's server; nil without such a hook.
     var trustQuestion: TrustQuestion?
 
-    /// An attempt begins; returns the number of its try.
+    /// Starts an attempt; returns the number of its try.
     mutating func beginTry() -> Int {
         if !self.followsRedirect { self.tries += 1 }
         self.followsRedirect = false
@@ -41,42 +41,42 @@ struct AttemptState {
 }
 
 extension AttemptID {
-    // The task's number and, in the last 24 bits, the attempt's.
+    // The task's number and, in the low 24 bits, the attempt's.
     init(task: UInt64, attempt: Int) { self.init(rawValue: task << 24 | UInt64(attempt) & 0xFF_FFFF) }
 
     /// The number of the attempt's task.
     var task: UInt64 { self.rawValue >> 24 }
 }
 
-/// One attempt while it lasts: the engine's reports of it, and their evaluation.
+/// One running attempt: the engine's reports about it, and their evaluation.
 final class LiveAttempt {
     /// The role of a hook in the attempt.
     enum Hook {
         case none
         /// The hook decides about the response once its head has arrived.
         case awaitsHead
-        /// The hook is asked: the attempt is paused until the answer.
+        /// The hook has been called: the attempt is paused until the answer.
         case asked
     }
 
     let id: AttemptID
-    /// Counted from 1.
+    /// The attempt's number, from 1.
     let number: Int
-    /// The try that it is part of, counted from 1.
+    /// The number of its try, from 1.
     let tryNumber: Int
     let started: MonotonicTime
     var path: AttemptPath
-    /// The generation of the connection pool it belongs to; nil until the engine has it.
+    /// The generation of its connection pool; nil until the engine has the attempt.
     var pool: Int?
-    /// How long the name took; nil if none was looked up.
+    /// How long the name lookup took; nil if there was none.
     var resolve: Duration?
     var hook = Hook.none
     var contact: ConnectionFacts?
     var head: ResponseHead?
     var progress: AttemptProgress
-    /// The published part of its bytes; nil before the first.
+    /// The bytes published so far; nil before the first publication.
     var published: TaskEvent.ByteCounts?
-    /// When to record the progress of the download next.
+    /// When to next record the progress of the download.
     var nextNote: MonotonicTime
 
     init(id: AttemptID, number: Int, tryNumber: Int? = nil, started: MonotonicTime, knowing known: KnownVerdict?) {
@@ -89,7 +89,7 @@ final class LiveAttempt {
         self.nextNote = started
     }
 
-    /// True once the engine has it.
+    /// True if the engine has the attempt.
     var isLaunched: Bool { self.pool != nil }
 }
 
@@ -97,41 +97,41 @@ final class LiveAttempt {
 struct AttemptPath {
     /// The verdict of the target when the attempt began.
     private let known: KnownVerdict?
-    // Nil without a connection; its path is nil if the connection's address is not known.
+    // Nil without a connection; the path is nil if the connection's address is unknown.
     private var connection: NetworkPath??
-    /// Why packets cannot leave, while the path is lost and not yet given up: `no path: eth0 has no carrier`.
+    /// Why packets cannot leave, while the path is lost but not given up: `no path: eth0 has no carrier`.
     var stall: String?
-    /// When the path came back within the grace.
+    /// When the path came back within the grace period.
     var returned: MonotonicTime?
 
     init(_ known: KnownVerdict?) { self.known = known }
 
-    /// The verdict when the attempt began, without the path if that led to the resolvers.
+    /// The verdict when the attempt began; without the path if that led to the resolvers.
     var before: Verdict { self.known?.ownVerdict ?? .unknown }
 
-    /// Where its packets go; nil while unknown.
+    /// The path of its packets; nil while unknown.
     var current: NetworkPath? { self.connection ?? self.known?.ownVerdict.path }
 
-    /// The attempt has a connection; `path` is nil if the connection's address is not known.
+    /// Records that the attempt has a connection; `path` is nil if the connection's address is unknown.
     mutating func connected(on path: NetworkPath?) { self.connection = .some(path) }
 
-    /// The path of the connection's address, once known.
+    /// Sets the path of the connection's address when it becomes known.
     mutating func learned(_ path: NetworkPath?) {
         if case .some(.none) = self.connection { self.connection = .some(path) }
     }
 }
 
-/// The server that an attempt was refused for because a hook has not evaluated it yet.
+/// A server whose attempt failed because a hook has not evaluated it yet.
 final class TrustQuestion: Sendable {
     private let asked = Mutex<ServerTrust?>(nil)
 
-    /// The server; nil without a question.
+    /// The server; nil if there is no question.
     var trust: ServerTrust? { self.asked.withLock { $0 } }
 
     func ask(about trust: ServerTrust) { self.asked.withLock { $0 = trust } }
 }
 
-/// One attempt once it is over: the engine ended it, or the session did.
+/// An attempt ended by the engine or by the session.
 struct AttemptEnd {
     let live: LiveAttempt
     var failure: TaskFailure?
@@ -139,12 +139,12 @@ struct AttemptEnd {
     var text: String
     var reachedWire: Bool
     var resolveFailure: ResolveFailure?
-    /// Bytes of the body that had never arrived before.
+    /// Body bytes that had never arrived before.
     var gained: Int64 = 0
 
     private let whole: Indirect<AttemptOutcome>
 
-    /// The engine ended it.
+    /// Creates the end of an attempt that the engine ended.
     init(_ live: LiveAttempt, _ outcome: Indirect<AttemptOutcome>) {
         self.live = live
         self.whole = outcome
@@ -154,12 +154,12 @@ struct AttemptEnd {
             self.kind = .status
             return
         }
-        // The head's result outweighs the end of the body.
+        // The result of the head outweighs the end of the body.
         let isByHead = failure == .httpStatus || failure == .rangeMismatch
         self.kind = (isByHead ? nil : outcome.value.curlFailureClass) ?? FailureClass(of: failure)
     }
 
-    /// The session ended it.
+    /// Creates the end of an attempt that the session ended.
     init(
         _ live: LiveAttempt, _ failure: TaskFailure, _ text: String, at now: MonotonicTime, isConnected: Bool = false,
         failedConnect: FailedConnect? = nil
@@ -183,19 +183,19 @@ struct AttemptEnd {
         return end
     }
 
-    /// How many bytes of the body a task that ends with this attempt has brought.
+    /// The number of body bytes delivered by a task that ends with this attempt.
     func delivered(with partial: PartialBody) -> Int64 {
         let progress = self.outcome.progress
         if self.outcome.head?.range == .alreadyComplete { return max(0, partial.offset - partial.start) }
         return max(0, progress.offset + progress.received - partial.start)
     }
 
-    /// Whether it brought enough new bytes, in absolute terms or as a share of the whole.
+    /// Whether the attempt brought enough new bytes, in absolute terms or as a share of the whole.
     func madeProgress(with partial: PartialBody) -> Bool {
         partial.resumePoint != nil && self.gained >= max(65_536, (partial.total ?? 0) / 100)
     }
 
-    /// When the server asks for the next request; nil if it does not say.
+    /// The wait that the server requested; nil if it requested none.
     func retryAfter(now: WallTime) -> RetryAfter? {
         guard self.failure == .httpStatus, let head = self.outcome.head, let field = head.field("Retry-After") else {
             return nil
@@ -203,7 +203,7 @@ struct AttemptEnd {
         return RetryAfter.parse(field, date: head.field("Date"), now: now)
     }
 
-    /// Whether it failed because no descriptor was free.
+    /// Whether the attempt failed for lack of a descriptor.
     var lackedDescriptor: Bool {
         self.outcome.lackedDescriptor || self.resolveFailure != nil && DescriptorShortage.isNow
     }
@@ -219,7 +219,7 @@ struct AttemptEnd {
         return [.connectFailed, .timedOut, .stalled, .deadlineExceeded].contains(failure)
     }
 
-    /// What the attempt was doing when it ended; nil if it had not begun.
+    /// The stage in which the attempt ended; nil if it had not begun.
     var stage: Stage? {
         if self.resolveFailure != nil { return .resolve }
         if self.outcome.head != nil { return .body }

@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import TidegateCore
 internal import TidegateTransfer
 
-/// The session thread's state of one live task: a part for each component.
+/// The session thread's state of one live task, with a part for each component.
 final class TaskRecord {
     let task: TransferTask
     let policies: ResolvedPolicies
@@ -10,7 +10,7 @@ final class TaskRecord {
     var machine = TaskMachine()
     var clocks: TaskClocks
     var timer = TaskTimer.off
-    /// True while the clocks and the shown state of the task are out of date.
+    /// True while the clocks and the published state of the task are out of date.
     var isTouched = false
     var gate = GateState()
     var retry = RetryState()
@@ -19,7 +19,7 @@ final class TaskRecord {
     var result = ResultState()
     /// The state for hooks and observers; nil for most tasks.
     var delegate: DelegateState?
-    /// The journal's part of it; nil for a task that dies with its process.
+    /// The journal writer's state of the task; nil for a task that ends with its process.
     let journal: JournalState?
 
     init(_ task: TransferTask, _ policies: ResolvedPolicies) {
@@ -30,7 +30,7 @@ final class TaskRecord {
         self.clocks = TaskClocks(limits: policies.limits)
     }
 
-    /// True if the task waits rather than fails when a resource of this host is used up.
+    /// True if the task waits instead of failing when a resource of this host is exhausted.
     var waitsForResources: Bool { self.policies.waitsOut || self.journal != nil }
 
     var number: UInt64 { self.task.number }
@@ -57,7 +57,7 @@ final class TaskRecord {
         return self.delegate?.bodyStream ?? stream
     }
 
-    /// The URL that answers, if it is not the request's.
+    /// The URL that answered, if it is not the request's.
     var finalURL: String? { self.hop.url === self.request.firstHop.url ? nil : self.hop.url.text }
 
     /// The destination of the download; nil for other tasks.
@@ -70,10 +70,10 @@ final class TaskRecord {
         if case .file(_, _, let continues) = self.destination { continues } else { false }
     }
 
-    /// True if bytes stay after a failed attempt, and the rest may be requested.
+    /// True if bytes are kept after a failed attempt, and the rest may be requested.
     ///
-    /// Only a GET is known to return the same body each time, and a range of the user's own does not begin at the
-    /// body's start.
+    /// Only a GET is known to return the same body each time, and a range in the request's own fields does not begin at
+    /// the body's start.
     var keepsBytes: Bool {
         switch self.destination {
         case .memory: false
@@ -83,7 +83,7 @@ final class TaskRecord {
         }
     }
 
-    /// True if bytes once delivered cannot be taken back.
+    /// True if delivered bytes cannot be taken back.
     var isStream: Bool {
         switch self.request.destination {
         case .descriptor, .stream: true
@@ -91,7 +91,7 @@ final class TaskRecord {
         }
     }
 
-    /// True if a part of the body was delivered for good, and the rest cannot be requested.
+    /// True if part of the body was delivered irrevocably, and the rest cannot be requested.
     var cannotContinue: Bool {
         self.isStream && self.download.partial.offset > 0 && self.download.partial.resumePoint == nil
     }
@@ -102,7 +102,7 @@ final class TaskRecord {
         return true
     }
 
-    /// True while an attempt is running that has not been ended.
+    /// True while a running attempt has not been ended.
     var isUnderWay: Bool { self.live != nil && self.machine.isOnWire }
 
     /// True if the task's end is left to the next process.
@@ -110,8 +110,8 @@ final class TaskRecord {
 
     /// Replaces the hop after redirects with the first one.
     ///
-    /// The redirect is requested again, because its destination may have changed. But if the request may not be sent
-    /// twice and its first hop has answered, that hop has already carried it out.
+    /// The redirect is requested again, because its destination may have changed. However, if the request is
+    /// non-repeatable and its first hop has answered, that hop has already executed it.
     func resetRedirects() {
         self.attempt.followsRedirect = false
         guard self.request.isIdempotent || self.attempt.redirects == 0 else { return }
@@ -125,11 +125,11 @@ final class TaskRecord {
             isSuspended: self.machine.isSuspended, isHeld: self.machine.isHeld, waitsAtGate: self.machine.waitsAtGate,
             isOnWire: self.machine.phase == .running && self.live.map { $0.hook != .asked } == true,
             isInGrace: self.clocks.isScheduled(.grace),
-            // Once all bytes have arrived, no clock may come between the file and its destination.
+            // When all bytes have arrived, no clock may fail the task before its file is at the destination.
             isOver: self.machine.isOver || self.machine.phase == .finishing)
     }
 
-    /// Shows its state to other threads.
+    /// Publishes its state to other threads.
     func show() {
         self.task.shared.update { shared in
             shared.snapshot.progress = self.progress
@@ -139,7 +139,7 @@ final class TaskRecord {
             if let head = isOver ? self.result.head : self.live?.head {
                 shared.response = (head, self.finalURL, self.result.isRevalidated)
             }
-            // The state of a task that is over comes with its last event.
+            // The state of an ended task is published with its last event.
             guard !isOver else { return shared.body = self.download.body }
             shared.snapshot.state = self.machine.state
             shared.held = self.machine.heldReasons
@@ -147,7 +147,7 @@ final class TaskRecord {
         }
     }
 
-    /// Shows the progress of the bodies to other threads.
+    /// Publishes the progress of the bodies to other threads.
     func showProgress() {
         let (progress, lastByte) = (self.progress, self.live?.progress.lastActivity)
         self.task.shared.update { shared in
@@ -182,9 +182,9 @@ final class TaskRecord {
     }
 }
 
-/// The policies of a request, completed by its session's: made once, and shared by every task of that request.
+/// The policies of a request, completed with its session's: created once and shared by every task of that request.
 ///
-/// Kept in each task they would take a fifth of its memory.
+/// Stored in each task, they would take a fifth of its memory.
 final class ResolvedPolicies: Sendable {
     let gate: GatePolicy
     let retry: RetryPolicy
@@ -192,11 +192,11 @@ final class ResolvedPolicies: Sendable {
     let tls: ServerTrustPolicy
     let proxy: ProxyPolicy
     let limits: Indirect<TaskClocks.Limits>
-    /// True if every URL is connected to directly.
+    /// True if no URL uses a proxy.
     let isDirect: Bool
-    /// The settings of attempts without a client certificate and a hook; nil if they depend on the host.
+    /// The TLS options of attempts without a client certificate or a hook; nil if they depend on the host.
     let plainTLS: Indirect<TLSOptions>?
-    /// True if tasks wait rather than fail when a resource of this host is used up.
+    /// True if tasks wait instead of failing when a resource of this host is exhausted.
     let waitsOut: Bool
 
     init(_ request: TaskRequest, _ configuration: SessionConfiguration) {
@@ -235,22 +235,22 @@ struct ResultState {
     var requireUnmet: Requirement?
     var movedTo: String?
     @Rare var sha256: String? = nil
-    /// The head of the last answer.
+    /// The head of the last response.
     var head: ResponseHead?
-    /// True if the server has confirmed a stored response, which is the task's.
+    /// True if the server has confirmed a stored response, which is the task's result.
     var isRevalidated = false
-    /// True once the end was published; nothing follows it.
+    /// True if the end has been published; nothing follows it.
     var isPublished = false
 }
 
-/// The one timer that serves all clocks of a task.
+/// The single timer for all clocks of a task.
 enum TaskTimer {
     case off
-    /// Far enough away to be set together with others.
+    /// A timer far enough in the future to be set together with others.
     case pending(due: MonotonicTime)
     case set(TransferTimer, due: MonotonicTime)
 
-    /// When it will fire; nil if it is off.
+    /// When it fires; nil if it is off.
     var due: MonotonicTime? {
         switch self {
         case .off: nil

@@ -1,37 +1,37 @@
 internal import Synchronization
 internal import TidegateCore
 
-/// The handles of a session's tasks: those under way, and those that ended lately.
+/// The handles of a session's tasks: running ones and recently ended ones.
 final class TaskRegistry: Sendable {
-    /// A task under way, and the handler that is called on the session's thread when it is over.
+    /// A running task, and the handler to call on the session's thread when it ends.
     struct Entry: Sendable {
         let task: TransferTask
         let onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)?
-        /// An earlier process has left it.
+        /// True if an earlier process left it.
         var isRestored = false
     }
 
-    /// How many bytes of bodies the tasks that ended lately may hold; with more the oldest of these are removed.
+    /// The maximum bytes of bodies held by recently ended tasks; beyond that the oldest are removed.
     static let bodyLimit = 16 << 20
 
     private typealias FinishedTask = (task: TransferTask, bytes: Int)
 
     private struct State {
         var lastNumber: UInt64 = 0
-        /// Numbers whose tasks are about to be added.
+        /// The number of reserved tasks that are about to be added.
         var reserved = 0
         var live = IntegerMap<Entry>()
-        /// A ring once it is full; nil if a task was forgotten early.
+        /// A ring when it is full; nil entries are tasks removed early.
         var ended: [FinishedTask?] = []
         var oldestEnded = 0
         var endedBytes = 0
         var isClosed = false
         var counted = Counted()
         var isDiskStuck = false
-        /// How many tasks an earlier process left, and how many of them remain.
+        /// The number of tasks left by an earlier process, and how many of them remain.
         var restored = 0
         var restoredLeft = 0
-        /// True once all of them are counted.
+        /// True if all of them have been counted.
         var isRestoreComplete = false
 
         mutating func keep(_ task: FinishedTask, atMost kept: Int) {
@@ -62,7 +62,7 @@ final class TaskRegistry: Sendable {
 
     init(keepingEnded kept: Int) { self.kept = kept }
 
-    /// The number of a new task, which ``add(_:onCompletion:)`` follows; nil once the session is over.
+    /// Reserves the number of a new task for ``add(_:onCompletion:)``; nil if the session has ended.
     func reserve() -> UInt64? {
         self.state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -72,7 +72,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Adds a task whose number was reserved; false if the session was closed in the meantime.
+    /// Adds a task with a reserved number; false if the session was closed in the meantime.
     func add(
         _ task: TransferTask, onCompletion: (@Sendable (TransferTask, TaskResult) -> Void)? = nil,
         isRestored: Bool = false
@@ -88,15 +88,15 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// True if the task was not ended yet.
+    /// True if the task has not ended.
     func isLive(_ task: TransferTask) -> Bool { self.state.withLock { $0.live[task.number] != nil } }
 
     /// True if no task is live or about to be added.
     var isEmpty: Bool { self.state.withLock { $0.live.isEmpty && $0.reserved == 0 } }
 
-    /// The task is over: it is kept for a while, and replaces the one that ended first.
+    /// Ends a task: it is kept for a while, and replaces the one that ended first.
     ///
-    /// `bytes` is the size of its body. Nil if the task was ended before, so that its end is published once.
+    /// `bytes` is the size of its body. Nil if the task has already ended, so that its end is published once.
     func end(_ task: TransferTask, holding bytes: Int = 0) -> Entry? {
         self.state.withLock { state in
             guard let entry = state.live.removeValue(forKey: task.number) else { return nil }
@@ -105,7 +105,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// A restored task has published its end; returns the number of restored tasks if it was the last one.
+    /// Counts a restored task whose end was published; returns the number of restored tasks after the last one.
     func restoredTaskEnded() -> Int? {
         self.state.withLock { state in
             state.restoredLeft -= 1
@@ -113,7 +113,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Every task that an earlier process left was added; returns their number if all are over already.
+    /// Records that all tasks of an earlier process were added; returns their number if all have already ended.
     func restored() -> Int? {
         self.state.withLock { state in
             guard !state.isRestoreComplete else { return nil }
@@ -122,10 +122,10 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Every task is over; returns those that were live, the oldest first.
+    /// Ends every task; returns those that were live, oldest first.
     func endAll() -> [Entry] { self.live.sorted { $0.number < $1.number }.compactMap { self.end($0) } }
 
-    /// Values that only the session's thread can count, as of the last time it did.
+    /// Values that only the session's thread can count, from its last count.
     struct Counted: Sendable {
         var idleConnections = 0
         var retryTokens: [String: Double] = [:]
@@ -135,7 +135,7 @@ final class TaskRegistry: Sendable {
 
     var counted: Counted { self.state.withLock { $0.counted } }
 
-    /// The disk did not finish in the time for the session's end.
+    /// Records that the disk did not finish in the time allowed at the session's end.
     func noteStuckDisk() { self.state.withLock { $0.isDiskStuck = true } }
 
     var isDiskStuck: Bool { self.state.withLock { $0.isDiskStuck } }
@@ -148,7 +148,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Every known task; the oldest first.
+    /// Every known task, oldest first.
     var all: [TransferTask] {
         let known = self.state.withLock { $0.live.values.map(\.task) + $0.ended.compactMap { $0?.task } }
         return known.sorted { $0.number < $1.number }
@@ -165,7 +165,7 @@ final class TaskRegistry: Sendable {
 }
 
 extension SessionStatistics {
-    /// How long a running task may go without a byte before it counts as stalled.
+    /// A running task without a byte for this long counts as stalled.
     private static let stallTime = Duration.seconds(10)
 
     /// Counts handles.
@@ -199,7 +199,7 @@ extension SessionStatistics {
 }
 
 extension Int64 {
-    // A server may claim any length: the sum may exceed the range of a number.
+    // A server may claim any length, so the sum may overflow.
     fileprivate mutating func add(_ bytes: Int64) {
         let (sum, isTooMuch) = self.addingReportingOverflow(bytes)
         self = isTooMuch ? .max : sum
