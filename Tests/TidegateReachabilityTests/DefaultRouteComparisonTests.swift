@@ -89,7 +89,7 @@ struct DefaultRouteComparisonTests {
         let evidence = way.routeRung.evidence
         #expect(
             evidence.contains(
-                "eth0 is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)"))
+                "eth0 is down but the kernel uses the route anyway (ignore_routes_with_linkdown=0)"))
         #expect(evidence.contains { $0.hasPrefix("not taken: default via 10.0.0.78 dev eth1 table main ") })
     }
 

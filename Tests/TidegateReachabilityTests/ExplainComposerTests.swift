@@ -71,7 +71,7 @@ struct ExplainComposerTests {
             try self.findings("https://api.test/", [.ipv4: Self.way(Self.server4, nil, answer)], name: name))
         let place = count == 1 ? "the name server" : "the first name server"
         #expect(explanation.conclusion == .worksBut && explanation.party == nil)
-        #expect(explanation.findings == ["\(place) 10.0.0.1 answers after 1.5 s, which delays every look-up"])
+        #expect(explanation.findings == ["\(place) 10.0.0.1 answers after 1.5 s, which delays every lookup"])
     }
 
     @Test("The failure that matters is that of the family that got furthest")

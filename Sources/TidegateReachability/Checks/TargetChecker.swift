@@ -1,49 +1,51 @@
 package import TidegateCore
 
-/// Checks configured targets; the front door passes one in.
+/// Checks configured targets; provided by the creator of the monitor.
 package protocol TargetChecker: Sendable {
-    /// Checks once. Ends within twice the check's time-out and a second, and five more if it searches for a cause.
+    /// Checks once.
+    ///
+    /// A check takes at most twice its timeout plus one second, and five more seconds if it searches for a cause.
     func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome
 }
 
 extension TargetCheck {
-    /// What to check, and what is known when the check begins.
+    /// What to check, and the facts known when the check starts.
     package struct Request: Sendable, Hashable {
         /// The target.
         package var target: Target
-        /// How it is checked.
+        /// How to check it.
         package var check: TargetCheck
-        /// The addresses to try, the best one first; none if the target's name was not resolved.
+        /// The addresses to try, best first; empty if the target's name was not resolved.
         package var addresses: [IPAddress]
         /// Why the target's name was not resolved; nil if it was.
         package var unresolved: ResolveFailure?
         /// What the kernel would do with a packet to the target.
         package var verdict: Verdict
-        /// True if the check before this one reached the target; nil if this is the first one.
+        /// True if the previous check reached the target; nil for the first check.
         package var isReached: Bool?
         /// The results of checks of other targets on the same path.
         package var peers = PeerEvidence()
     }
 
-    /// What a check found.
+    /// The result of a check.
     package struct Outcome: Sendable, Hashable {
         /// Why the target was not reached.
         package struct Failure: Sendable, Hashable {
             package var reason: UnreachableReason
             package var party: FaultParty
-            /// What was found, in one clause.
+            /// The finding, in one clause.
             package var text: String
-            /// What to do, in one sentence; empty if the cause is not known.
+            /// What to do, in one sentence; empty if the cause is unknown.
             package var advice = ""
-            /// What the first address answered; nil if it was not asked.
+            /// The result at the first address; nil if it was not contacted.
             package var answer: HTTPCheck.Result?
         }
 
         /// Why the target was not reached; nil if it was.
         package var failure: Failure?
-        /// How long the phases took that were run.
+        /// The duration of each phase that was run.
         package var phases = PhaseDurations()
-        /// When the server's certificate ends; nil if it showed none.
+        /// When the server's certificate expires; nil if it presented none.
         package var certificateExpiry: WallTime?
     }
 }

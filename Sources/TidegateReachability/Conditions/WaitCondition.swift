@@ -1,6 +1,6 @@
 public import TidegateCore
 
-/// Something to wait for, as `tidegate wait --for` takes it.
+/// A condition to wait for, as accepted by `tidegate wait --for`.
 public enum WaitCondition: Sendable, Hashable {
     /// How a host must answer.
     public enum HostCheck: String, Sendable, CaseIterable, Hashable {
@@ -15,18 +15,18 @@ public enum WaitCondition: Sendable, Hashable {
     case route(family: AddressFamily?)
     /// The gateway of a default path answers on its link; a path without a gateway needs no answer.
     case gateway
-    /// A resolver answers, asked for the address of `a.root-servers.net`; a denial of the name counts as an answer.
+    /// A resolver answers a query for the address of `a.root-servers.net`; a denial of the name counts as an answer.
     case dns
-    /// A name has an address, looked up like programs do: in `/etc/hosts`, then by the resolvers.
+    /// A name has an address, looked up as programs do: in `/etc/hosts`, then by the resolvers.
     case name(String)
-    /// Internet checks succeed.
+    /// The internet checks succeed.
     case internet
     /// An address of a host is routed and, with a check, answers.
     case host(Target, HostCheck?)
     /// A GET of a URL is answered with a status below 400; redirects are not followed.
     case url(RequestURL)
 
-    /// An http or https URL to wait for; made by ``init(_:zone:)``.
+    /// An http or https URL to wait for; created by ``init(_:zone:)``.
     public struct RequestURL: Sendable, Hashable {
         let location: HTTPURL
 
@@ -38,7 +38,7 @@ public enum WaitCondition: Sendable, Hashable {
     /// `host:NAME[:PORT[/tcp|tls|http]]`, or an http or https URL.
     ///
     /// - Parameter zone: See ``Target/init(_:zone:)``.
-    /// - Throws: ``WaitConditionError``, which quotes the part that is wrong.
+    /// - Throws: ``WaitConditionError``, which quotes the invalid part.
     public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(WaitConditionError) {
         guard !text.contains("://") else {
             self = .url(try WaitCondition.url(text, zone: zone))
@@ -130,7 +130,7 @@ public enum WaitCondition: Sendable, Hashable {
 
     /// An address of a host is routed and, unless `check` is nil, answers.
     ///
-    /// - Throws: ``TargetError``, which quotes the part that is wrong.
+    /// - Throws: ``TargetError``, which quotes the invalid part.
     public static func host(
         _ host: String, _ port: UInt16, _ check: HostCheck? = .tcp
     ) throws(TargetError) -> WaitCondition {
@@ -159,7 +159,7 @@ extension WaitCondition.HostCheck {
 }
 
 extension WaitCondition: CustomStringConvertible {
-    /// The condition as ``init(_:)`` reads it.
+    /// The condition in the syntax of ``init(_:zone:)``.
     public var description: String {
         switch self {
         case .carrier(let interface): (["carrier", interface] as [String?]).compactMap { $0 }.joined(separator: ":")
@@ -177,30 +177,30 @@ extension WaitCondition: CustomStringConvertible {
     }
 }
 
-/// What is wrong with a condition's text; every case quotes the offending part.
+/// An error in a condition's text; every case quotes the invalid part.
 public enum WaitConditionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The first word is not a condition.
     case unknownCondition(String)
-    /// Nothing may follow this condition.
+    /// This condition takes no argument.
     case takesNothing(String, of: String)
     /// This is not an interface name.
     case badInterface(String, of: String)
     /// This is neither v4 nor v6.
     case badFamily(String, of: String)
-    /// `host:` or `dns:` without a name.
+    /// `host:` or `dns:` has no name.
     case noHost(String)
-    /// This is an address or has a port, but a name is required.
+    /// This is an address or has a port, but only a name is allowed.
     case badName(String, of: String)
     /// The URL cannot be requested.
     case badURL(String)
-    /// The host or port is wrong.
+    /// The host or port is invalid.
     case badTarget(TargetError)
     /// This is neither tcp nor tls nor http.
     case unknownCheck(String, of: String)
     /// A check needs a port.
     case checkWithoutPort(String, of: String)
 
-    /// One sentence without a final full stop.
+    /// One sentence without a full stop.
     public var description: String {
         switch self {
         case .unknownCondition(let word):

@@ -1,34 +1,34 @@
 package import TidegateCore
 
-/// Whether a condition holds and, if not, the missing part.
+/// Whether a condition holds and, if not, what is missing.
 package enum WaitOutcome: Sendable, Hashable {
     /// It holds.
     case satisfied
-    /// It does not: the first rung that fails, why, and a sentence without a final full stop.
+    /// It does not hold: the first failing rung, the reason, and a sentence without a full stop.
     case unsatisfied(Rung, UnreachableReason?, sentence: String)
 
     /// True when the condition holds.
     package var isSatisfied: Bool { self == .satisfied }
 }
 
-/// The findings of checks, for conditions that the kernel's state alone does not decide.
+/// The results of checks, for conditions that the kernel's state alone does not decide.
 package enum ConditionEvidence: Sendable, Hashable {
     /// Nothing was checked yet.
     case pending
     /// The host, the URL or the name answered as expected.
     case passed
-    /// It did not: why, and the unexpected answer, if that helps.
+    /// It did not answer as expected: the reason, and the unexpected answer if that helps.
     case failed(UnreachableReason, detail: String? = nil)
     /// The findings on the condition's rung, one report for each family.
     case rungs([RungReport])
 }
 
 extension WaitCondition {
-    /// Evaluates the condition by a status.
+    /// Evaluates the condition against a status.
     ///
     /// - Parameters:
     ///   - family: Only this family counts (`-4`, `-6`).
-    ///   - evidence: The findings of checks, for conditions that the status does not decide.
+    ///   - evidence: The results of checks, for conditions that the status does not decide.
     package func evaluate(
         _ status: ReachabilityStatus, family: AddressFamily? = nil, evidence: ConditionEvidence = .pending
     ) -> WaitOutcome {
@@ -101,7 +101,7 @@ extension WaitCondition {
             name.map(link.isNamed) ?? (link.kind != .loopback && !link.isExcluded)
         }
         let families = family.map { [$0] } ?? AddressFamily.allCases
-        // A loopback may have addresses that other hosts reach; it counts if it is named.
+        // A loopback interface may have addresses that other hosts reach; it counts if it is named.
         let isThere = links.contains { link in
             link.reason == nil && families.contains { link.usableFamilies.contains($0) }
         }

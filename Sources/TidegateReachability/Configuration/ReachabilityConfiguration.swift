@@ -1,39 +1,40 @@
 public import TidegateCore
 
-/// What a monitor watches; its values are checked when a monitor is made with it.
+/// The configuration of a monitor; its values are checked when the monitor is created.
 public struct ReachabilityConfiguration: Sendable, Hashable {
-    /// The addresses whose lookups stand for "the internet", by family.
+    /// The addresses whose route lookups represent "the internet", by family.
     ///
-    /// No packet is ever sent to them. Four or more global unicast addresses of each family work best, with those of
-    /// IPv4 in both halves of the address space.
+    /// No packet is ever sent to them. Four or more global unicast addresses of each family work best; those of IPv4
+    /// should be in both halves of the address space.
     public var sentinels = ReachabilityConfiguration.defaultSentinels
     /// The targets to evaluate, in the order of the status.
     public var targets: [Target]
     /// Whether, how and how often each target is checked.
     ///
-    /// A target that is absent is connected to every 15 seconds if it has a port, and not checked if it has none.
+    /// A target without an entry is checked by connecting to it every 15 seconds if it has a port, and not at all if it
+    /// has none.
     public var targetChecks: [Target: TargetCheck] = [:]
-    /// The resolvers whose routes count while a name has no address; empty for those of /etc/resolv.conf.
+    /// The resolvers whose routes count while a name has no address; empty uses those of /etc/resolv.conf.
     public var resolvers: [IPAddress] = []
-    /// Anchored regular expressions: links kept out of series and events.
+    /// Anchored regular expressions for links to leave out of series and events.
     ///
-    /// They still count for the verdict.
+    /// These links still count for the verdict.
     public var excludedInterfaces = ReachabilityConfiguration.defaultExcludedInterfaces
-    /// Anchored regular expressions: links whose traffic costs money.
+    /// Anchored regular expressions for metered links.
     public var meteredInterfaces: [String] = []
-    /// The mark of the sockets to look up routes for (SO_MARK in socket(7)), which policy rules may match; nil for none.
+    /// The socket mark for route lookups (SO_MARK in socket(7)), which policy rules may match; nil for none.
     public var mark: UInt32?
-    /// The user of the sockets to look up routes for, which policy rules may match (uidrange in ip-rule(8)).
+    /// The user for route lookups, which policy rules may match (uidrange in ip-rule(8)).
     ///
-    /// Nil for the user that this process runs as.
+    /// Nil for the user of this process.
     public var uid: UInt32?
-    /// Whether and how the internet is checked; by default not at all.
+    /// Whether and how to check the internet; off by default.
     public var internetCheck = InternetCheckPolicy.off
 
-    /// The links excluded by default: loopback and those of containers.
+    /// The links excluded by default: loopback and container links.
     public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]
 
-    /// A configuration with the defaults, and targets to evaluate.
+    /// Creates the default configuration with some targets to evaluate.
     public init(targets: [Target] = []) { self.targets = targets }
 
     package func validate() throws(ConfigurationValueError) {
@@ -61,17 +62,17 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
 
 /// Whether, how and how often the internet is checked.
 public struct InternetCheckPolicy: Sendable, Hashable {
-    /// False if checks are made only on demand.
+    /// False if checks run only on demand.
     public var isEnabled: Bool
-    /// The URLs that are requested; best of at least two operators, over both http and https.
+    /// The URLs to request; ideally from at least two operators, over both http and https.
     public var urls: [InternetCheckURL]
-    /// From one success to the next check: at least 10 s.
+    /// The interval from a success to the next check; at least 10 s.
     public var interval: Duration
 
     /// No checks, the default: no packet is sent to hosts that the configuration does not name.
     public static let off = InternetCheckPolicy(isEnabled: false, urls: [])
 
-    /// A policy; by default checks every 5 minutes.
+    /// Creates a policy; by default it checks every 5 minutes.
     public init(isEnabled: Bool = true, urls: [InternetCheckURL], interval: Duration = .seconds(300)) {
         self.isEnabled = isEnabled
         self.urls = urls
@@ -83,18 +84,18 @@ public struct InternetCheckPolicy: Sendable, Hashable {
             !self.isEnabled || !self.urls.isEmpty, "internetCheck.urls", "internet checks are enabled without a URL")
         try ConfigurationValueError.check(
             self.interval >= .seconds(10), "internetCheck.interval",
-            "internet checks every \(self.interval) are more than one in 10 seconds")
+            "internet checks every \(self.interval) are more frequent than one in 10 seconds")
     }
 }
 
-/// A URL whose answer shows whether the internet can be reached.
+/// A URL whose response shows whether the internet is reachable.
 ///
-/// Over http the answer must be 204, an empty 200, or begin with the expected body. A redirect to another host, status
-/// 511 and another body than the expected one mean a portal; anything else only means that the URL is unsuitable. Over
-/// https any 2xx status is good, because the certificate proves the server.
+/// Over http the response must be 204, an empty 200, or begin with the expected body. A redirect to another host,
+/// status 511 or a different body than expected indicates a portal; anything else only means that the URL is
+/// unsuitable. Over https any 2xx status is good, because the certificate proves the server's identity.
 public struct InternetCheckURL: Sendable, Hashable {
     let location: HTTPURL
-    /// How the answer's body begins; nil if it is empty.
+    /// The start of the expected body; nil for an empty body.
     public let expectedBody: String?
 
     /// The URL of the request.
@@ -102,7 +103,7 @@ public struct InternetCheckURL: Sendable, Hashable {
 
     /// Parses an absolute http or https URL.
     ///
-    /// - Throws: ``ConfigurationValueError``, which quotes the text that is not such a URL.
+    /// - Throws: ``ConfigurationValueError``, which quotes the invalid text.
     public init(_ text: String, expectedBody: String? = nil) throws(ConfigurationValueError) {
         guard let location = try? HTTPURL(text) else {
             throw ConfigurationValueError(

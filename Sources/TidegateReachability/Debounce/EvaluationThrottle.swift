@@ -1,11 +1,12 @@
 internal import TidegateCore
 
-/// Decides when to evaluate after kernel messages: the first immediately, a burst together, a loss without delay.
+/// Decides when to evaluate after kernel messages: the first message immediately, a burst together, a loss without
+/// delay.
 struct EvaluationThrottle {
     enum Decision: Hashable {
         /// Evaluate now.
         case now
-        /// Evaluate then, together with whatever arrives until then.
+        /// Evaluate at this moment, together with whatever arrives until then.
         case at(MonotonicTime)
     }
 
@@ -19,7 +20,7 @@ struct EvaluationThrottle {
     // Set while a loss waits for the end of the pause, which later messages may not postpone.
     private var isLossPending = false
 
-    /// Records that a message arrived; when to evaluate.
+    /// Records a message; returns when to evaluate.
     mutating func schedule(at now: MonotonicTime, isLoss: Bool, isStorm: Bool) -> Decision {
         let isQuiet = self.lastChange.map { now - $0 >= EvaluationThrottle.quiet } ?? true
         self.lastChange = now

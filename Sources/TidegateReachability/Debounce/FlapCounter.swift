@@ -2,8 +2,8 @@ internal import TidegateCore
 
 /// Counts carrier losses; after three within 30 seconds a link counts as flapping, and its gains are held back.
 ///
-/// Not for long: a link that is up three seconds in four carries three requests in four. After 15 seconds gains count
-/// immediately again, until the link has kept its carrier for 30 seconds.
+/// The hold is limited, because a link that is up three seconds in four can carry three requests in four. After 15
+/// seconds gains count immediately again, until the link has kept its carrier for 30 seconds.
 struct FlapCounter {
     private struct LinkID: Hashable {
         let index: UInt32
@@ -14,7 +14,7 @@ struct FlapCounter {
         var losses: [MonotonicTime] = []
         var counter: UInt32?
         var hadCarrier: Bool
-        /// Since when it flaps; nil once it has kept its carrier for long enough.
+        /// Since when it flaps; nil if it has kept its carrier for long enough.
         var flappingSince: MonotonicTime?
     }
 
@@ -25,13 +25,13 @@ struct FlapCounter {
 
     private var records: [LinkID: Record] = [:]
 
-    /// Records the links' present state.
+    /// Records the current state of the links.
     mutating func observe(_ links: some Sequence<Link>, at now: MonotonicTime) {
         var next: [LinkID: Record] = [:]
         for link in links {
             let id = LinkID(index: link.index, generation: link.generation)
             var record = self.records[id] ?? Record(counter: link.carrierLosses, hadCarrier: link.hasCarrier)
-            // The kernel merges fast flaps into few messages; only its counter has them all.
+            // The kernel merges fast flaps into few messages; only its counter includes them all.
             let count =
                 if let counter = link.carrierLosses, let before = record.counter {
                     Int(min(counter &- before, UInt32(FlapCounter.limit)))
@@ -49,8 +49,8 @@ struct FlapCounter {
         self.records = next
     }
 
-    /// How long a gain over the link must be stable; nil if it has not lost its carrier too often lately, or its gains
-    /// have been held back for long enough.
+    /// How long a gain over the link must be stable; nil if the link has not flapped recently, or if its gains have
+    /// been held back for long enough.
     func hold(_ index: UInt32, _ generation: UInt32, at now: MonotonicTime) -> Duration? {
         guard let record = self.records[LinkID(index: index, generation: generation)],
             let since = record.flappingSince,

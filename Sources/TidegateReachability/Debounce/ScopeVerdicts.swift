@@ -2,9 +2,9 @@ internal import TidegateCore
 
 /// The debounced verdict of each family, and of the host as a whole.
 struct ScopeVerdicts {
-    // Of the host as a whole, and of each family.
+    // Debouncers for the host as a whole and for each family.
     private var debouncers: [PathEvent.Scope: VerdictDebouncer] = [:]
-    // By family, the path of the host's last routed verdict.
+    // The path of the host's last routed verdict, by family.
     private var paths: [AddressFamily: NetworkPath.Identity] = [:]
 
     /// The published verdict of the host as a whole.
@@ -17,15 +17,15 @@ struct ScopeVerdicts {
         }
     }
 
-    /// The verdict of each family that gates go by; a family that was never evaluated is absent.
+    /// Each family's verdict for gates; families that were never evaluated are absent.
     var gatingFamilies: [AddressFamily: Verdict] {
         AddressFamily.allCases.reduce(into: [:]) { $0[$1] = self.debouncers[.family($1)]?.gating.verdict }
     }
 
-    /// The level of each family that gates go by.
+    /// Each family's level for gates.
     var gatingLevels: [ReachabilityLevel] { AddressFamily.allCases.map(self.gatingLevel) }
 
-    /// The level of a family that gates go by.
+    /// A family's level for gates.
     func gatingLevel(_ family: AddressFamily) -> ReachabilityLevel {
         self.debouncers[.family(family)]?.gating.verdict?.level ?? .unknown
     }
@@ -35,7 +35,7 @@ struct ScopeVerdicts {
 
     /// Records the families' new verdicts; returns the changes to publish, the global one first.
     ///
-    /// `published` are shown instead of those that gates go by. `times` gives how long a gain over a path must be
+    /// `published` replaces the verdicts for gates in the status. `times` returns how long a gain over a path must be
     /// stable.
     mutating func update(
         _ verdicts: [ReachabilityStatus.Family], published: [ReachabilityStatus.Family]? = nil,
@@ -54,13 +54,13 @@ struct ScopeVerdicts {
         return self.handle(input, of: .global, at: now) + changes
     }
 
-    /// True if one of these changes means another network, where names may have other addresses.
+    /// True if one of these changes indicates another network, where names may have other addresses.
     mutating func isNewNetwork(_ changes: [PathEvent]) -> Bool {
         changes.reduce(false) { $1.scope == .global && self.isNewNetwork($1) || $0 }
     }
 
-    // A change of the level over the same path means none, except that a portal which is gone no longer answers for
-    // every name. The first verdict does not either: no name was resolved before it.
+    // A changed level over the same path is still the same network, unless it ends a portal, which answered for every
+    // name. The first verdict is not a change either: no name was resolved before it.
     private mutating func isNewNetwork(_ change: PathEvent) -> Bool {
         guard change.to.level >= .routed else { return false }
         let isFirst = change.lasted == nil
@@ -85,7 +85,7 @@ struct ScopeVerdicts {
 }
 
 extension PathEvent {
-    /// The event of a debouncer's effect; nil if nothing is to be published.
+    /// Creates the event of a debouncer's effect; nil if there is nothing to publish.
     init?(_ scope: Scope, _ effect: VerdictDebouncer.Effect, to verdict: Verdict?) {
         guard case .published(let from, let lasted, let detection) = effect else { return nil }
         self.init(

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Debounces the verdicts of one scope: a loss is reported immediately, a gain once it has been stable.
+/// Debounces the verdicts of one scope: a loss is reported immediately, a gain after it has been stable.
 struct VerdictDebouncer {
     /// How long a gain must be stable.
     struct Times: Hashable {
@@ -8,7 +8,7 @@ struct VerdictDebouncer {
         var published = Duration.milliseconds(500)
         /// Why a gain is held back for longer than usual; nil if it is not.
         ///
-        /// Reported once the gain would have counted.
+        /// It is reported at the time when the gain would normally have counted.
         var reason: UnreachableReason?
 
         static let usual = Times()
@@ -21,18 +21,18 @@ struct VerdictDebouncer {
     }
 
     enum Input {
-        /// An evaluation produced this verdict; `detection` is the time from the kernel's message to it.
+        /// An evaluation produced this verdict; `detection` is the time since the kernel's message.
         ///
-        /// `published` is what status and events show instead of the verdict that gates go by; nil for the same.
+        /// `published` replaces the verdict for gates in status and events; nil if they are the same.
         case verdict(Verdict, published: Verdict? = nil, Times, detection: Duration?)
         /// Time has passed.
         case tick
     }
 
     enum Effect: Hashable {
-        /// The verdict that gates go by has changed.
+        /// The verdict for gates has changed.
         case gatingChanged
-        /// The published verdict has changed; nil and nil when it is the first.
+        /// The published verdict has changed; `from` and `lasted` are nil for the first one.
         case published(from: Verdict?, lasted: Duration?, detection: Duration?)
     }
 
@@ -48,19 +48,19 @@ struct VerdictDebouncer {
         return min(gating, published)
     }
 
-    /// Reports the next verdict immediately: it answers another question than the last one did.
+    /// Reports the next verdict immediately, because it answers a different question than the previous one.
     mutating func reset() {
         self.gating.reset()
         self.published.reset()
     }
 
-    /// True if these verdicts would change nothing.
+    /// True if these verdicts change nothing.
     func isStable(at verdict: Verdict, published: Verdict) -> Bool {
         self.gating.pending == nil && self.published.pending == nil && self.gating.verdict == verdict
             && self.published.verdict == published
     }
 
-    /// The verdict that gates go by, or will once it is stable; nil before the first one.
+    /// The verdict for gates, current or pending; nil before the first one.
     var latest: Verdict? { self.gating.pending?.verdict ?? self.gating.verdict }
 
     mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
@@ -83,18 +83,18 @@ struct VerdictDebouncer {
         return effects
     }
 
-    /// A verdict, and the one that is pending to replace it.
+    /// A verdict, and the pending one that will replace it.
     struct Debounced {
         struct Pending {
             var verdict: Verdict
             var since: MonotonicTime
             var deadline: MonotonicTime
-            /// Why it is held back for longer than usual, and when it would have counted; nil if it is not, or if that
-            /// was reported.
+            /// Why it is held back for longer than usual, and when it would normally have counted; nil if it is not
+            /// held back or the reason has been reported.
             var hold: (reason: UnreachableReason, since: MonotonicTime)?
             var detection: Duration?
 
-            /// When something changes next.
+            /// When the next change is due.
             var next: MonotonicTime { min(self.hold?.since ?? self.deadline, self.deadline) }
         }
 
@@ -115,7 +115,7 @@ struct VerdictDebouncer {
             else {
                 return self.commit(verdict, detection, at: now)
             }
-            // Only a verdict that stays on its level is stable; a further step up starts the wait again.
+            // Only a verdict that stays at its level is stable; a further step up restarts the wait.
             let since = self.pending.flatMap { $0.verdict.level == verdict.level ? $0.since : nil } ?? now
             self.pending = Pending(
                 verdict: verdict, since: since, deadline: since + times[keyPath: time],

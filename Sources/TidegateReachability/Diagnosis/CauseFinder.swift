@@ -3,12 +3,12 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Collects the evidence of a failed rung of one family, and asks for its cause.
+/// Collects the evidence about one family's failed rung, and determines its cause.
 struct CauseFinder {
     let findings: LadderFindings
     let path: PathFindings?
 
-    /// What is wrong, and on which rung.
+    /// The cause, and the rung that it belongs to.
     func cause(of report: RungReport) -> (cause: Cause, rung: Rung) {
         let cause = DecisionTable.cause(of: self.evidence(of: report))
         return (cause, DecisionTable.rung(of: cause, shownBy: report.rung, self.witnesses))
@@ -28,7 +28,7 @@ struct CauseFinder {
     // MARK: Evidence
 
     private var evidence: FailureEvidence {
-        // Its own rung already shows that this host has a path.
+        // The rung itself already shows that this host has a path.
         let verdict = Verdict(level: .unknown, path: self.path?.verdict.path, notes: self.path?.verdict.notes ?? [])
         var evidence = FailureEvidence(
             failure: .timedOut, peer: self.path?.subject.address, before: verdict, after: verdict)
@@ -65,7 +65,7 @@ struct CauseFinder {
         return evidence
     }
 
-    /// The cause of a name that resolves to an address that no public name has.
+    /// The cause of a name that resolves to an address no public name has.
     func cause(ofBlocked name: String, by server: IPAddress?, answer: IPAddress) -> Cause {
         var evidence = self.evidence
         (evidence.failure, evidence.lookup) = (.resolveFailed, .blocked(name, by: server, answer: answer))
@@ -74,7 +74,7 @@ struct CauseFinder {
 
     private var wantedFamily: AddressFamily? { self.findings.families.count == 1 ? self.findings.families.first : nil }
 
-    // How the internet checks fail. A check of one server is not a witness; the target's silence is.
+    // Adds the failure of internet checks. A check of one server is not a witness; the target's silence is.
     private func addChecks(_ report: RungReport, to evidence: inout FailureEvidence) {
         evidence.internet = report.reason == .portal ? .portal(location: nil) : .failing
         guard let path = self.path, let observations = path.internet else { return }
@@ -93,7 +93,7 @@ struct CauseFinder {
         }
     }
 
-    // A router's error about a name server, or this host's.
+    // Adds an ICMP error about a name server, from a router or this host.
     private func addRefusedQuestion(to evidence: inout FailureEvidence) {
         for server in self.findings.name?.servers ?? [] {
             for case .unreachable(let refusal?) in server.outcomes {
@@ -103,12 +103,12 @@ struct CauseFinder {
             }
         }
         guard let name = self.findings.name else { return evidence.failure = .resolveFailed }
-        // The kernel has a route, and a filter keeps packets from it.
+        // The kernel has a route, but a filter drops the packets.
         evidence.isFiltered = name.walks.values.contains { $0.failure == EPERM }
         if !evidence.isFiltered { evidence.kernel = self.refusal(.resolverNoRoute, nil) }
     }
 
-    // The target's answer, or how far a check of it came.
+    // Adds the target's answer, or the stage that a check of it reached.
     private func addAnswer(_ report: RungReport, to evidence: inout FailureEvidence) {
         let answer = self.path.flatMap { $0.web[$0.subject.address] } ?? HTTPCheck.Result(reached: nil)
         (evidence.text, evidence.local) = (answer.text, answer.local)
@@ -159,12 +159,12 @@ struct CauseFinder {
 
     // MARK: Witnesses
 
-    /// All other parties that were asked over this path.
+    /// All other parties contacted over this path.
     var witnesses: [Witness] {
         guard let path = self.path else { return [] }
         let gateway = path.provenGateway
-        // A walk to a resolver on the link asks no party beyond it, and one that this host could not send asks no party
-        // at all.
+        // A walk to a resolver on the link contacts no party beyond it, and a walk that this host could not send
+        // contacts no party at all.
         let isBesideGateway = path.subject == .resolver(path.subject.address) && gateway == nil
         let walks = [isBesideGateway ? nil : path.walk, path.sentinelWalk].compactMap(\.self)
         var witnesses = walks.filter { $0.failure == nil }.map {
@@ -174,7 +174,7 @@ struct CauseFinder {
         if let witness = path.connections?.witness { witnesses.append(witness) }
         if let observations = path.internet {
             switch ConnectivityEvaluator.connectivity(observations) {
-            // A wrong answer also came from there.
+            // Even an unexpected answer came from beyond.
             case .full, .limited: witnesses.append(Witness(.internetCheck, .beyond(nil)))
             case .portal, .none: witnesses.append(Witness(.internetCheck, .nothing))
             case .unknown: break
@@ -183,8 +183,8 @@ struct CauseFinder {
         witnesses += self.resolverWitnesses(path)
         witnesses += path.web.compactMap { address, answer in
             let isReached = answer.hasReached(.connect)
-            // The silent party is not a witness; one that accepted a connection is, unless it is on this side of the
-            // gateway.
+            // The silent party is not a witness. A party that accepted a connection is one, unless it is on this side
+            // of the gateway.
             guard address != path.subject.address || isReached && gateway != nil else { return nil }
             return Witness(.target, isReached ? .beyond(nil) : .nothing, refusal: answer.refusal)
         }
@@ -195,13 +195,13 @@ struct CauseFinder {
     private func resolverWitnesses(_ path: PathFindings) -> [Witness] {
         guard let gateway = path.verdict.path?.gateway else { return [] }
         return (self.findings.name?.servers ?? []).flatMap { server -> [Witness] in
-            // A query that this host did not send says nothing about the way.
+            // A query that this host did not send says nothing about the path.
             let asked = server.outcomes.filter { $0 != .unreachable(nil) }
             guard server.verdict.path?.gateway == gateway, !asked.isEmpty else { return [] }
             let hasAnswered = asked.contains { outcome in
                 if case .failed = outcome { true } else { outcome.isAnswer || outcome == .refused }
             }
-            // The walk to the path's own resolver is one of the path's walks.
+            // The walk to the path's own resolver is already one of the path's walks.
             let walk = server.server == path.subject.address ? nil : self.findings.name?.walks[server.server]
             return [Witness(.resolver, hasAnswered ? .beyond(server.server) : .nothing)]
                 + [walk?.witness(past: path.provenGateway, asking: path.subject.address)].compactMap(\.self)

@@ -1,14 +1,14 @@
 internal import TidegateCore
 
-/// When this host is diagnosed: after a change that lasts, while something is bad, and when a user opens the page.
+/// Decides when to diagnose this host: after a lasting change, during a failure, and when a user opens the status page.
 struct DiagnosisSchedule: Sendable, Hashable {
-    /// What happens to a schedule.
+    /// An event that affects the schedule.
     enum Input: Sendable, Hashable {
         /// A path has changed.
         case changed
-        /// Nothing can be sent any more.
+        /// No packets can be sent any more.
         case lost
-        /// A packet was not answered, so other hosts are asked soon.
+        /// A packet was not answered, so a diagnosis should follow soon.
         case failed
         /// A host has answered, which may end an outage.
         case answered
@@ -33,13 +33,13 @@ struct DiagnosisSchedule: Sendable, Hashable {
     /// The minimum time between diagnoses for a link that comes and goes.
     static let flapping = Duration.seconds(1)
 
-    /// When the next diagnosis is due; nil while none is.
+    /// When the next diagnosis is due; nil if none is.
     private(set) var deadline: MonotonicTime?
     private var beganAt: MonotonicTime?
-    // Since when something is bad; nil if nothing is.
+    // Since when the host has a failure; nil if it has none.
     private var badSince: MonotonicTime?
 
-    /// The schedule after an input.
+    /// Returns the schedule after an input.
     func after(_ input: Input, at now: MonotonicTime) -> DiagnosisSchedule {
         var next = self
         switch input {
@@ -59,7 +59,8 @@ struct DiagnosisSchedule: Sendable, Hashable {
         return next
     }
 
-    // Now, or as soon as `distance` has passed since the last one began; never later than planned.
+    // Plans a diagnosis now, or as soon as `distance` has passed since the last one began; never later than already
+    // planned.
     private mutating func request(_ distance: Duration, at now: MonotonicTime) {
         let earliest = self.beganAt.map { max(now, $0 + distance) } ?? now
         self.deadline = min(self.deadline ?? earliest, earliest)

@@ -21,7 +21,7 @@ enum ExplanationComposer {
             explanation.conclusion = explanation.findings.isEmpty ? .works : .worksBut
             return explanation
         }
-        // The party is unknown if no ladder failed or reached the target.
+        // The party stays unknown if no ladder failed or reached the target.
         var cause = Cause.unknown(.notEnoughTime)
         explanation.conclusion = .notChecked
         if let failing {
@@ -36,8 +36,8 @@ enum ExplanationComposer {
         return explanation
     }
 
-    // The ladder whose first failure is highest, IPv4 if they are equal; if its party is unknown, the dead way out that
-    // the other one found.
+    // The ladder whose first failure is highest; IPv4 if they are equal. If its party is unknown, the other ladder
+    // counts if it shows that the way out is dead.
     private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
         func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure?.rung.order ?? -1 }
         let failing = ladders.filter { $0.firstFailure != nil }
@@ -48,7 +48,7 @@ enum ExplanationComposer {
 
     private static func isReached(_ ladder: Explanation.Ladder, _ target: ExplainTarget) -> Bool {
         guard !target.isInternet else {
-            // If the daemon may not walk to the internet, an answering resolver is the only evidence.
+            // If the daemon must not walk towards the internet, an answering resolver is the only evidence.
             return (ladder.firstFailure == nil || ladder.cause == .unknown(.oneCheck))
                 && ladder.rungs.contains { [.dns, .internet].contains($0.rung) && $0.status == .ok }
         }
@@ -66,7 +66,7 @@ struct ReachedFindings {
     let findings: LadderFindings
     let ladders: [Explanation.Ladder]
 
-    /// The clauses, the most important first.
+    /// The clauses, most important first.
     var clauses: [String] {
         self.otherFamily + self.otherAddresses + self.servers + self.slowness + self.certificates + self.authorities
             + self.proxies
@@ -105,7 +105,7 @@ struct ReachedFindings {
         guard let servers = self.findings.name?.servers else { return [] }
         return servers.enumerated().compactMap { position, server in
             let place = position == 0 && servers.count > 1 ? "the first name server" : "the name server"
-            let cost = position == 0 ? ", which delays every look-up" : ""
+            let cost = position == 0 ? ", which delays every lookup" : ""
             if let lateness = server.lateness {
                 return "\(place) \(server.server) answers after \(lateness.shortText)\(cost)"
             }
@@ -129,7 +129,7 @@ struct ReachedFindings {
         return ["the certificate has \(days) day\(days == 1 ? "" : "s") left (until \(text))"]
     }
 
-    // Private authorities are expected to sign for private addresses.
+    // Private authorities may sign for private addresses.
     private var authorities: [String] {
         let signers = self.paths.compactMap { path -> LocalAuthority? in
             path.subject.address.isGlobal ? path.web[path.subject.address]?.certificate?.localAuthority : nil
@@ -141,13 +141,13 @@ struct ReachedFindings {
         ]
     }
 
-    /// A proxy that may be required here; also useful for a target that was not reached.
+    /// A proxy that may be required here; also useful if the target was not reached.
     var proxies: [String] {
         guard let proxy = self.findings.target.unusedProxy else { return [] }
         return ["the environment names the proxy \(proxy), which was not used (--proxy)"]
     }
 
-    // The answers at the addresses that stand for their families.
+    // The answers at the addresses that represent their families.
     private var answers: [HTTPCheck.Result] { self.paths.compactMap { $0.web[$0.subject.address] } }
 
     private var paths: [PathFindings] { self.findings.families.compactMap { self.findings.paths[$0] } }

@@ -2,23 +2,23 @@ internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
 
-/// Checks targets by TCP, TLS or HTTP, as the rungs of the ladder do, on a new connection each time.
+/// Checks targets by TCP, TLS or HTTP, like the rungs of the ladder, on a new connection each time.
 ///
-/// Once started, it also finds out why checks fail, like `explain` does.
+/// After ``start(_:)`` it also finds out why checks fail, like `explain` does.
 package final class HTTPTargetChecker: TargetChecker {
     private struct State {
-        // Its diagnostics own the targets' checks, which own this checker.
+        // Weak, because the diagnostics own the target checks, which own this checker.
         weak var host: HostDiagnostics?
         var findings: [Target: (failure: TargetCheck.Outcome.Failure, moment: MonotonicTime)] = [:]
     }
 
-    // More addresses of one name rarely help, and each one costs a connection.
+    // More addresses of a name rarely help, and each one costs a connection.
     private static let mostAddresses = 4
 
     private let web: any HTTPChecker
     private let state = Mutex(State())
 
-    /// A checker whose connections `web` makes.
+    /// Creates a checker that makes its connections with `web`.
     package init(web: any HTTPChecker) { self.web = web }
 
     /// Uses `host` for diagnoses from now on, and keeps only a weak reference to it.
@@ -29,18 +29,18 @@ package final class HTTPTargetChecker: TargetChecker {
         case silent(Cause)
     }
 
-    /// Checks the first address, and if it fails, the others: one that answers is enough.
+    /// Checks the first address and, if it fails, the others: one answer is enough.
     ///
-    /// If a target becomes silent, the checker diagnoses the way out before the time-out; if the way out is dead, the
+    /// If a target becomes silent, the checker diagnoses the way out before the timeout; if the way out is dead, the
     /// check does not wait for the target.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
         guard let host = self.state.withLock({ $0.host }), !Task.isCancelled else {
             return await self.outcome(of: request)
         }
         let start = host.diagnostics.time.monotonic()
-        // Not a task group, which would wait for a check that goes on until its time-out.
+        // Not a task group, which would wait for a check that runs until its timeout.
         let first = Promise<Step>()
-        // A server that accepts the connection is present, however long its answer takes.
+        // A server that accepts the connection is reachable, however long its answer takes.
         let isConnected = Promise<Bool>()
         let ended = Task { first.fulfil(.ended(await self.outcome(of: request) { isConnected.fulfil(true) })) }
         let silent = Task {
@@ -52,7 +52,7 @@ package final class HTTPTargetChecker: TargetChecker {
             guard isSilent, !Task.isCancelled else { return }
             host.suspect(since: start)
             let gateway = request.verdict.path?.gateway
-            // Other checks wait for this diagnosis: the end of this check does not cancel it.
+            // Other checks may wait for this diagnosis, so the end of this check does not cancel it.
             let cause = Task { await host.outage(at: request.addresses.first, through: gateway) }
             if let cause = await cause.value { first.fulfil(.silent(cause)) }
         }
@@ -90,7 +90,7 @@ package final class HTTPTargetChecker: TargetChecker {
         {
             return finding.failure
         }
-        // Many targets that fail together have one cause, which one diagnosis finds.
+        // Targets that fail together usually have one cause, which a single diagnosis finds.
         var cause =
             failure.reason == .timeout || failure.reason == .resolverTimeout
             ? await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway) : nil
@@ -102,7 +102,7 @@ package final class HTTPTargetChecker: TargetChecker {
                 target, within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
                 walksToInternet: diagnostics.policy.isEnabled)
             cause = explanation.conclusion == .broken ? explanation.cause : nil
-            // The resolvers answer the diagnosis: before, they were slow, or packets were lost.
+            // The resolvers answer the diagnosis: they were slow before, or packets were lost.
             if failure.reason == .resolverTimeout, explanation.conclusion != .notChecked { failure.party = .unknown }
             if cause?.party == .unknown { cause = nil }
         }
@@ -123,7 +123,7 @@ package final class HTTPTargetChecker: TargetChecker {
         return found
     }
 
-    // `onWire` is called once the first address has accepted the connection.
+    // Calls `onWire` when the first address has accepted the connection.
     private func outcome(
         of request: TargetCheck.Request, onWire: @escaping @Sendable () -> Void = {}
     ) async -> TargetCheck.Outcome {
@@ -144,7 +144,7 @@ package final class HTTPTargetChecker: TargetChecker {
 }
 
 extension TargetCheck.Request {
-    // The stage that a check has to reach.
+    // The stage that a check must reach.
     private var lastStage: Stage {
         switch self.check.kind {
         case .none, .tcp: .connect
@@ -178,7 +178,7 @@ extension TargetCheck.Request {
         (evidence.local, evidence.text, evidence.peers) = (answer.local, answer.text, self.peers)
         (evidence.handshake, evidence.certificateError) = (answer.handshake, answer.certificateError)
         evidence.certificate = answer.certificate
-        // The meaning of an answer follows from the rung, like for a ladder.
+        // The rung decides the meaning of an answer, as in a ladder.
         if reason == .tlsFailed || reason == .httpError { evidence.rung = reason.rung }
         let attribution = DecisionTable.attribution(of: evidence)
         let text = answer.text.isEmpty ? attribution?.evidence.first ?? reason.description : answer.text
@@ -187,7 +187,7 @@ extension TargetCheck.Request {
             advice: attribution?.cause?.advice(for: self.target) ?? "", answer: answer)
     }
 
-    // What the check was doing when it failed.
+    // The stage in which the check failed.
     private func failedStage(_ answer: HTTPCheck.Result) -> Stage {
         switch answer.reached {
         case nil, .resolve: .connect

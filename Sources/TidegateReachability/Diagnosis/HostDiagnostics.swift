@@ -2,14 +2,14 @@ internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
 
-/// Diagnoses this host when ``DiagnosisSchedule`` requires it, keeps the one diagnosis that all outputs show, and
-/// revises the attribution of attempts that had failed in silence before.
+/// Diagnoses this host when ``DiagnosisSchedule`` requires it, keeps the single diagnosis that all outputs show, and
+/// revises the attribution of earlier attempts that failed in silence.
 package final class HostDiagnostics: Sendable {
     private struct State {
         var standing = StandingDiagnosis()
-        /// The last diagnosis that the bus and the level received.
+        /// The last diagnosis given to the bus and the level.
         var published: HostDiagnosis?
-        /// True while the published level follows an outage.
+        /// True while the published level reflects an outage.
         var isLevelSet = false
         var evidence: [AddressFamily: SilenceEvidence] = [:]
         var endedAt: MonotonicTime?
@@ -19,12 +19,12 @@ package final class HostDiagnostics: Sendable {
 
     let diagnostics: PathDiagnostics
     private let state = Mutex(State())
-    // Without ``run()`` no later diagnosis would end the findings of one.
+    // Without ``run()`` no later diagnosis would revoke the findings of an earlier one.
     private let isRunning = Atomic<Bool>(false)
     private let inputs: AsyncStream<DiagnosisSchedule.Input?>
     private let input: AsyncStream<DiagnosisSchedule.Input?>.Continuation
 
-    /// Diagnoses by `diagnostics`; nothing is sent before ``run()``.
+    /// Creates the host's diagnostics on `diagnostics`; it sends no packets before ``run()``.
     package init(_ diagnostics: PathDiagnostics) {
         self.diagnostics = diagnostics
         (self.inputs, self.input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(32))
@@ -32,11 +32,11 @@ package final class HostDiagnostics: Sendable {
         self.diagnostics.monitor.evidence.onSilence { [weak self] in self?.suspect(since: $0) }
     }
 
-    /// The current diagnosis of this host; nil until the first suspicion or measurement on the present path.
+    /// The current diagnosis of this host; nil until the first suspicion or measurement on the current path.
     package var latest: HostDiagnosis? { self.state.withLock { $0.standing.latest } }
 
-    /// Packets that were sent since `moment` may be unanswered: requests a diagnosis, and reports `checking` until it
-    /// has ended.
+    /// Requests a diagnosis, because packets sent since `moment` may be unanswered, and reports `checking` until it has
+    /// ended.
     func suspect(since moment: MonotonicTime) {
         guard self.isRunning.load(ordering: .relaxed) else { return }
         let since = self.moment(moment)
@@ -49,7 +49,7 @@ package final class HostDiagnostics: Sendable {
         return .init(monotonic: moment, wall: wall + (moment - now))
     }
 
-    /// What the latest diagnosis knows of a family's gateway and of what lies beyond it; nil if it is too old.
+    /// The latest diagnosis's evidence about a family's gateway and what lies beyond it; nil if it is too old.
     package func evidence(_ family: AddressFamily) -> SilenceEvidence? {
         let now = self.diagnostics.time.monotonic()
         return self.state.withLock { state in
@@ -60,7 +60,7 @@ package final class HostDiagnostics: Sendable {
         }
     }
 
-    /// Called when the status page is requested.
+    /// Requests a diagnosis for the status page.
     package func viewed() { self.input.yield(.viewed) }
 
     /// Diagnoses until the Swift task is cancelled.
@@ -72,7 +72,7 @@ package final class HostDiagnostics: Sendable {
             if let input { schedule = schedule.after(input, at: now) }
             guard let deadline = schedule.deadline else { continue }
             guard deadline <= now else {
-                // Nil only wakes this loop up; a deadline that has moved by then is read again.
+                // Nil only wakes this loop up, which then reads the deadline again.
                 let isSet = self.diagnostics.monitor.call(after: deadline - now) { self.input.yield(nil) }
                 if isSet { continue } else { return }
             }
@@ -84,13 +84,13 @@ package final class HostDiagnostics: Sendable {
         }
     }
 
-    /// Diagnoses once, regardless of the schedule, or waits for the diagnosis under way; true if something is wrong, or
-    /// not decided.
+    /// Diagnoses once, regardless of the schedule, or waits for a running diagnosis; true if there is a failure or the
+    /// result is inconclusive.
     ///
     /// Two concurrent diagnoses would share the rate limit of a router's answers.
     @discardableResult
     package func diagnose() async -> Bool {
-        // A diagnosis that joins another one does not change the schedule: the end of the other one does.
+        // Joining a running diagnosis does not change the schedule; the end of that diagnosis does.
         let isOwn = Atomic<Bool>(false)
         let isBad = await self.diagnoseOrJoin {
             isOwn.store(true, ordering: .relaxed)
@@ -117,7 +117,8 @@ package final class HostDiagnostics: Sendable {
 
     /// The cause of an address's silence if the way out is dead; nil if it is not, or if another gateway leads there.
     ///
-    /// Without an address, the cause of silence about names. Diagnoses this host, unless it was diagnosed a moment ago.
+    /// Without an address, the cause of silence about names. It diagnoses this host, unless a diagnosis was made
+    /// recently.
     package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
         let age = self.state.withLock { $0.endedAt }.map { self.diagnostics.time.monotonic() - $0 }
         let isKnown = self.isRunning.load(ordering: .relaxed) && self.latest?.isBroken ?? false
@@ -131,7 +132,7 @@ package final class HostDiagnostics: Sendable {
             let own = outage?.ladders.first { $0.family == address.family }?.cause
             cause = own ?? cause ?? DecisionTable.cause(of: evidence)
         }
-        // If all paths end behind one router, a target that is also silent is behind it as well.
+        // If all paths end behind one router, a silent target is behind it as well.
         return cause.flatMap { $0.party.isWayOut || outage != nil && $0.party == .path ? $0 : nil }
     }
 
@@ -142,14 +143,14 @@ package final class HostDiagnostics: Sendable {
         let found = await self.diagnostics.diagnoseHost(within: Thresholds.hostDiagnosis)
         let now = self.diagnostics.time.monotonic()
         let ended = self.moment(now)
-        // The findings before a cancellation, or a change of path, prove nothing.
+        // Findings from before a cancellation or a change of path prove nothing.
         guard !Task.isCancelled, path == self.state.withLock({ $0.standing.path }) else {
             self.state.withLock { $0.running = nil }
             return true
         }
         var preview = self.state.withLock { $0.standing }
         preview.record(found.explanation, from: began, to: ended)
-        // Set the level first, so that clients never see one that contradicts the diagnosis.
+        // The level is set first, so that clients never see one that contradicts the diagnosis.
         if self.isRunning.load(ordering: .relaxed) {
             let isFailing = preview.latest?.failing.isEmpty == false
             self.state.withLock { $0.isLevelSet = isFailing }
@@ -202,7 +203,7 @@ package final class HostDiagnostics: Sendable {
             self.receive(silenceOf: attribution.party, event.moment - summary.duration)
         case .targetCheck(let check):
             guard let failure = check.failure else { return self.receiveAnswer() }
-            // With no task that fails, a target may be the first to show what is wrong with the way out.
+            // If no task fails, a target may be the first to show a failure of the way out.
             if check.isNews {
                 self.receive(silenceOf: failure.party, event.moment)
             }
@@ -215,7 +216,7 @@ package final class HostDiagnostics: Sendable {
             } else if !outcome.isGated, outcome.result == .inconclusive {
                 self.input.yield(.viewed)
             }
-        // Everything behind a gateway is silent, or the connections to one remote hang beside none that answers.
+        // Everything behind a gateway is silent, or connections to one remote hang and no other remote answers.
         case .connection(.groupSilent): self.suspect(since: event.moment)
         case .connection(.stalled(let stall)): self.receive(silenceOf: stall.party, event.moment - stall.age)
         case .connection(.recovered): self.receiveAnswer()
@@ -237,7 +238,7 @@ extension HostDiagnostics {
             }
             self.diagnostics.monitor.forgetFailing()
             self.input.yield(change.to.level < .routed ? .lost : .changed)
-        // Internet checks fail, unless the level only follows the diagnosis.
+        // Internet checks fail, unless the level only reflects the diagnosis.
         case .global where change.to.level == .limited && !self.state.withLock({ $0.isLevelSet }):
             self.suspect(since: event.moment)
         case .family where change.isOfKernel: self.input.yield(.changed)
@@ -259,23 +260,23 @@ extension HostDiagnostics {
 }
 
 extension PathEvent {
-    /// True if the kernel's state has changed, and not just what is known of the way beyond it.
+    /// True if the kernel's state has changed, rather than only the evidence about what lies beyond.
     fileprivate var isOfKernel: Bool {
         if min(self.from.level, self.to.level) < .routed { return true }
-        // The better family also depends on what is known of the ways beyond.
+        // The choice of the better family also depends on evidence about what lies beyond.
         return self.from.path?.source?.family == self.to.path?.source?.family
             && self.from.path?.identity != self.to.path?.identity
     }
 }
 
-/// Informs a host's diagnostics of events on the bus; the bus does not keep them alive.
+/// Forwards events of the bus to a host's diagnostics, which the bus does not keep alive.
 private final class SilenceObserver: EventSink {
     private weak let diagnostics: HostDiagnostics?
 
     init(diagnostics: HostDiagnostics) { self.diagnostics = diagnostics }
 
     func receive(_ event: Event) {
-        // Most events belong to tasks that work, and a weak reference costs more than a check of the event.
+        // Most events come from working tasks, and a weak reference costs more than checking the event.
         if case .task(let task) = event.payload {
             guard case .attemptFailed = task.kind else { return }
         }
@@ -287,9 +288,9 @@ private final class SilenceObserver: EventSink {
 struct HostFindings: Sendable {
     /// The ladders and the conclusion.
     var explanation: Explanation
-    /// The findings about each family's gateway, and about what lies beyond it.
+    /// The evidence about each family's gateway and about what lies beyond it.
     var evidence: [AddressFamily: SilenceEvidence] = [:]
-    /// The families over which the internet check's URLs answer.
+    /// The families over which the internet check URLs answer.
     var answering: [AddressFamily]
 
     init(_ findings: LadderFindings) {
@@ -306,7 +307,7 @@ struct HostFindings: Sendable {
             self.evidence[family] = SilenceEvidence(
                 silent: .target, gateway: path.gatewayEvidence, witnesses: witnesses)
         }
-        // If nothing works at all, a family without a party to ask fails like the other one.
+        // If nothing works at all, a family without any party to contact fails like the other one.
         guard self.explanation.conclusion == .broken,
             let known = self.evidence.values.first(where: { !$0.witnesses.isEmpty }),
             !known.witnesses.contains(where: \.isBeyondGateway)

@@ -7,10 +7,10 @@ struct LadderComposer {
     let findings: LadderFindings
     let family: AddressFamily
 
-    /// The ladder: the measured rungs, those that follow from them, and the cause of the failure.
+    /// The ladder: measured rungs, rungs implied by them, and the cause of the failure.
     var ladder: Explanation.Ladder {
         guard let path = self.findings.paths[self.family] else {
-            let text = "no path over \(self.family.name) was looked for"
+            let text = "no path over \(self.family.name) was checked"
             return Explanation.Ladder(family: self.family, rungs: Rung.allCases.map { .unknown($0, [text]) })
         }
         var rungs = self.rungs(path)
@@ -28,8 +28,8 @@ struct LadderComposer {
         return self.ladder(rungs, cause, rung)
     }
 
-    // A target that refuses has answered, regardless of internet checks; only a portal could have answered in its
-    // place.
+    // A target that refuses has answered, regardless of internet checks; only a portal could have answered instead of
+    // it.
     private func answered(_ rungs: [RungReport]) -> RungReport? {
         let failing = rungs.filter { $0.status == .bad }
         guard failing.first?.rung == .internet, failing.first?.reason != .portal else { return nil }
@@ -53,7 +53,7 @@ struct LadderComposer {
             }
             return Explanation.Ladder(family: self.family, rungs: proven)
         }
-        // Without a walk no party beyond the gateway was asked.
+        // Without a walk, no party beyond the gateway was contacted.
         guard path.walk != nil else { return Explanation.Ladder(family: self.family, rungs: rungs) }
         let cause = finder.silence(.target)
         return self.ladder(rungs, cause, DecisionTable.rung(of: cause, shownBy: .internet))
@@ -76,7 +76,7 @@ struct LadderComposer {
             + [path.routeRung, gateway, self.names, self.internet(path, web)] + web
     }
 
-    // The failing rung is bad and names the problem first; unchecked rungs above it are marked as such.
+    // The failing rung is bad and names the problem first; rungs above it are marked as unchecked.
     private func ladder(_ rungs: [RungReport], _ cause: Cause, _ failing: Rung) -> Explanation.Ladder {
         let marked = rungs.map { report -> RungReport in
             var report = report
@@ -95,7 +95,7 @@ struct LadderComposer {
         return Explanation.Ladder(family: self.family, rungs: marked, cause: cause, failing: failing)
     }
 
-    // MARK: The rungs that need more than one finding
+    // MARK: Rungs that combine several findings
 
     private var monitor: RungReport {
         if let reason = self.findings.unavailableReason {
@@ -111,7 +111,7 @@ struct LadderComposer {
     private func gateway(_ path: PathFindings, _ web: [RungReport]) -> RungReport {
         guard path.verdict.level >= .routed, let networkPath = path.verdict.path else { return .unknown(.gateway) }
         let report = GatewayRung.report(networkPath, path.gateway, passive: path.passive, connections: path.connections)
-        // A connection, or an error of a host behind it, proves that the gateway forwards.
+        // A connection, or an ICMP error from a host behind it, proves that the gateway forwards.
         if web.first?.status == .ok {
             return GatewayRung.provenWorking(report, by: "a connection through it succeeded")
         }
@@ -127,7 +127,7 @@ struct LadderComposer {
         return DNSRung.report(name, family: self.family, among: self.findings.families)
     }
 
-    // A filter's answer instead of an address: it counts once nothing answers there.
+    // A filter's answer instead of an address; it counts if nothing answers at that address.
     private func blocked(_ rungs: [RungReport]) -> (report: RungReport, cause: Cause)? {
         guard let name = self.findings.name, let blocked = name.blocked, rungs.contains(where: { $0.status == .bad })
         else { return nil }
@@ -190,7 +190,7 @@ struct LadderComposer {
 }
 
 extension Cause {
-    /// The reason for a rung that fails from this cause, if it has none of its own.
+    /// The reason for a rung that fails from this cause and has no reason of its own.
     fileprivate var reason: UnreachableReason? {
         switch self {
         case .router(.silent): .gatewaySilent

@@ -2,7 +2,7 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// All findings of a diagnosis, from which its explanation is composed.
+/// All findings of a diagnosis; its explanation is composed from them.
 struct LadderFindings: Sendable {
     var target: ExplainTarget
     /// The families to explain, in order.
@@ -13,7 +13,7 @@ struct LadderFindings: Sendable {
     var wallTime = WallTime(microseconds: 0)
     var health = ReachabilityStatus.Health()
     var links: [Link] = []
-    /// Nil if the host is an address.
+    /// The findings about the name; nil if the host is an address.
     var name: NameFindings?
     var paths: [AddressFamily: PathFindings] = [:]
 }
@@ -21,24 +21,24 @@ struct LadderFindings: Sendable {
 /// The resolvers' answers about the target's name.
 struct NameFindings: Sendable {
     var name: String
-    /// The system's answer, hosts file included; nil if none came in time.
+    /// The system's answer, including the hosts file; nil if none arrived in time.
     var system: Result<[IPAddress], ResolveFailure>?
     var servers: [ResolverFindings] = []
     /// True if resolv.conf lists no server.
     var namesNoServer = false
     /// The name's addresses in /etc/hosts.
     var hostsFile: [IPAddress] = []
-    /// The hop walks to resolvers that stayed silent.
+    /// The hop walks to silent resolvers.
     var walks: [IPAddress: HopWalkResult] = [:]
-    /// The gateways that were probed while resolvers were silent.
+    /// The gateways probed while resolvers were silent.
     var gateways: [IPAddress: GatewayFindings] = [:]
     /// Whether previously reached targets accepted a connection in the meantime.
     var targets: [IPAddress: HTTPCheck.Result] = [:]
 
-    /// How long the fastest server took for an answer; nil without one.
+    /// How long the fastest server took to answer; nil if none answered.
     var delay: Duration? { self.servers.compactMap(\.delay).min() }
 
-    /// True if the servers' silence has another reason: every gateway is gone, or all walks end at the same router.
+    /// True if the servers' silence has another cause: every gateway is gone, or all walks end at the same router.
     var isSilenceExplained: Bool {
         let isGone = !self.gateways.isEmpty && self.gateways.values.allSatisfy { $0.answer == .unresolved }
         // A walk to a server on the link proves nothing about what lies beyond it.
@@ -51,11 +51,11 @@ struct NameFindings: Sendable {
         return isGone || end == .gateway || reaches.count > 1 && !Witness(.hopWalk, end).isEnd
     }
 
-    /// The addresses to continue with: the system's, otherwise those that a server answered.
+    /// The addresses to continue with: the system's, or else those that a server answered.
     var addresses: [IPAddress] {
         switch self.system {
         case .success(let addresses)?: return addresses
-        // Another server's answer helps no program: the system accepts the first denial.
+        // Another server's answer does not help programs: the system accepts the first denial.
         case .failure(.nameNotFound)?: return []
         case .failure?, nil:
             return self.servers.flatMap(\.addresses).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
@@ -66,27 +66,27 @@ struct NameFindings: Sendable {
 /// The answers of one resolver, and whether packets reach it.
 struct ResolverFindings: Sendable {
     var server: IPAddress
-    /// The kernel's verdict on the path to it.
+    /// The kernel's verdict on the path to the resolver.
     var verdict: Verdict
     /// Its answers about the name, by record type.
     var answers: [DNSQuestion.RecordType: DNSOutcome] = [:]
     /// Its answer about a name that is known to exist; nil if it was not queried.
     var control: DNSOutcome?
-    /// How long it took for its first answer; nil without one.
+    /// How long its first answer took; nil if it has not answered.
     var delay: Duration?
 
     /// True if it has answered, whether or not the name exists.
     var hasAnswered: Bool { self.outcomes.contains(where: \.isAnswer) }
 
-    /// How late it answers; nil if it is not slow, or silent.
+    /// How late it answers; nil if it answers fast or not at all.
     var lateness: Duration? { self.delay.flatMap { $0 < Thresholds.slowName ? nil : $0 } }
 
-    /// Records an answer to a question that was sent at `start`.
+    /// Records an answer to a question sent at `start`.
     mutating func record(_ outcome: DNSOutcome, sent start: MonotonicTime, at now: MonotonicTime) {
         if outcome.isAnswer { self.delay = min(self.delay ?? now - start, now - start) }
     }
 
-    /// Its addresses of the name.
+    /// The addresses of the name from its answers.
     var addresses: [IPAddress] {
         DNSQuestion.RecordType.allCases.flatMap { type -> [IPAddress] in
             guard case .answered(let addresses, _)? = self.answers[type] else { return [] }
@@ -94,7 +94,7 @@ struct ResolverFindings: Sendable {
         }
     }
 
-    /// Every answer, the control's last.
+    /// Every answer, with the control question's last.
     var outcomes: [DNSOutcome] {
         DNSQuestion.RecordType.allCases.compactMap { self.answers[$0] } + [self.control].compactMap(\.self)
     }
@@ -108,7 +108,7 @@ struct PathFindings: Sendable {
         case target(IPAddress)
         /// A resolver, because the target's name has no address yet.
         case resolver(IPAddress)
-        /// The internet as a whole, if not even a resolver is of this family.
+        /// The internet as a whole, if no resolver has an address of this family.
         case sentinel(IPAddress)
 
         var address: IPAddress {
@@ -121,37 +121,38 @@ struct PathFindings: Sendable {
     var subject: Subject
     /// Every address of the target in this family.
     var addresses: [IPAddress] = []
-    /// Those of them without a route, while others have one.
+    /// The addresses without a route, while others have one.
     var unrouted: [IPAddress: Verdict] = [:]
     var verdict = Verdict.unknown
     /// The unusable link that a matching route leads to.
     var deadLink: UInt32?
     var explanation: RouteExplanation?
     var gateway = GatewayFindings()
-    /// Nil if no internet checks are configured.
+    /// The observations of internet checks; nil if none are configured.
     var internet: [InternetObservation]?
-    /// The result at each address that was tried, the subject's among them.
+    /// The result at each address tried, including the subject's.
     var web: [IPAddress: HTTPCheck.Result] = [:]
     /// What recent requests over this path proved, and how long ago.
     var passive: PassiveFindings?
-    /// What connections of other programs proved in the end; nil if they are not observed.
+    /// What connections of other programs proved at the end; nil if they are not observed.
     var connections: ConnectionFindings?
     /// The hop walk to the subject; nil if it was not silent.
     var walk: HopWalkResult?
-    /// A public address that the same gateway leads to; nil if none was looked for.
+    /// A public address behind the same gateway; nil if none was looked for.
     var sentinel: IPAddress?
-    /// True if the subject is itself the gateway of the default path: a router that resolves names.
+    /// True if the subject is the gateway of the default path itself: a router that resolves names.
     var leadsToGateway = false
     /// The port of the target; nil if it has none.
     var port: UInt16?
     /// The hop walk towards the internet over the same gateway; nil if none was needed.
     var sentinelWalk: HopWalkResult?
-    /// True if small packets pass and large ones do not.
+    /// True if small packets pass but large ones do not.
     var losesLargePackets = false
-    /// The error for a packet to a target on the link itself; nil if nothing was sent, or if it was answered.
+    /// The ICMP error for a packet to a target on the link; nil if nothing was sent or the target answered.
     var neighbourRefusal: ICMPError?
 
-    /// The gateway that packets of this path prove: a resolver on the link that is the gateway proves nothing beyond it.
+    /// The gateway whose forwarding this path proves: a resolver on the link that is the gateway proves nothing beyond
+    /// it.
     var provenGateway: IPAddress? {
         if case .resolver(let address) = self.subject, self.leadsToGateway { return address }
         return self.verdict.path?.gateway
@@ -170,17 +171,17 @@ struct PathFindings: Sendable {
             ? .unconfirmed(address, link: path.interface, age: nil) : self.gateway.evidence(address, on: path.interface)
     }
 
-    /// True if the target, or its gateway, was asked and has not answered.
+    /// True if the target or its gateway was contacted and has not answered.
     var isSilent: Bool {
         if case .target = self.subject, !self.web.values.contains(where: { $0.hasReached(.connect) }) { return true }
         return self.gateway.probedAgo != nil && !self.gateway.hasAnswered
     }
 
-    /// True if the answers on the way explain the target's silence, so that no caller needs to wait for it.
+    /// True if other answers explain the target's silence, so that callers need not wait for it.
     var isSilenceExplained: Bool {
         if self.losesLargePackets || self.neighbourRefusal != nil || self.gateway.answer == .unresolved { return true }
         guard let walk = self.walk else { return false }
-        // A port that accepts connections is slow until its time is up, not silent.
+        // A port that accepts connections is slow rather than silent until its time is up.
         if let arrival = walk.arrival { return arrival.how != .connected }
         let gateway = self.provenGateway
         let reaches = [walk, self.sentinelWalk].compactMap { $0?.reach(past: gateway, asking: self.subject.address) }
@@ -215,7 +216,7 @@ extension NameFindings {
     }
 
     private func missing(_ wanted: AddressFamily?) -> LookupFailure {
-        // An address of the other version proves that the resolver works.
+        // An address of the other IP version proves that the resolver works.
         if !self.addresses.isEmpty { return .noRecord(self.name, of: wanted) }
         let denying = self.servers.first { $0.answers.values.contains(.nameNotFound) }
         if denying == nil, self.servers.contains(where: { $0.answers.values.contains(.noData) }) {
@@ -236,11 +237,11 @@ extension NameFindings {
         return all.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// An answer for a public name with an address that no public name has, and the server that gave it.
+    /// The address in an answer for a public name that no public name can have, and the server that sent it.
     var blocked: (server: IPAddress?, answer: IPAddress)? {
         guard self.name != "localhost", !self.name.hasSuffix(".localhost"), self.hostsFile.isEmpty,
             let answer = self.addresses.first,
-            // 0.0.0.0, :: or a loopback address: the answer of filters instead of an address.
+            // 0.0.0.0, :: or a loopback address, which filters answer instead of the real address.
             self.addresses.allSatisfy({ $0.isLoopback || $0.octets.allSatisfy { $0 == 0 } })
         else { return nil }
         let server = self.servers.first { server in

@@ -4,10 +4,10 @@ internal import TidegateNetwork
 
 // Findings about names and resolvers.
 extension PathDiagnosis {
-    // A name that exists as long as there is an internet.
+    // A name that always exists.
     static let controlName = "a.root-servers.net"
 
-    /// The addresses of a target; nil if the time ran out.
+    /// The addresses of a target; nil if time runs out.
     func resolve(_ target: Target, within limit: Duration? = nil) async -> Result<[IPAddress], ResolveFailure>? {
         if let address = target.address { return .success([address]) }
         return await self.resolve(target.host, within: limit)
@@ -20,7 +20,7 @@ extension PathDiagnosis {
         }
     }
 
-    /// The answers of the resolvers and the system about a name; walks to the silent resolvers at the same time.
+    /// The answers of the resolvers and the system about a name; walks to silent resolvers run at the same time.
     func names(_ target: Target, _ families: [AddressFamily]) async -> NameFindings {
         let (name, settings) = (target.host, self.diagnostics.dependencies.settings())
         var findings = NameFindings(name: target.shownHost, namesNoServer: settings.namesNoServer)
@@ -32,7 +32,7 @@ extension PathDiagnosis {
         let start = self.now
         let types = families.map { DNSQuestion.RecordType($0) }
         findings = await self.asked(findings, routed, families) { await self.query(first, $0, types) }
-        // The system asks the same servers, in order: after their answers or their silence it rarely adds anything.
+        // The system queries the same servers in order, so it rarely adds anything after their answers or silence.
         let hasAnswer = findings.servers.contains(where: \.hasAnswered)
         let isLate = self.now - start >= Thresholds.slowName
         let patience: Duration =
@@ -51,7 +51,7 @@ extension PathDiagnosis {
         return findings
     }
 
-    /// The resolvers' answers about a name that exists; walks to the silent ones at the same time.
+    /// The resolvers' answers about a name that exists; walks to silent ones run at the same time.
     func resolvers(_ families: [AddressFamily]) async -> NameFindings {
         let settings = self.diagnostics.dependencies.settings()
         let findings = NameFindings(name: PathDiagnosis.controlName, namesNoServer: settings.namesNoServer)
@@ -61,12 +61,12 @@ extension PathDiagnosis {
         ) { await self.queryControlName($0, within: limit) }
     }
 
-    // A short diagnosis keeps a part of its time for the steps after the name.
+    // A short diagnosis reserves part of its time for the steps after the name.
     private var limitForNames: Duration { min(Thresholds.nameQuery, self.rest * 4 / 5) }
 
-    /// Asks servers; while they stay silent, walks to the first and to the internet, and probes the gateways.
+    /// Queries servers; while they stay silent, walks to the first one and to the internet, and probes the gateways.
     ///
-    /// Silent servers get less time if another one answers, or if the other findings explain the silence.
+    /// Silent servers get less time if another one answers, or if other findings explain the silence.
     private func asked(
         _ known: NameFindings, _ servers: [ResolverFindings], _ families: [AddressFamily], besideTargets: Bool = false,
         _ ask: @escaping @Sendable (ResolverFindings) async -> ResolverFindings
@@ -149,20 +149,20 @@ extension PathDiagnosis {
             var (server, isTime) = (server, false)
             for await answer in group where server.answers.count < types.count {
                 if let (type, outcome) = answer {
-                    // A refusal applies to every type, and hosts limit how many ICMP errors they send.
+                    // A refusal applies to every record type, and hosts limit their ICMP errors.
                     let isOfAll = outcome.isRefusal && !server.hasAnswered
                     for type in isOfAll ? types : [type] { server.answers[type] = outcome }
                     server.record(outcome, sent: start, at: self.now)
                 }
                 isTime = isTime || answer == nil
-                // One kind of address is enough to continue.
+                // Addresses of one family are enough to continue.
                 if server.answers.count == types.count || isTime && !server.addresses.isEmpty { group.cancelAll() }
             }
             return server
         }
     }
 
-    /// Queries the resolvers that have a route for a name that is known to exist.
+    /// Queries the resolvers that have a route for a name known to exist.
     func queryControlName(_ servers: [ResolverFindings], within limit: Duration) async -> [ResolverFindings] {
         await servers.concurrentMap { $0.verdict.isUsable ? await self.queryControlName($0, within: limit) : $0 }
     }
@@ -177,7 +177,7 @@ extension PathDiagnosis {
     }
 }
 
-// A finding about one server, by its position, about one silent resolver, or about the way out over one family.
+// A finding about one server (by position), about one silent resolver, or about the way out over one family.
 private struct NamePart {
     var server: (position: Int, findings: ResolverFindings)?
     var walks: [IPAddress: HopWalkResult] = [:]

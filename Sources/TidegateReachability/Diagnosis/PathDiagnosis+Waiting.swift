@@ -2,7 +2,7 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-// How long a diagnosis waits for a silent target, and which parties it asks in the meantime.
+// Decides how long a diagnosis waits for a silent target, and which other parties it contacts in the meantime.
 extension PathDiagnosis {
     private enum Answer: Sendable {
         case gateway(GatewayFindings)
@@ -13,9 +13,9 @@ extension PathDiagnosis {
         case timeIsUp
     }
 
-    /// Asks the target and its gateway in parallel; asks the hops between them once the target has been silent.
+    /// Contacts the target and its gateway in parallel, and the hops between them if the target stays silent.
     ///
-    /// An answer from the target ends the rest. A silent one gets its full time, unless the other findings explain the
+    /// An answer from the target ends the rest. A silent target gets its full time, unless other findings explain the
     /// silence.
     func asked(
         _ known: PathFindings, _ requests: TargetRequests?, isProbed: Bool, resolvingLimit: Duration
@@ -62,12 +62,12 @@ extension PathDiagnosis {
         }
         path.gateway.firstHop = path.walk?.firstHop ?? path.sentinelWalk?.firstHop ?? path.gateway.firstHop
         path.internet = await internet
-        // Last, so that these answers came after the target's silence.
+        // Read last, so that these answers are more recent than the target's silence.
         path.connections = await self.diagnostics.connections(path, since: start)
         return path
     }
 
-    // How long to wait for a silent target, from the first packet to it; nil for its full time.
+    // How long to wait for a silent target after the first packet to it; nil for its full time.
     private func patience(_ path: PathFindings, _ requests: TargetRequests) -> Duration? {
         if requests.isSent { return nil }
         if path.isSilenceExplained { return Thresholds.certainty }
@@ -98,14 +98,14 @@ extension PathDiagnosis {
         return await self.walk(to: sentinel, nil)
     }
 
-    /// Walks to an address; without a port of its own to one that traceroute(8) uses.
+    /// Walks to an address; without a port it uses one that traceroute(8) uses.
     func walk(to address: IPAddress, _ port: UInt16?) async -> HopWalkResult? {
         await self.diagnostics.dependencies.walk(
             to: address, port: port ?? 33_434, within: min(self.rest, HopWalk.maximumDuration))
     }
 
-    // A host on the link itself answers for its link-layer address, regardless of its firewall; the first packet to it
-    // was sent at `start`.
+    // The error for a host on the link, which answers requests for its link-layer address regardless of its firewall.
+    // The first packet to it was sent at `start`.
     private func neighbourRefusal(
         _ path: PathFindings, after patience: Duration, since start: MonotonicTime
     ) async -> ICMPError? {
@@ -125,9 +125,9 @@ extension PathDiagnosis {
         }
     }
 
-    /// What is known about a path's gateway once it was asked; the first packet over this path was sent at `start`.
+    /// The findings about a path's gateway after probing it; the first packet over this path was sent at `start`.
     ///
-    /// Sends one byte over UDP. A gateway that is found on its link and stays silent gets three more packets: a SYN, a
+    /// It sends one byte by UDP. A gateway that is found on its link but stays silent gets three more packets: a SYN, a
     /// second byte and an echo request. A gateway that is not found gets a second byte.
     func probed(_ path: PathFindings, since start: MonotonicTime) async -> GatewayFindings {
         guard let networkPath = path.verdict.path, let gateway = networkPath.gateway, path.gateway.resolvesNeighbours
@@ -137,7 +137,7 @@ extension PathDiagnosis {
         let place = gateway.onLink(networkPath.index)
         let dependencies = self.diagnostics.dependencies
         let probe = await dependencies.udpProbe(place, within: min(self.rest, Thresholds.patience))
-        // The kernel resolves the neighbour at the same time: it asks every second, and gives up after three.
+        // Meanwhile the kernel resolves the neighbour: it asks every second and gives up after three.
         var later = await self.gateway(path, probe, since: start)
         guard probe == .silent, !Task.isCancelled else { return later }
         if later.isResolved {
@@ -145,7 +145,7 @@ extension PathDiagnosis {
             let time = await Promise.value(orAfter: { _ = self.diagnostics.monitor.call(after: limit, $0) }) {
                 dependencies.ask(place, within: limit, answered: $0)
             }
-            // It may have been confirmed since.
+            // The entry may have been confirmed since.
             later = await self.gateway(path, probe, since: start)
             later.firstHop = time
             return later
@@ -175,7 +175,7 @@ extension PathDiagnosis {
 }
 
 extension IPAddress {
-    /// The same address with the zone that a link-local IPv6 one needs.
+    /// The address with the zone that a link-local IPv6 address needs.
     fileprivate func onLink(_ index: UInt32) -> IPAddress {
         guard self.family == .ipv6, self.isLinkLocal, self.zone == 0 else { return self }
         return IPAddress(octets: self.octets, zone: index) ?? self

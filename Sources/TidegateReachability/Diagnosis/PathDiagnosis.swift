@@ -3,18 +3,18 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// One diagnosis: collects the available facts before its deadline, without evaluating them.
+/// One diagnosis: collects the facts available before its deadline, without evaluating them.
 struct PathDiagnosis: Sendable {
     let diagnostics: PathDiagnostics
     private let (began, deadline): (MonotonicTime, MonotonicTime)
     let progress: DiagnosisProgress?
-    /// Whether packets with limited hops are sent towards a public address.
+    /// Whether to send packets with limited hops towards a public address.
     var walksToInternet = true
 
-    // How many addresses of a family are tried in parallel; the first one's path is explained.
+    // The maximum number of addresses per family tried in parallel; only the first one's path is explained.
     static let mostAddresses = 3
 
-    /// A diagnosis that records its findings on `progress`, if it has one.
+    /// Creates a diagnosis that reports its findings to `progress`, if given.
     init(_ diagnostics: PathDiagnostics, within limit: Duration, progress: DiagnosisProgress? = nil) {
         self.diagnostics = diagnostics
         self.progress = progress
@@ -24,7 +24,7 @@ struct PathDiagnosis: Sendable {
 
     var rest: Duration { max(.milliseconds(1), self.deadline - self.diagnostics.time.monotonic()) }
 
-    // MARK: Everything about a target
+    // MARK: Targets
 
     /// Collects the facts about a target.
     func findAll(_ target: ExplainTarget, _ families: [AddressFamily]) async {
@@ -51,7 +51,7 @@ struct PathDiagnosis: Sendable {
         return target.target.address == nil ? await self.names(target.target, families) : nil
     }
 
-    // The paths to the target; while its name is not resolved, to a resolver of the family, or to the internet.
+    // The paths to the target; while its name is not resolved, the path to a resolver of the family or the internet.
     private func subjects(
         _ target: ExplainTarget, _ name: NameFindings?, _ families: [AddressFamily]
     ) async -> [PathFindings] {
@@ -75,7 +75,7 @@ struct PathDiagnosis: Sendable {
             let isOut = report.routes[sentinel].map { $0.verdict.level >= .routed } ?? false
             let candidates = servers.filter { $0.family == family }
             let routed = candidates.first { (report.routes[$0]?.verdict.level ?? .none) >= .routed }
-            // If the family has a default path, a missing route to the resolver is the resolver's failure.
+            // If the family has a default path, a missing route to the resolver is a failure of the resolver.
             let server = routed ?? (isOut ? nil : candidates.first)
             return PathFindings(subject: server.map { .resolver($0) } ?? .sentinel(sentinel))
         }
@@ -94,7 +94,7 @@ struct PathDiagnosis: Sendable {
     private func path(
         _ wanted: PathFindings, _ report: RouteReport, _ target: ExplainTarget, _ name: NameFindings?
     ) async -> PathFindings {
-        // One address without a route does not prevent a program from using the others.
+        // An address without a route does not keep programs from using the others.
         let candidates = wanted.addresses.prefix(PathDiagnosis.mostAddresses)
         let usable = candidates.filter { report.routes[$0]?.verdict.isUsable ?? true }
         var path = PathFindings(usable.first.map { .target($0) } ?? wanted.subject, report)
@@ -117,13 +117,13 @@ struct PathDiagnosis: Sendable {
             path, TargetRequests(self, target, at: usable), isProbed: probed != nil,
             resolvingLimit: isSilent ? .milliseconds(200) : limit)
         path.web.merge(name?.targets.filter { $0.key.family == path.subject.address.family } ?? [:]) { own, _ in own }
-        // A success before a silence may no longer be valid.
+        // A success from before a silence may no longer be valid.
         if isSilent || path.isSilent { path = await self.diagnostics.checkingRequests(path, since: self.began) }
         guard let stage = target.lastStage, let best = WebRungs.furthest(usable, path.web, stage) else { return path }
         return best == path.subject.address ? path : self.moved(path, to: best, report)
     }
 
-    // The findings about another address of the target; those about the same gateway still hold.
+    // Moves the findings to another address of the target; those about the same gateway still hold.
     private func moved(_ path: PathFindings, to address: IPAddress, _ report: RouteReport) -> PathFindings {
         var other = PathFindings(.target(address), report)
         if other.verdict.path?.gateway == path.verdict.path?.gateway {
@@ -147,7 +147,7 @@ struct PathDiagnosis: Sendable {
 
     // MARK: The internet
 
-    /// The answers of the check URLs over a family; their names are given up after `limit`, or with the diagnosis.
+    /// The answers of the check URLs over a family; their names get up to `limit`, or the diagnosis's own deadline.
     func internet(_ family: AddressFamily, resolvingWithin limit: Duration? = nil) async -> [InternetObservation] {
         let checker = ConnectivityChecker(
             urls: self.diagnostics.policy.urls, web: self.diagnostics.web,
@@ -160,7 +160,7 @@ extension AddressFamily {
     fileprivate var sentinel: IPAddress? { ReachabilityConfiguration.defaultSentinels[self]?.first }
 }
 
-/// The findings of a diagnosis so far, filled in by its parts as they end.
+/// The findings of a diagnosis so far; its parts fill them in.
 final class DiagnosisProgress: Sendable {
     private let state: Mutex<LadderFindings>
     private let changed: (@Sendable (Explanation) -> Void)?

@@ -1,14 +1,15 @@
 internal import TidegateCore
 
-// What other traffic proves about a path, if it took the same next hop.
+// What other traffic over the same next hop proves about a path.
 extension PathDiagnostics {
-    // The number of addresses in one lookup.
+    // The number of addresses in one batch of lookups.
     private static let batch = 16
-    // The maximum number of lookups, if all of them take another next hop.
+    // The maximum number of lookups if no address shares the next hop.
     private static let mostRemotes = 128
 
-    /// The findings with what requests of this program proved about the same next hop at `start` or later: an answer
-    /// from a host on the link proves nothing about the gateway.
+    /// Adds what requests of this program proved about the same next hop at `start` or later.
+    ///
+    /// An answer from a host on the link proves nothing about the gateway.
     func checkingRequests(_ findings: PathFindings, since start: MonotonicTime? = nil) async -> PathFindings {
         var checked = findings
         let now = self.time.monotonic()
@@ -20,7 +21,7 @@ extension PathDiagnostics {
         return checked
     }
 
-    /// What connections of other programs proved since `start`, when the path was first asked; nil if they are not
+    /// What connections of other programs have proved since `start`, when the path was first used; nil if they are not
     /// observed.
     func connections(_ findings: PathFindings, since start: MonotonicTime) async -> ConnectionFindings? {
         guard let observation = self.dependencies.connections else { return nil }
@@ -44,7 +45,7 @@ extension PathDiagnostics {
     /// Whether configured targets behind the default gateways still accept connections, if their last checks reached
     /// them.
     ///
-    /// If resolvers are silent, these targets may be the only parties beyond the gateway that can be asked.
+    /// If resolvers are silent, these targets may be the only parties beyond the gateway to contact.
     func targets(within limit: Duration) async -> [IPAddress: HTTPCheck.Result] {
         let status = self.monitor.status
         let gateways = status.families.compactMap(\.verdict.path?.gateway)
@@ -62,7 +63,7 @@ extension PathDiagnostics {
         return Dictionary(answers) { first, _ in first }
     }
 
-    // The remotes of the first batch with any that share the next hop: later batches would prove nothing more.
+    // The matching remotes of the first batch that has any; later batches would prove nothing more.
     private func first(_ findings: PathFindings, among addresses: [IPAddress]) async -> [IPAddress] {
         var rest = addresses.prefix(Self.mostRemotes)
         while !rest.isEmpty {
@@ -73,7 +74,7 @@ extension PathDiagnostics {
         return []
     }
 
-    // Those of the addresses to which the kernel would send over the same next hop.
+    // The addresses that the kernel would reach over the same next hop.
     private func sharing(_ findings: PathFindings, among addresses: [IPAddress]) async -> [IPAddress] {
         guard let own = findings.verdict.path, !addresses.isEmpty else { return [] }
         let context = self.monitor.lookupContext

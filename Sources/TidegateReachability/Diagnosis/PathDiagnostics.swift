@@ -5,8 +5,9 @@ package import TidegateNetwork
 
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
-/// It reads the kernel through its monitor and sends a few packets: one to four to the gateway, a query to each resolver,
-/// one request to the target. It changes nothing, and keeps only which gateways answered in an outage.
+/// It reads the kernel through its monitor and sends a few packets: one to four to the gateway, a query to each
+/// resolver, one request to the target. It changes nothing, and only remembers which gateways answered during an
+/// outage.
 package final class PathDiagnostics: Sendable {
     let monitor: ReachabilityMonitor
     let resolver: any NameResolver
@@ -19,7 +20,7 @@ package final class PathDiagnostics: Sendable {
     /// The limit for a single rung.
     static let rungLimit = Duration.seconds(3)
 
-    /// Diagnostics with the dependencies of a test.
+    /// Creates diagnostics with given dependencies, for tests.
     package init(
         monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
         internetCheck: InternetCheckPolicy, time: any TimeSource, dependencies: Dependencies
@@ -35,8 +36,8 @@ package final class PathDiagnostics: Sendable {
     /// Diagnoses the path to a target over each family in parallel: where it fails, and why.
     ///
     /// - Parameters:
-    ///   - limit: The deadline for everything; facts that are not known by then stay unknown.
-    ///   - walksToInternet: Whether packets with limited hops are also sent towards a public address.
+    ///   - limit: The deadline for everything; facts that are unknown by then stay unknown.
+    ///   - walksToInternet: Whether to also send packets with limited hops towards a public address.
     ///   - progress: Called with the findings so far, whenever there are more.
     package func diagnose(
         _ target: ExplainTarget, families: [AddressFamily] = AddressFamily.allCases,
@@ -68,13 +69,13 @@ package final class PathDiagnostics: Sendable {
 
     /// Diagnoses the internet as a whole, and keeps the findings as evidence about silence elsewhere.
     ///
-    /// Packets with limited hops are sent towards a public address only if internet checks are enabled.
+    /// It sends packets with limited hops towards a public address only if internet checks are enabled.
     func diagnoseHost(within limit: Duration) async -> HostFindings {
         let findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
         return HostFindings(await self.complete(findings, walksToInternet: self.policy.isEnabled, within: limit))
     }
 
-    /// Whether the gateway of a family's default path answers; no packet is sent if it has just been reachable.
+    /// Whether the gateway of a family's default path answers; sends no packet if it was just reachable.
     package func gateway(_ family: AddressFamily) async -> RungReport {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
         guard let findings = await diagnosis.defaultPath(family, watching: true) else { return .unknown(.gateway) }
@@ -89,7 +90,7 @@ package final class PathDiagnostics: Sendable {
             path, await diagnosis.probed(findings, since: self.time.monotonic()), passive: findings.passive)
     }
 
-    /// Whether a resolver answers; with a family, one whose own address is of that family.
+    /// Whether a resolver answers; with a family, only resolvers with an address of that family count.
     package func dns(_ family: AddressFamily? = nil) async -> RungReport {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit + .seconds(1))
         let servers = self.dependencies.settings().nameservers.filter { family == nil || $0.family == family }
@@ -110,7 +111,7 @@ package final class PathDiagnostics: Sendable {
 }
 
 extension PathDiagnostics {
-    /// The means by which a diagnosis sends packets; a test puts them into its namespace.
+    /// The clients with which a diagnosis sends packets; tests move them into a namespace.
     package struct Dependencies: Sendable {
         private let probe: LazyThread<UDPProbe>
         private let hopWalk: LazyThread<HopWalk>
@@ -120,12 +121,12 @@ extension PathDiagnostics {
         let dnsPort: UInt16
         let settings: @Sendable () -> ResolverSettings
         let hosts: @Sendable () -> HostsFile
-        /// Knows the connections of other programs; nil if they are not observed.
+        /// Reports the connections of other programs; nil if they are not observed.
         let connections: (any ConnectionObservation)?
 
-        /// Dependencies with threads of their own; `onThreadStart` runs first on each of them.
+        /// Creates dependencies with their own threads; `onThreadStart` runs first on each of them.
         ///
-        /// Connections are noted in `own`.
+        /// Sockets are recorded in `own`.
         package init(
             time: any TimeSource, onThreadStart: @escaping @Sendable () -> Void = {},
             settings: @escaping @Sendable () -> ResolverSettings = ResolverSettings.system,
@@ -142,15 +143,16 @@ extension PathDiagnostics {
             self.connections = connections
         }
 
-        /// Sends a UDP probe to an address; nil without a thread for it, or if the Swift task is cancelled.
+        /// Sends a UDP probe to an address; nil if its thread cannot start or the Swift task is cancelled.
         func udpProbe(_ address: IPAddress, within limit: Duration) async -> UDPProbe.Result? {
             guard let probe = self.probe.thread else { return nil }
             return await Promise.value { probe.probe(address, within: limit, completion: $0) }
         }
 
-        /// Probes a gateway in two ways that routers do not limit like ICMP errors: a SYN to the port of name servers,
-        /// closed or not, and an echo request if this process may send one; `answered` is called with the delay of each
-        /// answer.
+        /// Probes a gateway in two ways that routers do not rate-limit like ICMP errors: a SYN to the port of name
+        /// servers, open or not, and an echo request if this process may send one.
+        ///
+        /// `answered` is called with the delay of each answer.
         func ask(
             _ gateway: IPAddress, within limit: Duration, answered: @escaping @Sendable (Duration) -> Void
         ) {
@@ -164,18 +166,18 @@ extension PathDiagnostics {
             }
         }
 
-        /// Walks to an address; nil without a thread for it, or if the Swift task is cancelled.
+        /// Walks to an address; nil if its thread cannot start or the Swift task is cancelled.
         func walk(to address: IPAddress, port: UInt16, within limit: Duration) async -> HopWalkResult? {
             guard let walk = self.hopWalk.thread else { return nil }
             return await Promise.value { walk.walk(to: address, port: port, within: limit, completion: $0) }
         }
 
-        /// The question to the kernel about the path to a resolver.
+        /// The route question for a resolver.
         func resolverQuestion(_ server: IPAddress) -> RouteQuestion {
             RouteQuestion(server, port: self.dnsPort, ipProtocol: RouteQuestion.udp)
         }
 
-        /// Sends one query to one resolver; times out if the Swift task is cancelled, even if an answer comes later.
+        /// Sends one query to one resolver; times out if the Swift task is cancelled, even if an answer arrives later.
         func query(
             _ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration
         ) async -> DNSOutcome {
@@ -185,7 +187,7 @@ extension PathDiagnostics {
     }
 }
 
-/// A value that arrives once, from a callback; the first one counts, and one task may wait for it.
+/// A value that arrives once, from a callback; only the first one counts, and one task may wait for it.
 final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -195,7 +197,7 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sets the value, unless it is set already or the wait for it is over; nil ends the wait.
+    /// Sets the value, unless it is already set or the wait has ended; nil ends the wait.
     func fulfil(_ value: Value?) {
         let waiter = self.state.withLock { state in
             if !state.isOver { (state.value, state.isOver) = (value, true) }
@@ -204,7 +206,7 @@ final class Promise<Value: Sendable>: Sendable {
         waiter?.resume(returning: value)
     }
 
-    /// The value that `begin` passes on; nil if the Swift task is cancelled or `timer` calls back first.
+    /// The value passed on by `begin`; nil if the Swift task is cancelled or `timer` calls back first.
     static func value(
         orAfter timer: (@escaping @Sendable () -> Void) -> Void = { _ in },
         _ begin: (@escaping @Sendable (Value) -> Void) -> Void

@@ -1,15 +1,15 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// Attempts that recently failed in silence, until a diagnosis that began after them has been made.
+/// Attempts that recently failed in silence, until a diagnosis that began after them has ended.
 struct SilentAttempts: Sendable {
     struct Attempt: Sendable, Hashable {
         var task: TaskID
         var number: Int
-        /// The party that was first held responsible.
+        /// The party first held responsible.
         var party: FaultParty
         var silent: SilenceEvidence.Silent
-        /// Nil if it ended before it had an address.
+        /// Nil if the attempt ended before it had an address.
         var family: AddressFamily?
         var moment: MonotonicTime
     }
@@ -22,7 +22,7 @@ struct SilentAttempts: Sendable {
         var to: FaultParty
     }
 
-    /// A burst of failures has one cause: the oldest ones go first.
+    /// A burst of failures has one cause, so the oldest are dropped first.
     static let capacity = 1_024
     private var attempts: [Attempt] = []
 
@@ -33,7 +33,7 @@ struct SilentAttempts: Sendable {
         self.attempts.append(attempt)
     }
 
-    /// The revised parties of attempts before a diagnosis that began at `start`; undecided attempts stay for the next
+    /// The attempts from before a diagnosis at `start` whose party is revised; undecided attempts stay for the next
     /// one.
     mutating func revisions(
         by evidence: [AddressFamily: SilenceEvidence], before start: MonotonicTime, at now: MonotonicTime

@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// The one diagnosis of this host, which headline, status, log and metrics show: kept until evidence contradicts it.
+/// The single diagnosis of this host that headline, status, log and metrics show; kept until evidence contradicts it.
 struct StandingDiagnosis: Sendable, Hashable {
     /// A moment on both clocks: the wall clock may be set during an outage.
     struct Moment: Sendable, Hashable, Comparable {
@@ -12,14 +12,14 @@ struct StandingDiagnosis: Sendable, Hashable {
 
     /// The current diagnosis; nil until the first suspicion or measurement on this path.
     private(set) var latest: HostDiagnosis?
-    /// Counts the paths: a measurement that began on another one proves nothing.
+    /// Counts changes of path: a measurement that began on an earlier path proves nothing.
     private(set) var path = 0
-    // The first unanswered packet, until its reason is decided.
+    // When the first unanswered packet was sent, until its cause is decided.
     private var silence: Moment?
 
-    /// A packet that was sent at `moment` has not been answered.
+    /// Records that a packet sent at `moment` has not been answered.
     ///
-    /// In a known outage it is not news.
+    /// In a known outage this is not news.
     mutating func suspect(since moment: Moment) {
         if let latest = self.latest, latest.isBroken { return }
         self.silence = self.silence.map { min($0, moment) } ?? moment
@@ -30,7 +30,7 @@ struct StandingDiagnosis: Sendable, Hashable {
         self.latest = checking
     }
 
-    /// The kernel's state has changed: earlier measurements prove nothing about the present one.
+    /// Records a changed kernel state: earlier measurements prove nothing about the new one.
     mutating func pathChanged(to verdict: Verdict, at moment: Moment) {
         self.latest = nil
         self.path += 1
@@ -38,12 +38,12 @@ struct StandingDiagnosis: Sendable, Hashable {
         self.silence = verdict.level < .routed && verdict.level != .unknown ? moment : nil
     }
 
-    /// A measurement produced this between two moments.
+    /// Records a measurement made between two moments.
     mutating func record(_ explanation: Explanation, from start: Moment, to end: Moment) {
         let before = self.latest
         var found = HostDiagnosis(explanation: explanation, time: end.wall)
         guard explanation.conclusion == .broken else {
-            // A silence that began after the first packets of the measurement is not explained by it.
+            // The measurement does not explain a silence that began after its first packets.
             if let silence = self.silence, start < silence {
                 self.latest = found
                 return self.suspect(since: silence)
@@ -65,17 +65,17 @@ struct StandingDiagnosis: Sendable, Hashable {
 }
 
 extension HostDiagnosis {
-    /// By family with a route, why nothing works over it; empty unless the host as a whole is cut off.
+    /// Why nothing works, by family with a route; empty unless the host as a whole is cut off.
     var failing: [AddressFamily: UnreachableReason] {
         guard self.isBroken else { return [:] }
         return self.explanation.ladders.reduce(into: [:]) { failing, ladder in
-            // A rung of this host is in the kernel's own verdict.
+            // Failures of this host's own rungs are already in the kernel's verdict.
             guard let failure = ladder.firstFailure, !failure.rung.isOfKernel else { return }
             failing[ladder.family] = ladder.cause?.party == .unknown ? .timeout : failure.reason ?? .limited
         }
     }
 
-    /// True if both would produce the same event.
+    /// True if both produce the same event.
     func isSame(as other: HostDiagnosis?) -> Bool {
         guard let other, self.state == other.state, self.isBroken == other.isBroken else { return false }
         return !self.isBroken || self.explanation.cause?.code == other.explanation.cause?.code

@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// The checks of one target at some of its addresses, and their findings while they run.
+/// The checks of one target at some of its addresses, with their results so far.
 final class TargetRequests: Sendable {
     private let diagnosis: PathDiagnosis
     private let target: ExplainTarget
@@ -11,7 +11,7 @@ final class TargetRequests: Sendable {
     private let start: MonotonicTime
     private let sent = Mutex<Set<IPAddress>>([])
 
-    /// What every link of an IPv4 path must carry: 576 bytes without the headers (RFC 9293, 3.7.1).
+    /// The segment size that every link of an IPv4 path must carry: 576 bytes without the headers (RFC 9293, 3.7.1).
     private static let smallSegment = 536
 
     /// Nil if there is nothing to check: no address, or a target without a port.
@@ -24,13 +24,13 @@ final class TargetRequests: Sendable {
         self.start = diagnosis.now
     }
 
-    /// How long ago the first packet was sent.
+    /// The time since the first packet was sent.
     var duration: Duration { self.diagnosis.now - self.start }
 
-    /// True once a request has been sent to an address: the server has it, and may take its time.
+    /// True once a request has been sent to an address: the server has it and may take its time.
     var isSent: Bool { self.sent.withLock { !$0.isEmpty } }
 
-    /// True if the server of an address that accepts connections owes its part of a TLS handshake.
+    /// True if a server that accepts connections has not completed its part of a TLS handshake.
     func isInHandshake(_ path: PathFindings) -> Bool {
         guard let how = path.walk?.arrival?.how, how == .connected else { return false }
         return self.target.usesTLS && self.target.proxy == nil && !self.isSent
@@ -43,7 +43,7 @@ final class TargetRequests: Sendable {
 
     /// The result at each address.
     ///
-    /// Once one of them works, an address that has not accepted a connection gets no more than
+    /// When one address works, an address that has not accepted a connection gets no more than
     /// ``Thresholds/certainty``.
     func results() async -> [IPAddress: HTTPCheck.Result] {
         await withTaskGroup(of: End.self) { group in
@@ -89,7 +89,7 @@ final class TargetRequests: Sendable {
         var answer = await self.diagnosis.diagnostics.web.check(request) {
             self.sent.withLock { _ = $0.insert(address) }
         }
-        // A router looks for a host for three seconds before it reports that again.
+        // A router searches for a host for three seconds before it reports the same error again.
         if answer.reached == nil, answer.failure == .timedOut || answer.failure == .cancelled,
             let earlier = self.target.answered[address]
         {
@@ -97,7 +97,7 @@ final class TargetRequests: Sendable {
         }
         let isLate = answer.failure == .timedOut && answer.hasReached(.connect)
         guard answer.failure == .cancelled || isLate else { return answer }
-        // If the request was cancelled, other findings explain the silence.
+        // The request was cancelled because other findings explain the silence.
         answer.failure = .timedOut
         let time = self.duration.shortText
         answer.text =
@@ -107,9 +107,9 @@ final class TargetRequests: Sendable {
         return answer
     }
 
-    /// Whether a handshake succeeds in small packets with a server that was silent for larger ones.
+    /// Whether a handshake in small packets succeeds with a server that was silent for larger ones.
     ///
-    /// A server's certificates fill the largest packets that the link allows: if those are lost on the way, the
+    /// A server's certificates fill the largest packets that the link allows. If those are lost on the way, the
     /// handshake hangs although the connection is established.
     func smallPacketsPass() async -> Bool {
         guard self.target.location?.scheme == .https, let address = self.addresses.first,
@@ -118,7 +118,7 @@ final class TargetRequests: Sendable {
         var request = HTTPCheck.Request(
             url: self.target.url, address: address, lastStage: .tls, limit: min(self.diagnosis.rest, .seconds(1)))
         request.segmentSize = TargetRequests.smallSegment
-        // A server that has answered the larger packets by now was only slow.
+        // A server that has answered larger packets by now was only slow.
         return await self.diagnosis.diagnostics.web.check(request).hasReached(.tls) && !self.isSent
     }
 }

@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateLoop
 
-/// The engine's timers, one of each kind, and one-time calls: after a delay, or when the engine stops.
+/// The engine's timers, one of each kind, and one-time calls that run after a delay or when the engine stops.
 struct EngineTimers {
     typealias Call = @Sendable () -> Void
 
@@ -11,7 +11,7 @@ struct EngineTimers {
 
     private let loop: Loop
     private var armed: [Kind: (timer: TimerID, moment: MonotonicTime)] = [:]
-    // The tokens of calls; lower ones belong to the timers.
+    // The last token of a call; lower tokens belong to the timers.
     private var lastToken: UInt64 = 1000
     private var calls: [UInt64: Call] = [:]
     // Calls that the first status also triggers.
@@ -19,7 +19,7 @@ struct EngineTimers {
 
     init(_ loop: Loop) { self.loop = loop }
 
-    /// Arms a timer for this moment instead of the previous one; nil disarms it.
+    /// Arms a timer for this moment, which replaces the previous one; nil disarms it.
     mutating func arm(_ kind: Kind, at moment: MonotonicTime?) {
         if let old = self.armed[kind] {
             if old.moment == moment { return }
@@ -35,7 +35,7 @@ struct EngineTimers {
         _ = self.loop.schedule(after: delay, token: self.lastToken)
     }
 
-    /// The timer that has fired; nil if the token belongs to a call, which runs unless it has run already.
+    /// Handles a token that fired; returns its timer, or nil for a call, which then runs unless it has already run.
     mutating func fired(_ token: UInt64) -> Kind? {
         guard let kind = Kind(rawValue: token) else {
             (self.calls.removeValue(forKey: token) ?? self.waiting.removeValue(forKey: token))?()

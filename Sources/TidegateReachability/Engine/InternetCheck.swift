@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// Raises the verdicts of routes by the results of internet checks; owns the checks and their state.
+/// Raises the verdicts of routes to the results of internet checks; owns the checks and their state.
 final class InternetCheck {
     private var machine: InternetMachine
     private let checker: ConnectivityChecker
@@ -9,7 +9,7 @@ final class InternetCheck {
     private let time: any TimeSource
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
-    /// The checks on a schedule; nil if none are configured.
+    /// Creates the checks and their schedule; nil if none are configured.
     init?(_ dependencies: ReachabilityEngine.Dependencies) {
         guard dependencies.checksInternet, let web = dependencies.web else { return nil }
         let policy = dependencies.configuration.internetCheck
@@ -21,18 +21,18 @@ final class InternetCheck {
         self.send = dependencies.send
     }
 
-    /// When the next check is due; nil while none is.
+    /// When the next check is due; nil if none is.
     var deadline: MonotonicTime? { self.machine.deadline }
 
     // MARK: Levels
 
-    /// Records the families' paths, and raises their verdicts by what is known about them.
+    /// Records the families' paths, and raises their verdicts by what is known about the paths.
     func applyInternetLevel(
         to families: [ReachabilityStatus.Family], at now: MonotonicTime
     ) -> [ReachabilityStatus.Family] {
         families.map { entry in
             let path = entry.verdict.level >= .routed ? entry.verdict.path : nil
-            // A new level shows in the verdict that is raised right after.
+            // A new level shows in the verdict that is raised below.
             _ = self.machine.handle(.path(entry.family, path), at: now)
             guard entry.verdict.level == .routed, path != nil else { return entry }
             let connectivity = self.machine.connectivity(entry.family)
@@ -45,7 +45,7 @@ final class InternetCheck {
 
     // MARK: Checks
 
-    /// Starts the checks that are due, unless requests have just shown the same; true if a level has changed.
+    /// Starts the checks that are due, unless requests have just proved the same; true if a level has changed.
     func run(at now: MonotonicTime) -> Bool {
         guard let due = self.machine.deadline, due <= now else { return false }
         var effects: [InternetMachine.Effect] = []
@@ -61,17 +61,17 @@ final class InternetCheck {
         self.perform(self.machine.handle(.finished(family, round: round, found), at: now), at: now)
     }
 
-    /// Records that a diagnosis that began at `moment` found the check URLs to answer; true if a level has changed.
+    /// Records that the check URLs answered a diagnosis that began at `moment`; true if a level has changed.
     func didAnswer(_ family: AddressFamily, since moment: MonotonicTime, at now: MonotonicTime) -> Bool {
         self.perform(self.machine.handle(.requestSucceeded(family, at: moment), at: now), at: now)
     }
 
-    /// Records that a request has failed: a good connectivity may no longer be valid.
+    /// Records a failed request: a good connectivity may no longer be valid.
     func requestFailed(at now: MonotonicTime) { _ = self.machine.handle(.requestFailed, at: now) }
 
     // When a request over the family's path last proved that the internet is reachable.
     private func lastSuccess(_ family: AddressFamily, at now: MonotonicTime) -> MonotonicTime? {
-        // Events are stamped by the bus's clock, which may not be the netlink thread's.
+        // Events carry times of the bus's clock, which may not be the netlink thread's.
         let found = self.evidence.fresh(from: self.machine.path(family)?.source, at: self.time.monotonic())
         return found?.internet.map { now + (.zero - $0) }
     }
@@ -102,7 +102,7 @@ final class InternetCheck {
 }
 
 extension Connectivity {
-    /// The reason of a verdict at this connectivity's level.
+    /// The reason for a verdict at this connectivity's level.
     fileprivate var reason: UnreachableReason? {
         switch self {
         case .unknown, .full: nil

@@ -2,7 +2,7 @@ internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateNetwork
 
-/// Routes kernel changes, timers and commands on the netlink thread between the components that own the state.
+/// Passes kernel changes, timers and commands on the netlink thread to the components that own the state.
 final class ReachabilityEngine: LoopHandler {
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
@@ -12,7 +12,7 @@ final class ReachabilityEngine: LoopHandler {
     private let reporter: RouteReporter
     private var throttle = EvaluationThrottle()
     private var timers: EngineTimers
-    // The families with a route over which a diagnosis found nothing to work.
+    // The families with a route over which, according to a diagnosis, nothing works.
     private var failing: [AddressFamily: UnreachableReason] = [:]
 
     init(kernel: NetlinkClient, _ dependencies: Dependencies, store: ReachabilityStore) {
@@ -33,7 +33,7 @@ final class ReachabilityEngine: LoopHandler {
     }
 
     func ready(_ descriptor: Int32, for events: Loop.Interest) {
-        // On this thread: a lost link must close gates without a queue in between.
+        // Handled on this thread: a lost link must shut gates without a queue in between.
         self.kernelChanged(self.kernel.ready(descriptor))
     }
 
@@ -52,7 +52,7 @@ final class ReachabilityEngine: LoopHandler {
             self.updateHealth()
         }
         if news.events.contains(where: { if case .resynced(.resume, _) = $0 { true } else { false } }) {
-            // The clock stood still during sleep, and with it every deadline.
+            // The clock stopped during sleep, and with it every deadline.
             self.targets.resolveAgain()
             self.internet?.requestFailed(at: self.kernel.now)
         }
@@ -87,11 +87,11 @@ final class ReachabilityEngine: LoopHandler {
 
     // MARK: Evaluation
 
-    /// Evaluates everything; `receivedAt` is when the kernel's message was read, if one led here.
+    /// Evaluates everything; `receivedAt` is when the triggering kernel message was read, nil if there was none.
     private func evaluate(receivedAt: MonotonicTime?) {
         self.throttle.didEvaluate()
         self.timers.arm(.evaluate, at: nil)
-        // While dropped messages are read again, the last verdict is better than one from wrong tables.
+        // While lost messages are being recovered, the last verdict is better than one from wrong tables.
         if self.kernel.isBehind, self.publisher.isReady { return self.updateHealth() }
         guard self.kernel.isConnected else { return self.didDisconnect() }
         let start = self.kernel.moment
@@ -110,7 +110,7 @@ final class ReachabilityEngine: LoopHandler {
         self.targets.table.resolverVerdict = evaluation.resolvers
         if resolvers.level < .routed, evaluation.resolvers.level >= .routed { self.targets.resolve(.all) }
         let result = self.update(evaluation.families, detection: detection(), at: now)
-        // Close gates before publishing the change, so that no attempt starts on a dead path.
+        // Gates are shut before the change is published, so that no attempt starts on a dead path.
         let isAnswered = self.targets.evaluateAll(detection: detection, at: now)
         self.publish(result)
         guard isAnswered, self.kernel.isConnected else { return self.didLoseNetlink() }
@@ -119,7 +119,7 @@ final class ReachabilityEngine: LoopHandler {
 
     private var links: [Link] { self.evaluator.reducer.snapshot.sortedLinks }
 
-    /// Records the families' verdicts, raised by what internet checks found; the published verdicts follow the
+    /// Records the families' verdicts, raised to the results of internet checks; the published verdicts follow the
     /// diagnosis.
     private func update(
         _ families: [ReachabilityStatus.Family], detection: Duration?, at now: MonotonicTime
@@ -136,7 +136,7 @@ final class ReachabilityEngine: LoopHandler {
                 families, published: published,
                 times: { path in
                     var times = self.evaluator.debounceTimes(for: path, at: now)
-                    // `limited` is above `routed`, but here it is not a gain.
+                    // `limited` ranks above `routed`, but here it is not a gain.
                     if !self.failing.isEmpty { times.published = .zero }
                     return times
                 },
@@ -156,7 +156,7 @@ final class ReachabilityEngine: LoopHandler {
 
     private func refreshSnapshot() {
         guard let snapshot = self.evaluator.refreshSnapshot(at: self.kernel.now) else { return }
-        // A watch may immediately ask which addresses are still held.
+        // A watch may immediately query which addresses are still held.
         let held = Set(snapshot.sources.keys)
         self.publisher.store.write { $0.heldAddresses = held }
     }
@@ -181,7 +181,7 @@ final class ReachabilityEngine: LoopHandler {
     private func publish(_ result: VerdictPublisher.Update) {
         if result.hasNewLevel { self.publisher.publishInternetLevels(in: &self.targets.table) }
         guard self.publisher.publish(result.changes) else { return }
-        // On another network names may have other addresses.
+        // Names may have other addresses on another network.
         self.evaluator.readResolvers()
         self.targets.resolveAgain()
     }
@@ -237,7 +237,7 @@ final class ReachabilityEngine: LoopHandler {
         self.targets.resolveAgain()
     }
 
-    /// Makes a call when the first status is available, or after `limit`.
+    /// Calls back when the first status is available, or after `limit`.
     func waitForStatus(within limit: Duration, _ call: @escaping EngineTimers.Call) {
         if self.isComplete { call() } else { self.timers.call(after: limit, isWaiting: true, call) }
     }
@@ -246,7 +246,7 @@ final class ReachabilityEngine: LoopHandler {
         self.timers.call(after: delay, isWaiting: false, call)
     }
 
-    /// Evaluates everything; returns how long it took.
+    /// Evaluates everything; returns the duration.
     func evaluateNow() -> Duration {
         let start = self.kernel.moment
         self.evaluatePeriodically()
@@ -262,10 +262,10 @@ final class ReachabilityEngine: LoopHandler {
         self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
     }
 
-    /// An attempt failed, so the internet check may be due earlier.
+    /// Records a failed attempt, which may bring the next internet check forward.
     func requestFailed() { self.internet?.requestFailed(at: self.kernel.now) }
 
-    /// Notes the families over which a diagnosis found nothing to work.
+    /// Sets the families over which, according to a diagnosis, nothing works.
     func setFailing(_ families: [AddressFamily: UnreachableReason]) {
         guard self.failing != families else { return }
         self.failing = families
@@ -273,7 +273,7 @@ final class ReachabilityEngine: LoopHandler {
         self.evaluate(receivedAt: nil)
     }
 
-    /// The check URLs have answered a diagnosis over these families since it began.
+    /// Records that the check URLs answered a diagnosis over these families since `moment`.
     func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
         let now = self.kernel.now
         let changes = families.map { self.internet?.didAnswer($0, since: moment, at: now) ?? false }
@@ -282,7 +282,7 @@ final class ReachabilityEngine: LoopHandler {
 
     // MARK: First status, targets and names
 
-    // True once every configured target's name is resolved, or has failed to.
+    // True if every configured target's name has been resolved or has failed to resolve.
     private var isComplete: Bool { self.publisher.isReady && self.targets.table.isResolved }
 
     private func setReady() {
@@ -319,7 +319,7 @@ final class ReachabilityEngine: LoopHandler {
         if self.internet?.run(at: self.kernel.now) ?? false { self.evaluate(receivedAt: nil) }
     }
 
-    // After every entry into the engine; a timer whose deadline has not moved is unchanged.
+    // Called after every entry into the engine; a timer whose deadline has not moved is unchanged.
     private func armTimers() {
         self.timers.arm(.debounce, at: [self.publisher.deadline, self.targets.table.deadline].compactMap(\.self).min())
         self.timers.arm(.hostnames, at: self.targets.table.hostnames.deadline)
@@ -329,7 +329,7 @@ final class ReachabilityEngine: LoopHandler {
 }
 
 extension ReachabilityEngine {
-    /// The engine's constant inputs.
+    /// The engine's dependencies.
     struct Dependencies: Sendable {
         var configuration: ReachabilityConfiguration
         var bus: EventBus
@@ -338,10 +338,10 @@ extension ReachabilityEngine {
         /// The addresses of the host's resolvers.
         var systemResolvers: @Sendable () -> [IPAddress]
         var evidence: PassiveEvidence
-        /// Requests the URLs of internet checks; nil without any.
+        /// Requests the URLs of internet checks; nil without checks.
         var web: (any HTTPChecker)?
 
-        /// Checks the configured targets; nil if none is checked.
+        /// Checks the configured targets; nil if none are checked.
         var targetChecker: (any TargetChecker)?
         /// Sends a command to the engine, from any thread.
         var send: @Sendable (@escaping Command) -> Void = { _ in }
@@ -362,7 +362,7 @@ extension NetlinkClient {
     /// True while the kernel can be read.
     var isConnected: Bool { if case .connected = self.state { true } else { false } }
 
-    /// True while route messages are left out because of a storm.
+    /// True while route messages are ignored because of a storm.
     var isStorm: Bool { self.state == .connected(.storm) }
 
     /// Why the kernel cannot be read.
@@ -370,7 +370,7 @@ extension NetlinkClient {
         if case .unavailable(let text) = self.state { text } else { "the kernel has not been read yet" }
     }
 
-    /// When to evaluate again without an event; nil if an earlier evaluation is certain, or none is needed.
+    /// When to evaluate again without an event; nil if an earlier evaluation is certain or none is needed.
     var nextPeriodicEvaluation: MonotonicTime? {
         switch self.state {
         case .connected(.once), .unavailable, .starting: nil

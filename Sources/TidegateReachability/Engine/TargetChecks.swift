@@ -1,15 +1,15 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// Makes the checks of configured targets on their schedule, and keeps what they find.
+/// Checks configured targets on their schedule, and stores the results.
 ///
-/// A target is numbered by its place among the configured ones.
+/// A target's number is its position in the configuration.
 final class TargetChecks {
     private struct State {
         let target: Target
         var verdict = Verdict.unknown
         var addresses: [IPAddress] = []
-        // Increases when packets can no longer be sent, which voids the results of earlier rounds.
+        // Incremented when packets can no longer be sent, which voids the results of earlier rounds.
         var round = 0
         var report: TargetCheckReport
 
@@ -26,7 +26,7 @@ final class TargetChecks {
     private var peers = PeerHistory()
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
-    /// Nil without a checker.
+    /// Nil if there is no checker.
     init?(_ targets: [Target], _ dependencies: ReachabilityEngine.Dependencies, publisher: VerdictPublisher) {
         guard let checker = dependencies.targetChecker else { return nil }
         self.checker = checker
@@ -42,23 +42,23 @@ final class TargetChecks {
         }
     }
 
-    /// When the next check is due; nil while none is.
+    /// When the next check is due; nil if none is.
     var deadline: MonotonicTime? { self.schedule.deadline }
 
     // MARK: Paths
 
-    /// Records where packets to a target go now.
+    /// Records the current path to a target.
     func setPath(_ verdict: Verdict, _ addresses: [AddressVerdict], of number: Int, at now: MonotonicTime) {
         guard self.states[number].isChecked else { return }
         let before = self.states[number].verdict
         self.states[number].verdict = verdict
         let usable = addresses.filter(\.verdict.isUsable)
-        // A pending lookup of the cause for a missing address no longer counts.
+        // A running search for the cause of a missing address no longer counts.
         if self.states[number].addresses.isEmpty, !usable.isEmpty { self.states[number].round += 1 }
         self.states[number].addresses = usable.map(\.address)
         if !verdict.isUsable {
             self.schedule.pause(number)
-            // An address that no public name has comes from a resolver that blocks the name: the checker finds out
+            // An address that no public name has comes from a resolver that blocks the name; the checker finds out
             // which one.
             if self.states[number].target.address == nil, !addresses.isEmpty,
                 addresses.allSatisfy({ $0.address.isUnspecified })
@@ -78,10 +78,11 @@ final class TargetChecks {
         self.publish(number, at: now)
     }
 
-    /// Checks a target whose name has no address: the checker knows whether the resolvers fail, or the way to them.
+    /// Checks a target whose name has no address: the checker finds out whether the resolvers fail, or the path to
+    /// them.
     func setUnresolved(_ failure: ResolveFailure, of number: Int, at now: MonotonicTime) {
         let state = self.states[number]
-        // Without a route to any resolver the resolvers are not at fault, and the cause is already known.
+        // Without a route to any resolver, the resolvers are not at fault and the cause is already known.
         guard state.isChecked, state.addresses.isEmpty, state.verdict.isUsable else { return }
         self.checkName(of: number, failure, at: now)
     }
@@ -124,7 +125,7 @@ final class TargetChecks {
         return Cause.thisHost(.kernel(refusal)).advice(for: target)
     }
 
-    /// Records that the way out fails from now on, or works again: earlier results are checked soon.
+    /// Records that the way out now fails or works again: earlier results are checked again soon.
     func wayOutChanged(isFailing: Bool, at now: MonotonicTime) {
         let numbers = self.states.indices.filter { self.states[$0].report.isReached == isFailing }
         // Many simultaneous checks would slow each other down.
@@ -154,7 +155,7 @@ final class TargetChecks {
         }
     }
 
-    /// Records the outcome of a check; true if it counts.
+    /// Records the result of a check; true if it is still valid.
     func didFinish(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) -> Bool {
         let start = self.states[number].report.checkingSince.take()
         let isRefused = outcome.failure?.reason.rung.isOfKernel ?? false
@@ -198,7 +199,7 @@ final class TargetChecks {
 }
 
 extension TargetCheck.Outcome {
-    // The target itself refused, or answered wrongly: a change of path cannot explain that.
+    // The target itself refused or answered wrongly: a change of path cannot explain that.
     fileprivate var isAnswered: Bool {
         switch self.failure?.reason {
         case nil, .refused, .tlsFailed, .httpError: true

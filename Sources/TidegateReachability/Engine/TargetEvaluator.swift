@@ -1,14 +1,14 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Evaluates targets, and hands their verdicts to the publisher; owns the table of them.
+/// Evaluates targets and passes their verdicts to the publisher; owns their table.
 final class TargetEvaluator {
-    /// The time from the kernel's message to now; nil if no message led to the evaluation.
+    /// The time since the kernel's message; nil if no message triggered the evaluation.
     typealias Detection = () -> Duration?
 
     private let evaluator: RouteEvaluator
     private let publisher: VerdictPublisher
-    /// Checks the configured targets; nil without a checker.
+    /// Checks the configured targets; nil if there is no checker.
     let checks: TargetChecks?
     private let resolver: any NameResolver
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
@@ -27,8 +27,9 @@ final class TargetEvaluator {
 
     // MARK: Watches
 
-    /// Adds a watch; returns the target's position if it was never evaluated, otherwise the handler has received its
-    /// verdict.
+    /// Adds a watch; returns the target's position if it was never evaluated.
+    ///
+    /// Otherwise the handler has already received its verdict.
     func watch(_ target: Target, id: UInt64, handler: @escaping TargetTable.Handler) -> Int? {
         let known = target.address == nil ? self.resolver.cached(target.host) : nil
         let position = self.table.watch(target, id: id, known: known, handler: handler)
@@ -53,7 +54,7 @@ final class TargetEvaluator {
         let questions = self.table.questions()
         var position = 0
         var own: [AddressVerdict] = []
-        // Answers come in the order of the entries, so that the addresses of only one target are kept at a time.
+        // Answers arrive in the order of the entries, so only one target's addresses are held at a time.
         let isAnswered = self.evaluator.evaluate(questions) { index, entry in
             while self.table.entries[position].questions.isEmpty {
                 self.update(position, [], detection: detection, at: now)
@@ -132,9 +133,9 @@ final class TargetEvaluator {
 
     // MARK: Names
 
-    /// Resolves names, once there is a first verdict.
+    /// Resolves names, after the first verdict.
     ///
-    /// Even if no resolver has a route: /etc/hosts needs none, and a failure comes immediately.
+    /// Also if no resolver has a route: /etc/hosts needs none, and a failure comes immediately.
     func resolve(_ choice: HostnameTable.Choice) {
         guard self.publisher.isReady else { return }
         for name in self.table.hostnames.take(choice) {
@@ -148,7 +149,7 @@ final class TargetEvaluator {
         self.resolve(.all)
     }
 
-    /// Records an answer; returns the targets to evaluate because of it.
+    /// Records an answer; returns the targets to evaluate again.
     func record(
         _ result: Result<[IPAddress], ResolveFailure>, for name: String, findsTTL: Bool, at now: MonotonicTime
     ) -> [Int] {

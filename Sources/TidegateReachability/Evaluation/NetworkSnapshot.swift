@@ -1,21 +1,21 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Links and addresses with their states, which lookups are evaluated against.
+/// Links and addresses with their states; lookups are evaluated against them.
 struct NetworkSnapshot {
-    /// What is known about a source address.
+    /// The properties of a source address.
     struct Source: Hashable {
         var isDeprecated: Bool
         var isLinkLocal: Bool
     }
 
-    /// Every link by index, loopback included.
+    /// Every link by index, including loopback.
     private(set) var links: [UInt32: Link] = [:]
-    /// What links run on, by index, if the kernel says so: the parent of a VLAN, the `dev` of a tunnel.
+    /// The underlying link by index, if the kernel reports it: the parent of a VLAN, the `dev` of a tunnel.
     private(set) var underlays: [UInt32: UInt32] = [:]
-    /// Links that connect through a phone by Bluetooth.
+    /// Links that use a phone's network over Bluetooth.
     private(set) var tethers: Set<UInt32> = []
-    /// Addresses that traffic may come from, on links in any state.
+    /// Addresses that traffic may use as its source, on links in any state.
     private(set) var sources: [IPAddress: Source] = [:]
     /// Addresses of usable links that count.
     private(set) var usableAddresses: Set<IPAddress> = []
@@ -39,10 +39,10 @@ struct NetworkSnapshot {
         self.evaluateAddresses(tables)
     }
 
-    /// The links by index, as the status lists them.
+    /// The links by index, in the order of the status.
     var sortedLinks: [Link] { self.links.values.sorted { $0.index < $1.index } }
 
-    /// True when traffic to other hosts may leave by this link.
+    /// True if traffic to other hosts may leave by this link.
     func isUsable(_ index: UInt32) -> Bool {
         guard let link = self.links[index] else { return false }
         return link.isUsable && link.kind != .loopback
@@ -87,7 +87,7 @@ struct NetworkSnapshot {
         }
     }
 
-    // Traffic of a port belongs to its master.
+    // A port's traffic belongs to its master.
     private func isPort(_ index: UInt32) -> Bool {
         guard let master = self.links[index]?.master, let kind = self.links[master]?.kind else { return false }
         return kind == .bridge || kind == .bond
@@ -114,9 +114,9 @@ extension Link {
 
 /// Evaluates whether links can carry traffic.
 enum LinkEvaluator {
-    /// The first reason why a link cannot carry traffic; nil when it can.
+    /// The first reason why a link cannot carry traffic; nil if it can.
     ///
-    /// IFF_LOWER_UP falls immediately and operstate follows later, so both must agree before a link counts as up.
+    /// IFF_LOWER_UP is cleared immediately and operstate follows later, so both must agree before a link counts as up.
     static func reason(_ link: KernelLink, hasLivePort: Bool) -> UnreachableReason? {
         guard link.isAdminUp else { return .adminDown }
         guard let reason = self.operational(link) else {
@@ -129,7 +129,7 @@ enum LinkEvaluator {
     /// True for masters that carry traffic only through their ports.
     static func needsPort(_ link: KernelLink) -> Bool { link.kind == .bridge || link.kind == .bond }
 
-    /// True when a port can carry its master's traffic.
+    /// True if a port can carry its master's traffic.
     static func isLivePort(_ link: KernelLink) -> Bool { link.isAdminUp && self.operational(link) == nil }
 
     private static func operational(_ link: KernelLink) -> UnreachableReason? {
@@ -142,7 +142,7 @@ enum LinkEvaluator {
         }
     }
 
-    /// How close a failing link is to carrying traffic: the higher, the closer.
+    /// How close a failing link is to carrying traffic; higher is closer.
     static func rung(of reason: UnreachableReason) -> Int {
         let order: [UnreachableReason] = [.noInterface, .adminDown, .noCarrier, .lowerLayerDown, .dormant]
         return order.firstIndex(of: reason == .flapping ? .dormant : reason) ?? order.count
@@ -151,9 +151,9 @@ enum LinkEvaluator {
 
 /// Evaluates whether addresses can be the source of traffic to other hosts.
 enum AddressEvaluator {
-    /// Why an address does not count; nil when it does.
+    /// Why an address does not count; nil if it does.
     ///
-    /// Loopback addresses count as none at all.
+    /// Loopback addresses count as no address.
     static func reason(_ address: KernelAddress) -> UnreachableReason? {
         if address.address.isLoopback { return .noAddress }
         // By prefix: the kernel gives 169.254/16 the scope it was configured with.
@@ -171,18 +171,18 @@ enum AddressEvaluator {
     }
 }
 
-// Guesses whether traffic over links costs money.
+// Estimates whether links are metered.
 extension NetworkSnapshot {
     // Bounds cycles: real links are not stacked higher.
     private static let depthLimit = 8
 
-    /// Whether traffic over a link costs money; `configured` are the links that the configuration names as metered.
+    /// Whether a link is metered; `configured` are the links that the configuration names as metered.
     func metered(_ link: Link, configured: Set<UInt32>, depth: Int = 0) -> Metered {
         if configured.contains(link.index) { return .yes }
         if self.costs(link) { return .guessYes }
         guard link.kind == .tunnel || link.kind == .virtual else { return .guessNo }
         let underlay = depth < Self.depthLimit ? self.underlays[link.index].flatMap { self.links[$0] } : nil
-        // A tunnel costs as much as its underlay; if that is unknown, as much as the most expensive possible one.
+        // A tunnel is metered like its underlay; if that is unknown, like the most expensive possible one.
         let isCostly =
             underlay.map { self.metered($0, configured: configured, depth: depth + 1).isCostly }
             ?? (link.kind == .tunnel && self.isAnyUplinkCostly(configured))

@@ -1,26 +1,26 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Looks up routes and turns the answers into verdicts; owns the snapshot of links and addresses they are based on.
+/// Looks up routes and turns the answers into verdicts; owns the snapshot of links and addresses behind them.
 final class RouteEvaluator {
     private let source: any RouteSource
-    /// The sockets that lookups for sentinels and targets represent.
+    /// The socket properties for lookups of sentinels and targets.
     let context: LookupContext
-    /// The addresses that stand for the internet, IPv4 first.
+    /// The addresses that represent the internet, IPv4 first.
     let sentinels: [(family: AddressFamily, addresses: [IPAddress])]
     private let configuredResolvers: [IPAddress]
     private let systemResolvers: @Sendable () -> [IPAddress]
     private var excluded: NamePatterns
     private var metered: NamePatterns
-    /// By the last snapshot.
+    /// Uses the latest snapshot.
     private(set) var reducer: VerdictReducer
     private var isStale = true
     private var resolvers: [IPAddress] = []
     private var flaps = FlapCounter()
-    /// When the routes that were matched since the last evaluation of the families expire.
+    /// When the routes matched since the last evaluation of the families expire.
     var expiry = RouteExpiry()
 
-    /// An evaluator; `systemResolvers` reads the host's own, and is called if the configuration names none.
+    /// Creates an evaluator; `systemResolvers` returns the host's own, and is called if the configuration names none.
     init(
         _ source: any RouteSource, _ configuration: ReachabilityConfiguration,
         systemResolvers: @escaping @Sendable () -> [IPAddress]
@@ -43,7 +43,7 @@ final class RouteEvaluator {
     /// Records that the kernel's tables have changed.
     func invalidateSnapshot() { self.isStale = true }
 
-    /// Takes a new snapshot if the tables have changed; nil if the last one still holds.
+    /// Takes a new snapshot if the tables have changed; nil if the last one is still valid.
     func refreshSnapshot(at now: MonotonicTime) -> NetworkSnapshot? {
         guard self.isStale else { return nil }
         self.isStale = false
@@ -69,11 +69,11 @@ final class RouteEvaluator {
 
     /// Evaluates families, IPv4 first, by routes alone; nil if the kernel cannot be queried.
     ///
-    /// Also returns the best verdict over the resolvers, and how many routes were looked up.
+    /// It also returns the best verdict over the resolvers, and the number of lookups.
     func evaluateFamilies() -> (families: [ReachabilityStatus.Family], resolvers: Verdict, lookups: Int)? {
         if self.resolvers.isEmpty { self.readResolvers() }
-        // The resolvers' routes decide about targets whose name has no address yet. Names are resolved by this
-        // process, whichever user or mark the sockets of tasks have.
+        // The resolvers' routes decide about targets whose name has no address yet. This process resolves names,
+        // whatever user or mark the sockets of tasks have.
         let questions =
             self.sentinels.flatMap(\.addresses).map { self.context.question($0) }
             + self.resolvers.map { RouteQuestion($0) }
@@ -114,7 +114,7 @@ final class RouteEvaluator {
 
     // MARK: Addresses
 
-    /// Looks up routes and hands over the verdict on each address, with the question's index, in order.
+    /// Looks up routes and passes on the verdict on each address, with its question's index, in order.
     ///
     /// False if the kernel cannot be queried.
     func evaluate(_ questions: [RouteQuestion], _ body: (Int, AddressVerdict) -> Void) -> Bool {
@@ -133,7 +133,7 @@ final class RouteEvaluator {
             let verdict = self.reducer.address(address, result)
             var link = verdict.path?.interface
             if case .failed(_, let dead?) = result { link = self.reducer.snapshot.links[dead]?.name }
-            // Without a route the link is unknown; on a host with a single link it is that one.
+            // Without a route the link is unknown; a host with a single link can only mean that one.
             let others = self.reducer.snapshot.links.values.filter { $0.kind != .loopback }
             if link == nil, others.count == 1 { link = others[0].name }
             route = AddressRoute(verdict: verdict, link: link)
@@ -148,7 +148,7 @@ final class RouteEvaluator {
     }
 }
 
-/// The mark and the user of the sockets that lookups are made for: rules may give each another route.
+/// The mark and the user of the sockets that lookups represent: rules may route them differently.
 struct LookupContext: Hashable {
     var mark: UInt32?
     /// Nil for this process's own user.
@@ -160,7 +160,7 @@ struct LookupContext: Hashable {
     }
 }
 
-/// The kernel's tables and route lookups, which verdicts are computed from.
+/// The kernel's tables and route lookups, the inputs of verdicts.
 protocol RouteSource: AnyObject {
     /// Links and addresses as last read.
     var tables: KernelTables { get }
@@ -175,20 +175,21 @@ extension NetlinkClient: RouteSource {}
 
 /// Decides when to evaluate because a route expires, which the kernel may not report.
 struct RouteExpiry {
-    /// The time left of the matched route that expires first; nil if none expires.
+    /// The remaining time of the matched route that expires first; nil if none expires.
     private(set) var soonest: Duration?
-    // The kernel reports a rest shorter than its clock's tick as 0, which otherwise means never.
+    // The kernel reports a remaining time below its clock's tick as 0, which otherwise means never.
     private var isUncertain = false
 
     /// Begins a new evaluation.
     mutating func reset() { self.soonest = nil }
 
-    /// Records the time left of a matched route.
+    /// Records the remaining time of a matched route.
     mutating func note(_ expiry: Duration) { self.soonest = min(self.soonest ?? expiry, expiry) }
 
     /// When to evaluate next; nil if no route expires.
     ///
-    /// A little later than the expiry, because the kernel rounds to hundredths of a second; and never in a tight loop.
+    /// It is a little later than the expiry, because the kernel rounds to hundredths of a second, and it never causes a
+    /// tight loop.
     func deadline(from now: MonotonicTime) -> MonotonicTime? {
         self.soonest.map { now + max($0 + .milliseconds(20), .milliseconds(200)) }
     }
@@ -205,22 +206,22 @@ struct NamePatterns {
     private let patterns: [Regex<AnyRegexOutput>]
     private var known: [String: Bool] = [:]
 
-    /// Patterns that a configuration has already accepted.
+    /// Creates patterns that a configuration has already accepted.
     init(_ patterns: [String]) {
         self.patterns = patterns.compactMap { try? Regex($0) }
     }
 
-    /// True when one of the patterns matches a link's name, or one of its alternative names.
+    /// True if one of the patterns matches a link's name or one of its alternative names.
     mutating func match(_ name: String, or others: [String]) -> Bool {
         if self.match(name) { return true }
         for other in others where self.match(other) { return true }
         return false
     }
 
-    /// True when one of the patterns matches the whole name.
+    /// True if one of the patterns matches the whole name.
     mutating func match(_ name: String) -> Bool {
         if let answer = self.known[name] { return answer }
-        // Names of container links never repeat, so the cache would grow without bound.
+        // Names of container links never repeat, so the cache would otherwise grow without bound.
         if self.known.count > 4096 { self.known = [:] }
         let answer = self.patterns.contains { (try? $0.wholeMatch(in: name)) ?? nil != nil }
         self.known[name] = answer

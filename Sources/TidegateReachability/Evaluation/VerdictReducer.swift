@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Reduces lookups to verdicts: values in, values out.
+/// Reduces lookups to verdicts; a pure function of its inputs.
 struct VerdictReducer {
     /// The link data that thousands of lookups need.
     private typealias LinkPath = (path: NetworkPath, isUsable: Bool, isTunnel: Bool)
@@ -13,7 +13,7 @@ struct VerdictReducer {
     private let paths: [UInt32: LinkPath]
     private let loopback: Link?
 
-    /// A reducer by this snapshot; `meteredLinks` are those that the configuration names as metered.
+    /// Creates a reducer for this snapshot; `meteredLinks` are those that the configuration names as metered.
     init(_ snapshot: NetworkSnapshot, meteredLinks: Set<UInt32> = []) {
         self.snapshot = snapshot
         self.loopback = snapshot.links.values.first { $0.kind == .loopback }
@@ -55,7 +55,8 @@ struct VerdictReducer {
         return .routed(path, notes: [.thisHost], expiresIn: nil)
     }
 
-    // With nexthop_compat_mode 0 a route by a nexthop object names only that; the chosen route has link and gateway.
+    // With nexthop_compat_mode 0, a route via a nexthop object names only the object; the chosen route has link and
+    // gateway.
     private static func completed(_ matched: KernelRoute, _ chosen: KernelRoute) -> KernelRoute {
         guard matched.link == nil, matched.nexthops.isEmpty else { return matched }
         var matched = matched
@@ -83,7 +84,7 @@ struct VerdictReducer {
     }
 
     private func choose(_ matched: KernelRoute, _ chosen: KernelRoute) -> Leg? {
-        // Nearly every route has a single leg, and thousands are evaluated in a row: no arrays for it.
+        // Nearly every route has a single leg, and thousands are evaluated in a row, so this avoids arrays.
         if matched.nexthops.isEmpty {
             let isDead = matched.flags & KernelRoute.Nexthop.deadFlags != 0
             guard !isDead, let index = matched.link, let link = self.paths[index], link.isUsable else { return nil }
@@ -118,9 +119,9 @@ struct VerdictReducer {
             }
         }
         guard let first = routes.first else {
-            // A lookup without an answer may be the one that has a route.
+            // A lookup without an answer may be the one with a route.
             guard failures.count == results.count, !failures.isEmpty else { return .unknown }
-            // If sentinels fail differently, an unusable route is more informative than none.
+            // If sentinels fail differently, an unusable route is more informative than no route.
             let failure = failures.first { $0.reason != .noRoute } ?? failures.first
             let reason = self.fundamental(failure?.reason ?? .noRoute, family, deadLink: failure?.deadLink)
             return Verdict(level: self.snapshot.localFamilies.contains(family) ? .local : .none, reason: reason)
@@ -139,19 +140,19 @@ struct VerdictReducer {
         case .routed(let path, let notes, _): return Verdict(level: .routed, path: path, notes: notes)
         case .silent: return .unknown
         case .failed(let reason, let deadLink):
-            // A neighbour on the link can be reached from a link-local source, even if the family lacks an address or a
+            // A neighbour on the link is reachable from a link-local source, even if the family lacks an address or a
             // route.
             guard !address.isLinkLocal else { return Verdict(level: .none, reason: reason) }
             return Verdict(level: .none, reason: self.fundamental(reason, address.family, deadLink: deadLink))
         }
     }
 
-    /// The best verdict over a target's addresses; the first of several that are equally good.
+    /// The best verdict over a target's addresses; the first of several equal ones.
     static func best(_ verdicts: [AddressVerdict]) -> Verdict? {
         verdicts.max { $0.verdict.level < $1.verdict.level }?.verdict
     }
 
-    // The lowest rung that fails explains everything above it.
+    // The lowest failing rung explains everything above it.
     private func fundamental(_ reason: UnreachableReason, _ family: AddressFamily, deadLink: UInt32?)
         -> UnreachableReason
     {
@@ -163,19 +164,19 @@ struct VerdictReducer {
 
 /// The meaning of one route lookup.
 enum LookupResult: Hashable {
-    /// A packet would leave now.
+    /// A packet would be sent now.
     case routed(NetworkPath, notes: [PathWarning], expiresIn: Duration?)
-    /// It would not; `deadLink` is the unusable link that a matching route leads to.
+    /// A packet would not be sent; `deadLink` is the unusable link of a matching route.
     case failed(UnreachableReason, deadLink: UInt32?)
     /// The kernel did not answer.
     case silent
 }
 
 extension UnreachableReason {
-    /// The reason behind a refused lookup (errno(3)); nil if it has no meaning for the network.
+    /// The reason for a refused lookup (errno(3)); nil if the error says nothing about the network.
     init?(lookupErrno code: Int32, hasText: Bool, family: AddressFamily) {
         switch code {
-        // EPERM, ENOSYS, EOPNOTSUPP: a sandbox that answers no lookups, or a kernel built without IPv6.
+        // EPERM, ENOSYS, EOPNOTSUPP: a sandbox that blocks lookups, or a kernel built without IPv6.
         case 1, 38, 95:
             guard family == .ipv6 else { return nil }
             self = .noRoute
@@ -189,7 +190,7 @@ extension UnreachableReason {
             guard !hasText else { return nil }
             self = .blackholed
         case 19: self = .noSuchInterface
-        // ENOMEM, ENOBUFS, EBUSY…: a shortage in the kernel, which closes no gate.
+        // ENOMEM, ENOBUFS, EBUSY…: a shortage in the kernel, which shuts no gate.
         default: return nil
         }
     }

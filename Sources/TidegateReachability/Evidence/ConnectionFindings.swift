@@ -3,18 +3,18 @@ internal import TidegateCore
 
 /// What connections of other programs prove about a path.
 struct ConnectionFindings: Sendable, Hashable {
-    /// How many remotes behind the same next hop answered a moment ago, the path's own end not among them.
+    /// The number of remotes behind the same next hop that answered recently, without the path's own end.
     var answering = 0
-    /// The one of them that answered last.
+    /// The remote that answered last.
     var remote: IPAddress?
     /// Whether connections to other remotes behind the same next hop hang.
     var isAnySilent = false
-    /// Whether the path's own end answered a moment ago, at whatever port.
+    /// Whether the path's own end answered recently, on any port.
     var isEndAnswering = false
     /// The connections to the path's own end and port.
     var toTarget: [RemoteReport] = []
 
-    /// What programs other than this one prove about the path; nil if they prove nothing.
+    /// What other programs' connections prove about the path; nil if they prove nothing.
     var witness: Witness? {
         if self.isEndAnswering { return Witness(.connection, .destination) }
         if let remote = self.remote { return Witness(.connection, .beyond(remote)) }
@@ -22,19 +22,19 @@ struct ConnectionFindings: Sendable, Hashable {
     }
 }
 
-/// The remotes of a report that can prove something about the path to one address.
+/// The remotes of a report that can be evidence about the path to one address.
 struct PathRemotes: Sendable, Hashable {
     private let reports: [RemoteReport]
     private let subject: IPAddress
     private let window: Duration
-    // Whether live connections were listed since the path was first asked: an older list does not show which remotes
+    // Whether live connections were listed since the path was first used: an older list does not show which remotes
     // answer.
     private let isCurrent: Bool
 
-    /// The remotes of the same family in a report; for the path of a public address only public remotes count.
+    /// The remotes of the same family in a report; for a public address, only public remotes count.
     ///
-    /// Answers count if they came within `window`, the time since the path was first asked: an earlier success may no
-    /// longer be valid.
+    /// Answers count within `window`, the time since the path was first used: an earlier success may no longer be
+    /// valid.
     init(_ report: ConnectionsReport, for subject: IPAddress, within window: Duration) {
         self.subject = subject.withoutZone
         self.window = min(window, Thresholds.answerAge)
@@ -45,13 +45,13 @@ struct PathRemotes: Sendable, Hashable {
         }
     }
 
-    /// The other ends that answered a moment ago, the last one first.
+    /// The remotes that answered recently, the latest first.
     var answering: [IPAddress] {
         let answering = self.reports.filter { !self.isSubject($0) && self.answersNow($0) }
         return self.unique(answering.sorted { ($0.answered ?? .zero) < ($1.answered ?? .zero) })
     }
 
-    /// The other ends to which connections hang, and which do not answer otherwise.
+    /// The remotes whose connections hang and that do not answer otherwise.
     var silent: [IPAddress] {
         guard self.isCurrent else { return [] }
         let answering = Set(self.answering)
@@ -61,10 +61,10 @@ struct PathRemotes: Sendable, Hashable {
         return self.unique(hanging).filter { !answering.contains($0) }
     }
 
-    /// Whether the address itself answered a moment ago.
+    /// Whether the address itself answered recently.
     var isSubjectAnswering: Bool { self.reports.contains { self.isSubject($0) && self.answersNow($0) } }
 
-    /// The connections that programs of this host opened to it and to `others`; to all ports if `port` is nil.
+    /// The connections that programs of this host opened to the address or to `others`; on any port if `port` is nil.
     func opened(or others: [IPAddress], port: UInt16?) -> [RemoteReport] {
         let wanted = Set(others.map(\.withoutZone) + [self.subject])
         return self.reports.filter { remote in

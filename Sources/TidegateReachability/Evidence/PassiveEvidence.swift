@@ -2,19 +2,19 @@ internal import Synchronization
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// What recent successful requests prove about their paths, while none has failed in silence since.
+/// What recent successful requests prove about their paths, as long as none has failed in silence since.
 ///
 /// It receives every event of a busy bus, so it only updates a record in place under a short lock.
 final class PassiveEvidence: EventSink {
-    /// What succeeded from one source address, and when it last did.
+    /// The latest successes from one source address.
     private struct SuccessRecord {
         /// The source address of the requests, which identifies the path.
         var source: IPAddress
-        /// A response came, which proves the gateway.
+        /// When a response came, which proves the gateway.
         var answeredAt: MonotonicTime
         /// The remote address of that response.
         var remote: IPAddress
-        /// A server on the internet proved its identity by TLS.
+        /// When a server on the internet proved its identity by TLS; nil if none did.
         var internetAt: MonotonicTime?
     }
 
@@ -23,12 +23,13 @@ final class PassiveEvidence: EventSink {
     private let records = Mutex<[SuccessRecord]>([])
     private let silenceHandler = Mutex<(@Sendable (MonotonicTime) -> Void)?>(nil)
 
-    /// Calls `handler` when a check of this program has had no answer for a while, with the moment of its first packet.
+    /// Sets the handler for a check of this program that has had no answer for a while; it receives the time of the
+    /// first packet.
     func onSilence(_ handler: @escaping @Sendable (MonotonicTime) -> Void) {
         self.silenceHandler.withLock { $0 = handler }
     }
 
-    /// A packet that was sent at `moment` has had no answer for ``Thresholds/certainty``.
+    /// Reports that a packet sent at `moment` has had no answer for ``Thresholds/certainty``.
     func suspect(since moment: MonotonicTime) { self.silenceHandler.withLock { $0 }?(moment) }
 
     func receive(_ event: Event) {
@@ -57,7 +58,7 @@ final class PassiveEvidence: EventSink {
         let isInternet = isEncrypted && remote.isGlobal
         self.records.withLock { records in
             guard let position = records.firstIndex(where: { $0.source == source }) else {
-                // A new address replaces the one whose last success is oldest.
+                // A new address replaces the one with the oldest success.
                 let isFull = records.count == PassiveEvidence.capacity
                 let oldest = isFull ? records.indices.min { records[$0].answeredAt < records[$1].answeredAt } : nil
                 if let oldest { records.remove(at: oldest) }
@@ -71,12 +72,12 @@ final class PassiveEvidence: EventSink {
         }
     }
 
-    // A success before a silence may no longer be valid.
+    // A success from before a silence may no longer be valid.
     private func doubt(_ family: AddressFamily?) {
         self.records.withLock { $0.removeAll { family == nil || $0.source.family == family } }
     }
 
-    /// What succeeded from `source` within the last 30 seconds; nil if nothing did.
+    /// The successes from `source` within the last 30 seconds; nil if there are none.
     func fresh(from source: IPAddress?, at now: MonotonicTime) -> PassiveFindings? {
         guard let source = source?.withoutZone,
             let record = self.records.withLock({ records in records.first { $0.source == source } }),
@@ -123,7 +124,7 @@ extension ProbeEvent {
     }
 }
 
-/// What requests that succeeded within the last 30 seconds prove.
+/// The proof from requests that succeeded within the last 30 seconds.
 struct PassiveFindings: Sendable, Hashable {
     /// How long ago a response came.
     var answered: Duration

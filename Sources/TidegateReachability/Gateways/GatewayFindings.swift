@@ -3,39 +3,39 @@ internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// What is known about a gateway.
+/// The findings about a gateway.
 struct GatewayFindings: Sendable {
     /// The kernel's neighbour entry, read after the UDP probe.
     var neighbour: KernelNeighbour?
     /// The result of the UDP probe; nil if none was sent.
     var udpProbe: UDPProbe.Result?
-    /// How long it took to answer a packet whose hop limit ended there; nil if it did not, or if none was sent.
+    /// How long it took to answer a packet whose hop limit ended there; nil if it did not answer or none was sent.
     var firstHop: Duration?
-    /// How long ago it answered another diagnosis of the same outage; nil if it did not.
+    /// How long ago it answered another diagnosis during the same outage; nil if it did not.
     var answeredAgo: Duration?
-    /// It was FAILED, and has not been REACHABLE since.
+    /// Whether it was FAILED and has not been REACHABLE since.
     var isStuck = false
-    /// It has been REACHABLE before.
+    /// Whether it has been REACHABLE before.
     var wasReachable = false
-    /// How long ago the first packet of this diagnosis was sent to it; nil if none was.
+    /// How long ago this diagnosis sent its first packet to it; nil if it sent none.
     var probedAgo: Duration?
-    /// False for links without neighbours: tunnels, point-to-point links.
+    /// Whether the link has neighbours; false for tunnels and point-to-point links.
     var resolvesNeighbours = true
 
     /// The result of packets to it.
     enum Answer: Sendable, Hashable {
-        /// It answered, after this time if that was measured.
+        /// It answered; the duration is nil if it was not measured.
         case answered(Duration?)
         /// It has no link-layer address.
         case unresolved
     }
 
-    /// The result of packets to it; nil if none was sent, or if nothing came back.
+    /// The result of packets to it; nil if none was sent or nothing came back.
     var answer: Answer? {
         if let firstHop = self.firstHop { return .answered(firstHop) }
         switch self.udpProbe {
         case .answered?: return .answered(nil)
-        // Found on its link since the kernel gave it up, and REACHABLE now.
+        // It was found on its link after the kernel had given up, and is REACHABLE now.
         case .unresolved? where self.neighbour?.state == .reachable: return nil
         case .unresolved?: return .unresolved
         case .refused?, .silent?, .failed?, nil:
@@ -47,7 +47,8 @@ struct GatewayFindings: Sendable {
     /// True if it answered this diagnosis itself.
     var hasAnswered: Bool { self.firstHop != nil || self.udpProbe == .answered }
 
-    /// True if the kernel's requests for its link-layer address have been unanswered long enough for a repetition.
+    /// True if the kernel's requests for its link-layer address have been unanswered for long enough to include a
+    /// repetition.
     var isUnanswered: Bool {
         guard let probedAgo = self.probedAgo, self.neighbour?.state == .incomplete else { return false }
         return probedAgo >= Thresholds.certainty
@@ -61,10 +62,10 @@ struct GatewayFindings: Sendable {
         }
     }
 
-    /// True if it did not answer, and was last confirmed before it was asked.
+    /// True if it did not answer, and was last confirmed before it was probed.
     ///
-    /// A kernel that considers it reachable for longer than usual (neigh/default/base_reachable_time_ms) may know
-    /// better.
+    /// A kernel that considers neighbours reachable for longer than usual (neigh/default/base_reachable_time_ms) may
+    /// know better.
     var isSilentNow: Bool {
         guard self.answer == nil, let probedAgo = self.probedAgo, self.udpProbe == .silent else { return false }
         let isReachable = self.neighbour?.state == .reachable
@@ -87,28 +88,28 @@ struct GatewayFindings: Sendable {
         case .failed?: return lost
         case .reachable?, .stale?, .delay?, .probe?, .permanent?:
             return self.isSilentNow ? unconfirmed : self.probedAgo == nil ? .unknown : .confirmed(gateway)
-        // The kernel still asks for it.
+        // The kernel is still asking for it.
         case .incomplete?: return self.udpProbe == .silent ? unconfirmed : .unknown
         case .none?, .noarp?, nil: return .unknown
         }
     }
 }
 
-/// Which gateways have answered during an outage beyond them.
+/// Remembers which gateways have answered during an outage beyond them.
 ///
-/// Routers limit how often they answer for themselves (RFC 1812, 4.3.2.8; `icmp_ratelimit` of ip-sysctl): one that
-/// answered a diagnosis and is silent to the next one has not died in between, if it is still found on its link.
+/// Routers limit how often they answer for themselves (RFC 1812, 4.3.2.8; `icmp_ratelimit` of ip-sysctl). A gateway
+/// that answered one diagnosis and not the next has not died in between, if it is still found on its link.
 final class GatewayMemory: Sendable {
     private let answers = Mutex<[NeighbourKey: MonotonicTime]>([:])
 
-    /// How long ago a gateway answered in the present outage; nil if it did not.
+    /// How long ago a gateway answered in the current outage; nil if it did not.
     func answeredAgo(_ gateway: NeighbourKey, at now: MonotonicTime) -> Duration? {
         self.answers.withLock { $0[gateway] }.map { now - $0 }.flatMap { $0 <= Thresholds.evidenceAge ? $0 : nil }
     }
 
     /// Records the findings of a diagnosis that ends now, about a gateway and about what lies beyond it.
     ///
-    /// A diagnosis that asked no party beyond the gateway changes nothing.
+    /// A diagnosis that contacted no party beyond the gateway changes nothing.
     func record(_ gateway: NeighbourKey, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
         let hasAnswered = findings.hasAnswered || witnesses.contains { $0.reach == .gateway }
         self.answers.withLock { answers in
@@ -123,6 +124,7 @@ final class GatewayMemory: Sendable {
 }
 
 extension NetworkPath {
-    /// The gateway and the link that it is on, because many links have one of the same address; nil without a gateway.
+    /// The gateway and its link, because gateways on different links may have the same address; nil if there is no
+    /// gateway.
     var gatewayKey: NeighbourKey? { self.gateway.map { NeighbourKey($0, on: self.index) } }
 }

@@ -2,14 +2,14 @@ internal import TidegateCore
 
 /// The host names of targets: their addresses, the targets that need them, and when to resolve them again.
 struct HostnameTable {
-    /// What is known about a name.
+    /// The state of a name.
     struct Name {
         var addresses: [IPAddress] = []
         var failure: ResolveFailure?
         /// The targets with this host.
         fileprivate(set) var targets: Set<Target> = []
         fileprivate var isResolving = false
-        // The path changed while the lookup was running: its answer may be the old network's.
+        // The path changed while the lookup was running, so its answer may belong to the old network.
         fileprivate var isAnswerOutdated = false
         fileprivate var failures = 0
         /// When to resolve it again.
@@ -21,28 +21,28 @@ struct HostnameTable {
 
     /// Which names to resolve.
     enum Choice {
-        /// Those never resolved.
+        /// Names that were never resolved.
         case new
-        /// Those whose time has come.
+        /// Names that are due.
         case due(MonotonicTime)
-        /// All, because the network is another.
+        /// All names, because the network has changed.
         case all
     }
 
-    /// How long an answer is used if its time to live is not known; the resolver caches it as long.
+    /// How long an answer without a known time to live is used; the resolver caches it equally long.
     static let interval = DNSTTL.unknown
-    // Finding the names that are due takes a scan of all of them.
+    // Finding the names that are due requires scanning all of them.
     private static let scanInterval = Duration.milliseconds(250)
 
     private var names: [String: Name] = [:]
     private var new: Set<String> = []
     private var earliestScan = MonotonicTime(nanoseconds: 0)
-    /// When to scan for names that are due; may be early, never late.
+    /// When to scan for due names; may be early, never late.
     private(set) var deadline: MonotonicTime?
 
     subscript(name: String) -> Name? { self.names[name] }
 
-    /// Adds a target; `known` are addresses from before.
+    /// Adds a target; `known` are addresses from an earlier lookup.
     mutating func add(_ target: Target, known: [IPAddress]?) {
         if self.names[target.host] == nil { self.new.insert(target.host) }
         self.names[target.host, default: Name()].targets.insert(target)
@@ -85,7 +85,7 @@ struct HostnameTable {
 
     /// Records an answer; true if the addresses have changed.
     ///
-    /// A failure keeps the last good addresses; the name is resolved again soon, with exponential back-off.
+    /// A failure keeps the last good addresses; the name is resolved again soon, with exponential backoff.
     mutating func record(
         _ result: Result<[IPAddress], ResolveFailure>, for name: String, at now: MonotonicTime
     ) -> Bool {
@@ -112,7 +112,8 @@ struct HostnameTable {
 
     /// Records how long the last answer is valid.
     mutating func recordTTL(_ timeToLive: Duration, of name: String, at now: MonotonicTime) {
-        // While the name is being resolved again, or its resolvers fail, the last answer's time no longer matters.
+        // While the name is being resolved again, or its resolvers fail, the last answer's time to live no longer
+        // matters.
         guard let known = self.names[name], !known.isResolving, known.failure == nil, known.deadline != nil else {
             return
         }
@@ -120,8 +121,8 @@ struct HostnameTable {
         self.schedule(self.names[name]?.deadline)
     }
 
-    // Thousands of names, each with a time of its own, are checked together. An answer only moves the deadline forward:
-    // finding the earliest one would take a scan of every name.
+    // Thousands of names, each with its own time, are checked together. An answer only moves the deadline forward,
+    // because finding the earliest one would require scanning every name.
     private mutating func schedule(_ moment: MonotonicTime?) {
         guard let moment = moment.map({ max($0, self.earliestScan) }) else { return }
         self.deadline = min(self.deadline ?? moment, moment)

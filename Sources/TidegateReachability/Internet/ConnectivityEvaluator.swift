@@ -5,13 +5,13 @@ struct InternetObservation: Sendable, Hashable {
     enum Finding: Sendable, Hashable {
         /// The expected answer.
         case good
-        /// A portal answered: with a redirect, with 511, or with another body than the expected one.
+        /// A portal answered: with a redirect, with 511, or with a different body than expected.
         case portal(location: String?)
-        /// Neither of the two.
+        /// Neither the expected answer nor a portal's.
         case unexpected
         /// No answer.
         case silent
-        /// The URL's host has no address of this family, so nothing was requested.
+        /// The URL's host has no address of this family, so there was no request.
         case absent
     }
 
@@ -36,12 +36,12 @@ enum ConnectivityEvaluator {
             url: url, finding: finding, evidence: "\(url.text) answered \(status)\(place)\(wanted)")
     }
 
-    /// A URL whose host could not be resolved.
+    /// The observation for a URL whose host could not be resolved.
     static func unresolved(_ url: InternetCheckURL, _ text: String) -> InternetObservation {
         InternetObservation(url: url, finding: .silent, evidence: "\(url.location.target.shownHost): \(text)")
     }
 
-    /// A URL without meaning for a family, because its host has no address of it.
+    /// The observation for a URL whose host has no address of a family.
     static func absent(_ url: InternetCheckURL, from family: AddressFamily) -> InternetObservation {
         let text = "it has no \(family.name) address"
         return InternetObservation(
@@ -58,7 +58,7 @@ enum ConnectivityEvaluator {
         case .http:
             if self.isExpected(url, answer, status, takesAnyBody: false) { return .good }
             if (300..<400).contains(status) { return self.redirect(url, answer.location) }
-            // Only a known body can be wrong: any other may be the URL's usual answer.
+            // Only a known body can be wrong: any other body may be the URL's usual answer.
             return (200..<300).contains(status) && url.expectedBody != nil ? .portal(location: nil) : .unexpected
         }
     }
@@ -81,8 +81,8 @@ enum ConnectivityEvaluator {
 
     /// The meaning of all answers together.
     ///
-    /// A portal that answers http usually drops https, so it takes precedence over failures. One good answer of
-    /// several operators is enough, but each scheme that is checked needs one.
+    /// A portal that answers http usually drops https, so it takes precedence over failures. One good answer among
+    /// several operators is enough, but each checked scheme needs one.
     static func connectivity(_ all: [InternetObservation]) -> Connectivity {
         let observations = all.filter { $0.finding != .absent }
         guard !observations.isEmpty else { return .unknown }
@@ -97,7 +97,7 @@ enum ConnectivityEvaluator {
 }
 
 extension InternetCheckURL {
-    /// The required answer of the URL, as a clause.
+    /// The answer that the URL requires, as a clause.
     fileprivate var expectation: String {
         if self.expectedBody != nil { return "a check URL has to answer with the body that is configured" }
         switch self.location.scheme {
@@ -111,19 +111,19 @@ extension InternetCheckURL {
 struct ConnectivityChecker: Sendable {
     let urls: [InternetCheckURL]
     let web: any HTTPChecker
-    /// The limit for each URL; a portal answers fast, and a slower answer means no usable internet.
+    /// The limit for each URL; portals answer fast, and a slower answer means no usable internet.
     let limit: Duration
 
     private static let bodyLimit = 1024
 
-    /// The observation at every URL, in order; `resolve` returns nil if the time has run out.
+    /// The observation for every URL, in order; `resolve` returns nil if time runs out.
     func check(
         _ family: AddressFamily, resolve: @escaping @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
     ) async -> [InternetObservation] {
         await self.urls.concurrentMap { await self.check($0, family, resolve) }
     }
 
-    /// The combined result of the URLs; a silent one is not waited for once the others have answered well.
+    /// The combined result of the URLs; a silent URL is not waited for if the others have answered well.
     func connectivity(
         _ family: AddressFamily, resolve: @escaping @Sendable (String) async -> Result<[IPAddress], ResolveFailure>?
     ) async -> Connectivity {
@@ -131,7 +131,7 @@ struct ConnectivityChecker: Sendable {
         let found = await self.urls.concurrentMap(until: { found in
             Set(found.map(\.url.location.scheme)) == all && ConnectivityEvaluator.connectivity(found) == .full
         }) { await self.check($0, family, resolve) }
-        // URLs that answer something else are badly chosen, and prove nothing about the internet.
+        // URLs with other answers are badly chosen, and prove nothing about the internet.
         let isWrong = found.allSatisfy { $0.finding == .unexpected || $0.finding == .absent }
         return isWrong ? .unknown : ConnectivityEvaluator.connectivity(found)
     }
@@ -159,9 +159,9 @@ struct ConnectivityChecker: Sendable {
 }
 
 extension Array where Element: Sendable {
-    /// The results of `body`, which is called for all elements in parallel, in the elements' order.
+    /// The results of `body`, called for all elements in parallel, in the order of the elements.
     ///
-    /// As soon as `isEnough` is true of the available results, the rest is cancelled and left out.
+    /// As soon as `isEnough` is true for the available results, the rest is cancelled and left out.
     func concurrentMap<Result: Sendable>(
         until isEnough: ([Result]) -> Bool = { _ in false }, _ body: @escaping @Sendable (Element) async -> Result
     ) async -> [Result] {

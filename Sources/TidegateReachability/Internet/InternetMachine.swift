@@ -1,15 +1,15 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// Decides when the internet is checked and what the results mean, separately for each family.
+/// Decides when to check the internet and what the results mean, separately for each family.
 ///
-/// After a success the next check follows after the policy's interval, after a failure with exponential back-off, and
-/// on another path immediately.
+/// After a success the next check follows after the policy's interval, after a failure with exponential backoff, and on
+/// another path immediately.
 struct InternetMachine {
     enum Input {
-        /// The family's default path is now this one; nil if it has none.
+        /// The family's current default path; nil if it has none.
         case path(AddressFamily, NetworkPath?)
-        /// A round of checks produced this.
+        /// A round of checks had this result.
         case finished(AddressFamily, round: Int, Connectivity)
         /// A request over the path succeeded at this moment, which counts as a check.
         case requestSucceeded(AddressFamily, at: MonotonicTime)
@@ -35,35 +35,35 @@ struct InternetMachine {
 
     private struct Family {
         var path: NetworkPath
-        /// When it is checked next; nil while it is being checked.
+        /// When the next check is due; nil while one is running.
         var nextCheck: MonotonicTime?
         var connectivity = Connectivity.unknown
-        /// Failed rounds in a row: the exponent of the back-off.
+        /// The number of consecutive failed rounds: the exponent of the backoff.
         var failures = 0
         var round: Int
         var startedAt: MonotonicTime?
-        /// When a running check counts as silent; nil once it does, or if a silence is already known.
+        /// When a running check counts as silent; nil if it already does or if a silence is already known.
         var silentAt: MonotonicTime?
     }
 
     private let interval: Duration
     private var families: [AddressFamily: Family] = [:]
-    // Kept across paths: a metered link that comes and goes must not be checked at every return.
+    // Kept across paths: a metered link that comes and goes must not cause a check at every return.
     private var lastMeteredChecks: [AddressFamily: MonotonicTime] = [:]
     private var suspectedAt: MonotonicTime?
     private var lastRound = 0
 
     init(interval: Duration) { self.interval = interval }
 
-    /// When the next check is due; nil while none is.
+    /// When the next check is due; nil if none is.
     var deadline: MonotonicTime? {
         self.families.values.flatMap { [$0.nextCheck, $0.silentAt].compactMap(\.self) }.min()
     }
 
-    /// What is known about a family on its present path.
+    /// The connectivity of a family on its current path.
     func connectivity(_ family: AddressFamily) -> Connectivity { self.families[family]?.connectivity ?? .unknown }
 
-    /// The path that a family's checks go over.
+    /// The path of a family's checks.
     func path(_ family: AddressFamily) -> NetworkPath? { self.families[family]?.path }
 
     mutating func handle(_ input: Input, at now: MonotonicTime) -> [Effect] {
@@ -120,7 +120,7 @@ struct InternetMachine {
         return state.connectivity == old ? [] : [.level(family, state.connectivity)]
     }
 
-    // At most once per interval: a server that always fails must not cause checks all the time.
+    // At most once per interval: a server that always fails must not cause continuous checks.
     private mutating func suspect(at now: MonotonicTime) {
         if let before = self.suspectedAt, now - before < InternetMachine.suspicionInterval { return }
         self.suspectedAt = now
@@ -166,10 +166,10 @@ struct InternetMachine {
 }
 
 extension Connectivity {
-    /// True if one failure ends it.
+    /// True if a single failure ends this connectivity.
     ///
     /// On a path that has just come up the first answer may be slow or lost, and a working connectivity is not given up
-    /// for one failure either; a portal has answered.
+    /// for one failure either. A portal has answered, so it counts immediately.
     fileprivate func isLeftAtOnce(for found: Connectivity) -> Bool {
         switch (self, found) {
         case (.full, _): false

@@ -5,7 +5,7 @@ package import TidegateNetwork
 
 /// Watches links, addresses, routes and rules of this network namespace, and determines where packets would go.
 ///
-/// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privilege. If the kernel cannot be
+/// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privileges. If the kernel cannot be
 /// read, every level is `unknown`, all gates are open, and ``unavailableReason`` gives the reason.
 package final class ReachabilityMonitor: PathSource, Sendable {
     /// Carries the monitor's events.
@@ -16,10 +16,10 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// What recent successful requests proved.
     let evidence = PassiveEvidence()
     private let resolverWatch: ResolverWatch?
-    /// The sockets that lookups for sentinels and targets represent.
+    /// The socket properties for lookups of sentinels and targets.
     let lookupContext: LookupContext
 
-    /// Starts watching the kernel as `kernel` opens it: in this namespace, in a test's, or with sockets that are refused.
+    /// Starts watching the kernel with the sockets that `kernel` describes, which may be in another namespace.
     package init(
         _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
         kernel options: NetlinkOptions = NetlinkOptions(), resolverFiles: ResolverFiles = ResolverFiles(),
@@ -52,7 +52,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         }
         let thread = self.thread
         let watchesFiles = !options.isOnce && resolverAddresses == nil
-        // Without a watch the files are still read with every periodic evaluation.
+        // Without a watch, every periodic evaluation still reads the files.
         self.resolverWatch =
             watchesFiles
             ? try? ResolverWatch(resolverFiles) { [weak thread] _ in _ = thread?.send { $0.resolversChanged() } } : nil
@@ -60,7 +60,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         bus.attach(FailedAttemptObserver { [weak thread] in thread?.send { $0.requestFailed() } })
     }
 
-    /// Evaluates once without watching: one dump and the lookups, and the targets' names within `limit`.
+    /// Evaluates once without watching: one dump and the lookups, and names of targets within `limit`.
     package static func evaluateOnce(
         _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
         within limit: Duration, kernel options: NetlinkOptions = NetlinkOptions()
@@ -73,10 +73,10 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         return await monitor.firstStatus(within: limit)
     }
 
-    /// The current state, as published: a gain shows once it is stable.
+    /// The current published state: a gain shows after it has been stable.
     package var status: ReachabilityStatus { self.store.status }
 
-    /// The status including these targets: their verdicts for gates, if they are watched.
+    /// The status, extended by these targets: their verdicts for gates, if they are watched.
     func status(including targets: Set<Target>) -> ReachabilityStatus {
         var status = self.status
         let known = Set(status.targets.map(\.target))
@@ -84,17 +84,17 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         return status
     }
 
-    /// True once there is a first verdict, which may be `unknown`; by then its events have been published.
+    /// True after the first verdict, which may be `unknown`; its events have been published by then.
     package var isReady: Bool { self.store.read { $0.isReady } }
 
-    /// Why the kernel cannot be read, in one sentence without a final full stop; nil while it can.
+    /// Why the kernel cannot be read, in one sentence without a full stop; nil if it can.
     package var unavailableReason: String? { self.store.read { $0.unavailableReason } }
 
-    /// Whether the netlink thread has been in one turn for longer than 10 s.
+    /// Whether the netlink thread has been stuck in one turn for longer than 10 s.
     package var isStalled: Bool { self.thread?.turns.isStalled ?? false }
 
-    /// The first status with every configured target's name resolved, or the status after `limit`, or once the Swift
-    /// task is cancelled.
+    /// The first status in which every configured target's name is resolved; otherwise the status after `limit` or when
+    /// the Swift task is cancelled.
     package func firstStatus(within limit: Duration) async -> ReachabilityStatus {
         // A stream, because a continuation would not end with the Swift task.
         let (first, continuation) = AsyncStream.makeStream(of: Never.self)
@@ -104,7 +104,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         return self.store.status
     }
 
-    /// Ends the watch; the last verdicts stay.
+    /// Stops watching; the last verdicts stay.
     package func stop() {
         self.resolverWatch?.stop()
         self.thread?.stop()
@@ -113,7 +113,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// Evaluates everything now; returns the duration.
     package func evaluateNow() async -> Duration { await self.ask({ $0.evaluateNow() }, or: .zero) }
 
-    /// What the kernel would do now with a packet to an address; `unknown` if it cannot be asked.
+    /// What the kernel would do now with a packet to an address; `unknown` if it cannot be queried.
     package func route(to address: IPAddress) async -> AddressRoute {
         await self.ask({ $0.route(to: address) }, or: AddressRoute(verdict: .unknown))
     }
@@ -124,7 +124,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         return await self.ask({ $0.report(query) }, or: .unavailable(reason))
     }
 
-    // The engine's answer, or `fallback` without a thread to ask.
+    // Returns the engine's answer, or `fallback` if there is no thread.
     private func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (ReachabilityEngine) -> Answer, or fallback: Answer
     ) async -> Answer {
@@ -134,41 +134,41 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         }
     }
 
-    /// Calls `body` once, after `delay` or when the monitor stops; false without a thread for it.
+    /// Calls `body` once, after `delay` or when the monitor stops; false if there is no thread for it.
     package func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
         self.thread?.send { $0.call(after: delay, body) } ?? false
     }
 
-    // MARK: What a diagnosis found
+    // MARK: Findings of diagnoses
 
-    /// Makes the published levels follow a diagnosis: the families over which nothing works although they have a route.
+    /// Lowers the published levels of the families over which nothing works although they have a route.
     func setFailing(_ families: [AddressFamily: UnreachableReason]) async {
         await self.ask({ $0.setFailing(families) }, or: ())
     }
 
-    /// The findings of a diagnosis no longer apply.
+    /// Discards the findings of a diagnosis.
     func forgetFailing() { self.thread?.send { $0.setFailing([:]) } }
 
-    /// The check URLs have answered over these families since a diagnosis began.
+    /// Records that the check URLs have answered over these families since a diagnosis began.
     func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
         if !families.isEmpty { self.thread?.send { $0.answered(families, since: moment) } }
     }
 
     // MARK: Paths for tasks and apps
 
-    /// The present path to a target, then every change of it, as gates see them: a loss immediately, a gain once it is
+    /// The current path to a target, then every change, as gates see them: a loss immediately, a gain after it has been
     /// stable.
     ///
-    /// Each iteration watches on its own, until it ends. A consumer that is slower than the changes gets the newest
-    /// one only: what it missed is superseded, so only the newest is buffered.
+    /// Each iteration has its own watch, which ends with it. A consumer that is slower than the changes receives only
+    /// the newest one: it supersedes those that were missed.
     package func paths(to target: Target) -> PathUpdates { PathUpdates(source: self, target: target) }
 
-    /// The verdict that gates go by; `unknown` for a target without a watch that is not configured either.
+    /// The verdict for gates; `unknown` for a target that is neither watched nor configured.
     package func current(_ target: Target) -> TargetVerdict {
         self.store.read { $0.gatingTargets[target] } ?? TargetVerdict(target: target, verdict: .unknown)
     }
 
-    /// Watches a target: calls `sink` once soon, then at every change, always on the netlink thread.
+    /// Watches a target: calls `sink` soon, then at every change, always on the netlink thread.
     package func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
         let id = self.lastWatch.add(1, ordering: .relaxed).newValue
         guard let thread = self.thread, thread.send({ $0.watch(target, id, sink) }) else {
@@ -178,7 +178,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         return PathWatch { [weak thread] in thread?.send { $0.unwatch(id) } }
     }
 
-    /// True while `address` is this host's, on a link in any state; true if the kernel cannot be read.
+    /// True if `address` belongs to this host, on a link in any state; true if the kernel cannot be read.
     package func holdsAddress(_ address: IPAddress) -> Bool {
         if address.isLoopback { return true }
         return self.store.read {
@@ -186,7 +186,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         }
     }
 
-    /// The verdict of a family that gates go by.
+    /// The verdict of a family for gates.
     package func family(_ family: AddressFamily) -> Verdict {
         self.store.read { $0.gatingFamilies[family] } ?? .unknown
     }
@@ -198,9 +198,9 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     }
 }
 
-/// The present path to a target, then every change of it; never ends on its own.
+/// The current path to a target, then every change; never ends on its own.
 ///
-/// If a consumer has several changes to take, only the newest is kept.
+/// A consumer that falls behind receives only the newest change.
 public struct PathUpdates: AsyncSequence, Sendable {
     let source: any PathSource
     let target: Target

@@ -4,7 +4,7 @@ internal import TidegateNetwork
 
 /// Writes the state that other threads read, publishes events, and calls the watches of targets.
 final class VerdictPublisher {
-    /// The consequences of new verdicts of the families: the changes to publish once gates are closed, and whether a
+    /// The consequences of new verdicts of the families: the changes to publish after gates are shut, and whether a
     /// level for gates has changed.
     typealias Update = (changes: [PathEvent], hasNewLevel: Bool)
 
@@ -12,9 +12,9 @@ final class VerdictPublisher {
     let store: ReachabilityStore
     let time: any TimeSource
     private var scopes = ScopeVerdicts()
-    // By index, as last published.
+    // The last published links, by index.
     private var links: [UInt32: Link] = [:]
-    /// True once there is a first verdict.
+    /// True after the first verdict.
     private(set) var isReady = false
 
     init(bus: EventBus, store: ReachabilityStore, time: any TimeSource) {
@@ -63,7 +63,7 @@ final class VerdictPublisher {
         return (changes, levels != self.scopes.gatingLevels)
     }
 
-    /// Publishes changes; true if they mean that the host is on another network now.
+    /// Publishes changes; true if they indicate another network.
     func publish(_ changes: [PathEvent]) -> Bool {
         for change in changes {
             if change.scope == .global, change.lasted != nil, change.from.level != change.to.level {
@@ -77,7 +77,7 @@ final class VerdictPublisher {
 
     // MARK: Links
 
-    /// Publishes what has changed about links, except excluded ones; the first links are no change.
+    /// Publishes changes of links, except excluded ones; the first links are not a change.
     func publishLinks(_ snapshot: NetworkSnapshot) {
         let before = self.links
         self.links = snapshot.links
@@ -102,7 +102,7 @@ final class VerdictPublisher {
         return verdict
     }
 
-    /// Writes a target's verdicts, calls its watches if what gates go by has changed, and publishes its change.
+    /// Writes a target's verdicts, calls its watches if the verdict for gates has changed, and publishes its change.
     func publish(_ position: Int, _ effects: [VerdictDebouncer.Effect], in targets: inout TargetTable) {
         let gating = self.gating(position, in: targets)
         self.write(position, in: targets, gating)
@@ -118,7 +118,7 @@ final class VerdictPublisher {
         }
     }
 
-    /// Calls the watches of the targets whose family has another level now.
+    /// Calls the watches of the targets whose family has a new level.
     func publishInternetLevels(in targets: inout TargetTable) {
         for position in targets.entries.indices {
             let level = self.gating(position, in: targets).internetLevel
@@ -133,8 +133,8 @@ final class VerdictPublisher {
         }
         var published = gating
         published.verdict = targets.entries[position].debouncer.published.verdict ?? .unknown
-        // The gate of a name that does not exist stays open, so that the attempt can report it; the status reports it
-        // here.
+        // The gate of a nonexistent name stays open, so that the attempt can report the error; here the status reports
+        // it.
         let failure = gating.addresses.isEmpty ? targets.hostnames[target.host]?.failure : nil
         if let failure, published.verdict.level >= .routed {
             published.verdict = Verdict(level: .none, reason: failure.reason)
@@ -164,7 +164,7 @@ extension Link {
 final class ReachabilityStore: Sendable {
     /// The content of the store.
     struct Content {
-        /// As published, without targets.
+        /// The published status, without targets.
         var status: ReachabilityStatus
         /// The configured targets, in order.
         var targetOrder: [Target] = []
@@ -173,7 +173,7 @@ final class ReachabilityStore: Sendable {
         var gatingFamilies: [AddressFamily: Verdict] = [:]
         /// Addresses of this host, on links in any state.
         var heldAddresses: Set<IPAddress> = []
-        /// Why the kernel cannot be read; nil while it can.
+        /// Why the kernel cannot be read; nil if it can.
         var unavailableReason: String?
         var isReady = false
     }
@@ -192,7 +192,7 @@ final class ReachabilityStore: Sendable {
         self.content.withLock { body(&$0) }
     }
 
-    /// Everything, as published.
+    /// The complete published status.
     var status: ReachabilityStatus {
         self.content.withLock { content in
             var status = content.status

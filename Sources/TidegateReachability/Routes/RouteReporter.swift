@@ -1,7 +1,7 @@
 internal import TidegateCore
 internal import TidegateNetwork
 
-/// Makes route reports; owns the watch on the gateways that they are about.
+/// Creates route reports; owns the watch on their gateways.
 final class RouteReporter {
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
@@ -21,14 +21,14 @@ final class RouteReporter {
     /// Records neighbours whose entries have changed.
     func record(_ neighbours: [KernelNeighbour]) { neighbours.forEach { self.neighbours.record($0) } }
 
-    /// Ends the watch on gateways that no query has covered for a while.
+    /// Stops watching gateways that no query has covered for a while.
     func expireWatch() {
         guard let end = self.watchEnd, end <= self.kernel.now else { return }
         (self.watched, self.watchEnd, self.neighbours) = ([], nil, NeighbourHistory())
         self.kernel.watchNeighbours([])
     }
 
-    /// A report by the evaluator's present snapshot; nil if the kernel cannot be queried.
+    /// A report by the evaluator's current snapshot; nil if the kernel cannot be queried.
     func report(_ query: RouteQuery) -> RouteReport? {
         var report = RouteReport()
         report.health = self.kernel.health
@@ -50,7 +50,7 @@ final class RouteReporter {
             self.kernel.watchNeighbours(self.watched)
         }
         report.neighbours = self.neighbours
-        // An explanation may be complete even if the socket died with its last part.
+        // An explanation may be complete even if the socket failed with its last part.
         return self.kernel.isConnected ? report : nil
     }
 
@@ -73,21 +73,21 @@ struct RouteReport: Sendable {
     /// The kernel's answer about one address, and the verdict on it.
     struct Route: Sendable {
         var verdict: Verdict
-        /// The unusable link that a matching route leads to.
+        /// The unusable link of a matching route.
         var deadLink: UInt32?
         var explanation: RouteExplanation?
-        /// False for links without neighbours: tunnels, point-to-point links.
+        /// Whether the link has neighbours; false for tunnels and point-to-point links.
         var resolvesNeighbours = true
     }
 
-    /// Why the kernel cannot be read; nil while it can.
+    /// Why the kernel cannot be read; nil if it can.
     var unavailableReason: String?
     var health = ReachabilityStatus.Health()
-    /// By index.
+    /// The links by index.
     var links: [Link] = []
     /// The first sentinel of each family in the query.
     var sentinels: [AddressFamily: IPAddress] = [:]
-    /// By destination.
+    /// The routes by destination.
     var routes: [IPAddress: Route] = [:]
     /// Remembered states of gateways.
     var neighbours = NeighbourHistory()
@@ -114,15 +114,15 @@ struct RouteReport: Sendable {
 struct RouteQuery: Sendable {
     /// The addresses, with the port and protocol of the packets.
     var questions: [RouteQuestion]
-    /// Families whose first sentinel is also covered.
+    /// Families whose first sentinel the report must also cover.
     var families: [AddressFamily] = []
-    /// Whether the gateways found are watched for a while.
+    /// Whether to watch the gateways found, for a while.
     var watchesGateways = false
 }
 
-/// Remembers about watched neighbours what their present state no longer shows.
+/// Remembers states of watched neighbours that their current state no longer shows.
 struct NeighbourHistory: Sendable {
-    // Those that were FAILED and have not been REACHABLE since, and those that have been REACHABLE.
+    // Neighbours that were FAILED and have not been REACHABLE since, and neighbours that have been REACHABLE.
     private var stuck: Set<NeighbourKey> = []
     private var reachable: Set<NeighbourKey> = []
 

@@ -10,7 +10,7 @@ struct TargetTable {
     private(set) var entries: [TargetEntry] = []
     /// The targets' names.
     var hostnames = HostnameTable()
-    /// The best verdict over the resolvers, which stands for targets whose name has no address.
+    /// The best verdict over the resolvers, used for targets whose name has no address.
     var resolverVerdict = Verdict.unknown
     private var positions: [Target: Int] = [:]
     // The configured targets, by number; they move when a watch before them ends.
@@ -18,7 +18,8 @@ struct TargetTable {
     private var targetsByWatch: [UInt64: Target] = [:]
     // Rebuilt when targets or addresses change.
     private var cachedQuestions: [RouteQuestion]?
-    /// When the next pending gain becomes stable; may be early, never late: thousands watch, so it is not searched for.
+    /// When the next pending gain becomes stable; may be early, never late: with thousands of targets a search would
+    /// cost too much.
     private(set) var deadline: MonotonicTime?
 
     init(configured: [Target], context: LookupContext = LookupContext()) {
@@ -58,9 +59,9 @@ struct TargetTable {
 
     // MARK: Verdicts
 
-    /// Records the verdicts on a target's addresses; without any, that on the resolvers counts.
+    /// Records the verdicts on a target's addresses; without any, the verdict on the resolvers counts.
     ///
-    /// Returns what follows; nil if nothing has changed. `times` gives how long a gain over a path must be stable.
+    /// Returns the effects; nil if nothing has changed. `times` returns how long a gain over a path must be stable.
     mutating func update(
         _ position: Int, _ addresses: [AddressVerdict], times: (NetworkPath?) -> VerdictDebouncer.Times,
         detection: () -> Duration?, at now: MonotonicTime
@@ -80,8 +81,8 @@ struct TargetTable {
 
     /// Shuts every target outside this host, because no link is usable; returns those that have changed.
     ///
-    /// While the kernel takes a link down it answers no lookup, so gates do not wait for the lookups, which follow with
-    /// the same result.
+    /// While the kernel takes a link down it answers no lookups, so gates do not wait for them; they follow with the
+    /// same result.
     mutating func shutAll(
         _ reason: UnreachableReason, detection: Duration?, at now: MonotonicTime
     ) -> [(position: Int, effects: [VerdictDebouncer.Effect])] {
@@ -96,7 +97,7 @@ struct TargetTable {
         }
     }
 
-    /// Opens a target's gate, because the kernel cannot be read; returns what follows.
+    /// Opens a target's gate, because the kernel cannot be read; returns the effects.
     mutating func open(_ position: Int, at now: MonotonicTime) -> [VerdictDebouncer.Effect] {
         self.apply(.verdict(.unknown, .usual, detection: nil), [], to: position, at: now)
     }
@@ -115,7 +116,7 @@ struct TargetTable {
         return changes
     }
 
-    /// Records the finding of a target's check; returns what follows.
+    /// Records the result of a target's check; returns the effects.
     mutating func setFound(_ found: TargetEntry.Found?, at position: Int, now: MonotonicTime) -> [VerdictDebouncer
         .Effect]
     {
@@ -148,7 +149,7 @@ struct TargetTable {
 
     // MARK: Names
 
-    /// Records an answer; returns the targets to evaluate because of it.
+    /// Records an answer; returns the targets to evaluate again.
     mutating func record(
         _ result: Result<[IPAddress], ResolveFailure>, for name: String, at now: MonotonicTime
     ) -> [Int] {
@@ -159,7 +160,7 @@ struct TargetTable {
             return positions.filter { self.entries[$0].debouncer.published.verdict == nil }
         }
         self.cachedQuestions = nil
-        // Until now the verdict was that of the resolvers.
+        // The previous verdict was that of the resolvers.
         if isFirst { for position in positions { self.entries[position].debouncer.reset() } }
         return positions
     }
@@ -174,7 +175,7 @@ struct TargetTable {
         self.hostnames[name]?.targets.compactMap { self.positions[$0] } ?? []
     }
 
-    /// True once every configured target's name is resolved, or has failed to.
+    /// True if every configured target's name has been resolved or has failed to resolve.
     var isResolved: Bool {
         self.entries.allSatisfy { entry in
             !entry.isConfigured || entry.target.address != nil || self.hostnames[entry.target.host]?.isResolved ?? true
@@ -189,7 +190,7 @@ struct TargetTable {
         return self.hostnames[target.host]?.addresses.map { self.context.question($0, port: target.port) } ?? []
     }
 
-    /// How many lookups the last ``questions()`` had.
+    /// The number of lookups in the last ``questions()``.
     var questionCount: Int { self.cachedQuestions?.count ?? 0 }
 
     /// The lookups for every target, in the order of the entries; each entry knows its range.
@@ -234,21 +235,22 @@ struct TargetEntry {
     }
 
     let target: Target
-    /// The target's place among the configured ones, which are part of the status and of events; nil for the others,
-    /// which exist for their watches.
+    /// The target's position in the configuration, which makes it part of the status and of events; nil for targets
+    /// that are only watched.
     let number: Int?
     /// The finding of the last check; nil if the target has not been checked since its path came up.
     var found: Found?
     var watches: [UInt64: TargetTable.Handler] = [:]
     var debouncer = VerdictDebouncer()
     var addresses: [AddressVerdict] = []
-    /// The level of the family in use, as the watches were last given it.
+    /// The level of the family in use, as last passed to the watches.
     var internetLevel = ReachabilityLevel.unknown
     /// The lookups for this target, as a range of ``TargetTable/questions()``; empty while its name has no address.
     var questions: Range<Int> = 0..<0
 
-    /// The verdict that gates go by, without the level of the family.
-    // Made of parts, because thousands change together: a copy of the whole entry costs more than its lookup.
+    /// The verdict for gates, without the level of the family.
+    ///
+    /// Computed from parts, because thousands change together and a copy of the whole entry costs more than its lookup.
     var gating: TargetVerdict {
         TargetVerdict(
             target: self.target, verdict: self.debouncer.gating.verdict ?? .unknown, addresses: self.addresses)
@@ -256,7 +258,7 @@ struct TargetEntry {
 
     var isConfigured: Bool { self.number != nil }
 
-    /// The verdict to publish: only a check of the target itself takes it beyond `routed`.
+    /// The verdict to publish: only a check of the target itself raises it above `routed`.
     func published(_ verdict: Verdict) -> Verdict {
         guard verdict.level == .routed, let found = self.found else { return verdict }
         var verdict = verdict
@@ -267,7 +269,7 @@ struct TargetEntry {
         return verdict
     }
 
-    /// True if gates are open to other hosts, which only a link can lead to.
+    /// True if gates are open and the target is another host, which only a link can lead to.
     var needsLink: Bool {
         guard let level = self.debouncer.gating.verdict?.level, level >= .routed, !self.addresses.isEmpty else {
             return false

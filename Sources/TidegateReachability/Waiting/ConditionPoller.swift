@@ -9,7 +9,7 @@ final class ConditionPoller: Sendable {
     private struct Entry {
         var interval = PollInterval()
         var evidence = ConditionEvidence.pending
-        /// The paths that the evidence was found on.
+        /// The paths on which the evidence was found.
         var paths: CurrentPaths?
         var isChecking = false
     }
@@ -18,7 +18,7 @@ final class ConditionPoller: Sendable {
     private let check: Check
     private let onResult: @Sendable () -> Void
 
-    /// A poller of `conditions`; `onResult` is called after every check.
+    /// Creates a poller for `conditions`; `onResult` is called after every check.
     init(_ conditions: [WaitCondition], check: @escaping Check, onResult: @escaping @Sendable () -> Void) {
         let polled = conditions.filter(\.needsChecking)
         self.entries = Mutex(Dictionary(polled.map { ($0, Entry()) }) { first, _ in first })
@@ -111,7 +111,7 @@ struct PollInterval: Sendable {
     }
 }
 
-/// The paths in use now: evidence is valid only on the paths that it was found on.
+/// The current paths: evidence is valid only on the paths on which it was found.
 struct CurrentPaths: Sendable, Hashable {
     private let paths: [NetworkPath.Identity?]
 

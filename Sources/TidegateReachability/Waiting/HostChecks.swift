@@ -3,7 +3,7 @@ package import TidegateCore
 /// Checks hosts, names and URLs for conditions.
 package struct HostChecks: Sendable {
     let diagnostics: PathDiagnostics
-    /// Only this family counts; nil for both.
+    /// The only family that counts; nil for both.
     let family: AddressFamily?
     /// The deadline of one check.
     let limit: Duration
@@ -58,7 +58,7 @@ package struct HostChecks: Sendable {
         return .failed(reason, detail: self.detail(reason, answer))
     }
 
-    // A status or a certificate's problem is more precise than the reason alone.
+    // An HTTP status or a certificate problem is more precise than the reason alone.
     private static func detail(_ reason: UnreachableReason, _ answer: HTTPCheck.Result) -> String? {
         if reason == .httpError, let status = answer.status { return "the server answered with status \(status)" }
         return reason == .tlsFailed && !answer.text.isEmpty ? answer.text : nil

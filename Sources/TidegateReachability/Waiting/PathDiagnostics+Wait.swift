@@ -1,7 +1,7 @@
 internal import TidegateCore
 
 extension PathDiagnostics {
-    // Names are given this long to be resolved before the conditions are evaluated for the first time.
+    // How long names may take to resolve before the conditions are first evaluated.
     private static let resolveTimeout = Duration.seconds(5)
     private static let checkTimeout = Duration.seconds(5)
 
@@ -10,7 +10,7 @@ extension PathDiagnostics {
     /// Conditions that need packets, such as `dns` or a host with a check, are checked when paths change, and otherwise
     /// after intervals of 1 to 10 seconds.
     /// - Parameter onProgress: Called after every evaluation that has a result, at least four times a second.
-    /// - Throws: ``WaitError`` when the time is over, or when the Swift task is cancelled.
+    /// - Throws: ``WaitError`` when time is up or the Swift task is cancelled.
     package func wait(
         for configuration: WaitConfiguration, onProgress: (WaitProgress) -> Void = { _ in }
     ) async throws(WaitError) {
@@ -89,7 +89,7 @@ extension PathDiagnostics {
         return first
     }
 
-    /// Checks a condition once, if the kernel's state alone cannot decide it; pending if there is no path for the check.
+    /// Checks a condition once, if the kernel's state alone cannot decide it; pending if the check has no path.
     private func evidence(
         for condition: WaitCondition, _ family: AddressFamily?, in status: ReachabilityStatus
     ) async -> ConditionEvidence {
@@ -100,7 +100,7 @@ extension PathDiagnostics {
         case .carrier, .address, .route, .host(_, nil): return .pending
         case .gateway: return .rungs(await families.concurrentMap { await self.gateway($0) })
         case .internet: return .rungs(await families.concurrentMap { await self.internet($0) })
-        // Even without a route a resolver on this host may answer; the check considers routes first.
+        // A resolver on this host may answer even without a route; the check considers routes first.
         case .dns: return .rungs([await self.dns(family)])
         case .name(let name): return await checks.resolve((try? Target(name).host) ?? name)
         case .host(let target, let check?):
@@ -120,9 +120,9 @@ extension PathDiagnostics {
 
 /// Wakes a wait when the status may have changed: at every change of a link or path, and four times a second.
 ///
-/// One wake may stand for several changes. The stream ends if the monitor is stopped.
+/// One wake-up may cover several changes. The stream ends when the monitor stops.
 final class WakeSource: Sendable {
-    // Checks are due by their own intervals, and a stable time ends without an event.
+    // Checks have intervals of their own, and a stable time ends without an event.
     private static let interval = Duration.milliseconds(250)
 
     let stream: AsyncStream<Void>
@@ -131,7 +131,7 @@ final class WakeSource: Sendable {
     private let watches: [PathWatch]
     private let events: Task<Void, Never>
 
-    /// The watches keep the verdicts on unconfigured targets up to date.
+    /// Creates the source; its watches keep the verdicts on unconfigured targets up to date.
     init(_ monitor: ReachabilityMonitor, targets: Set<Target>) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.stream = stream

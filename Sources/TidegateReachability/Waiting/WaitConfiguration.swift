@@ -1,16 +1,16 @@
 public import TidegateCore
 
-/// What a wait is for, and how long it may take.
+/// The conditions of a wait, and its limits.
 package struct WaitConfiguration: Sendable {
     /// The conditions.
     package var conditions: [WaitCondition]
     /// True if one of the conditions is enough.
     package var isAnyEnough: Bool
-    /// Only this family counts; nil for both.
+    /// The only family that counts; nil for both.
     package var family: AddressFamily?
     /// How long the conditions must hold without a break.
     package var stable: Duration
-    /// How long to wait; nil for as long as it takes, zero to evaluate the conditions once.
+    /// How long to wait; nil for no limit, zero to evaluate the conditions once.
     package var timeout: Duration?
 
     package init(
@@ -37,7 +37,7 @@ package struct WaitConfiguration: Sendable {
 package struct WaitProgress: Sendable, Hashable {
     /// The time since its start.
     package let elapsed: Duration
-    /// The first condition that does not hold; nil if they hold, but not for long enough yet.
+    /// The first condition that does not hold; nil if all hold, but not for long enough yet.
     package let unmet: UnmetCondition?
     /// True if the condition fails on another rung than before.
     package let hasNewRung: Bool
@@ -45,29 +45,31 @@ package struct WaitProgress: Sendable, Hashable {
     package let held: Duration
 }
 
-/// A condition that does not hold: the first rung that fails, and why.
+/// A condition that does not hold: its first failing rung, and the reason.
 public struct UnmetCondition: Sendable, Hashable, CustomStringConvertible {
     /// The condition.
     public let condition: WaitCondition
     /// The first rung that fails.
     public let rung: Rung
-    /// Why it fails; nil while that is not known yet.
+    /// Why it fails; nil if unknown so far.
     public let reason: UnreachableReason?
-    /// What is missing, in a sentence without a final full stop.
+    /// What is missing, in a sentence without a full stop.
     public let message: String
 
     /// `carrier: eth0 has no carrier`.
     public var description: String { "\(self.rung.rawValue): \(self.message)" }
 }
 
-/// Why a wait ended without its conditions.
+/// Why a wait ended without its conditions being met.
 public enum WaitError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The time is over. The first condition that does not hold; nil if they hold, but not for long enough.
+    /// Time ran out.
+    ///
+    /// The value is the first condition that does not hold; nil if all hold, but not for long enough.
     case timedOut(UnmetCondition?)
     /// The Swift task was cancelled.
     case cancelled
 
-    /// One sentence without a final full stop.
+    /// One sentence without a full stop.
     public var description: String {
         switch self {
         case .timedOut(let unmet?): "timed out: \(unmet)"

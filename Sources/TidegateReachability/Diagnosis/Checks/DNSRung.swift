@@ -6,7 +6,7 @@ enum DNSRung {
     /// The rung for a target in one family.
     ///
     /// The route to each resolver counts first; the system's own answer outweighs those of single servers. A name
-    /// without an address of any wanted family is a failure; without one of several it is not.
+    /// without an address in any requested family is a failure; a name that lacks an address in one of several is not.
     static func report(
         _ findings: NameFindings, family: AddressFamily, among families: [AddressFamily] = AddressFamily.allCases
     ) -> RungReport {
@@ -20,7 +20,7 @@ enum DNSRung {
             rung: .dns, status: reason == nil ? .unknown : .bad, reason: reason, evidence: text + evidence)
     }
 
-    /// The rung for resolvers alone, for a condition: one that answers is enough.
+    /// The rung for resolvers alone, for a condition: one answering resolver is enough.
     static func report(resolvers: [ResolverFindings]) -> RungReport {
         let evidence = resolvers.flatMap(self.text)
         if resolvers.contains(where: \.hasAnswered) {
@@ -62,7 +62,7 @@ enum DNSRung {
         }
     }
 
-    // The resolver that came closest to an answer gives the reason.
+    // The resolver that came closest to an answer provides the reason.
     private static func reason(_ servers: [ResolverFindings]) -> UnreachableReason? {
         let routed = servers.filter(\.verdict.isUsable)
         guard !routed.isEmpty else { return servers.isEmpty ? nil : .resolverNoRoute }
@@ -84,7 +84,7 @@ enum DNSRung {
             let name = type == .a ? "A" : "AAAA"
             return "resolver \(server.server): \(name) \(self.text(outcome, server))"
         }
-        // One line for both kinds of records, if the server answered neither.
+        // A single line for both record types if the server answered neither.
         if lines.count == 2, Set(server.answers.values).count == 1, let outcome = server.answers[.a], !outcome.isAnswer
         {
             lines = ["resolver \(server.server): \(self.text(outcome, server))"]

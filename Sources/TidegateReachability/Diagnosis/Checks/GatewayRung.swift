@@ -6,7 +6,7 @@ enum GatewayRung {
     /// The gateway's rung, from its neighbour entry and the UDP probe.
     ///
     /// It is also ok if a request over this path succeeded recently (`passive`), or if other programs' connections over
-    /// it are answered: a gateway may forward without answering.
+    /// it receive answers: a gateway may forward without answering itself.
     static func report(
         _ path: NetworkPath, _ findings: GatewayFindings, passive: PassiveFindings? = nil,
         connections: ConnectionFindings? = nil
@@ -34,7 +34,7 @@ enum GatewayRung {
         return self.provenWorking(report, by: "\(success), through this gateway", age: passive.answered)
     }
 
-    /// The report, turned to ok because traffic came back through the gateway; `text` says which.
+    /// The report, changed to ok because traffic came back through the gateway; `text` names the traffic.
     static func provenWorking(_ report: RungReport, by text: String, age: Duration? = nil) -> RungReport {
         guard report.status == .bad || report.status == .unknown else { return report }
         var proven = RungReport(rung: .gateway, status: .ok, basis: .implied, evidence: report.evidence + [text])

@@ -43,7 +43,7 @@ enum LadderDescriptions {
         return refusal.sentence(about: nil, role: role)
     }
 
-    /// The evidence of an unchecked rung, until the reason is known.
+    /// The evidence for an unchecked rung while the reason is unknown.
     static let unchecked = "not checked"
 }
 
@@ -53,7 +53,7 @@ extension RungReport {
         RungReport(rung: rung, status: .notApplicable, evidence: [text])
     }
 
-    /// A rung without results, such as one that was not checked because a lower one fails.
+    /// A rung without results, for example because a lower one fails.
     static func unknown(_ rung: Rung, _ evidence: [String] = [LadderDescriptions.unchecked]) -> RungReport {
         RungReport(rung: rung, status: .unknown, evidence: evidence)
     }
@@ -63,7 +63,7 @@ extension HopWalkResult {
     /// The first hop's round trip; nil if it did not answer.
     var firstHop: Duration? { self.answers.first { $0.hop == 1 }?.duration }
 
-    /// The routers as values.
+    /// The routers as report values.
     var values: [RungValues.Hop] {
         self.answers.map { RungValues.Hop(limit: $0.hop, router: $0.address, duration: $0.duration) }
     }

@@ -21,7 +21,7 @@ extension PathFindings {
         }
     }
 
-    /// The link that the path leads over, or would.
+    /// The link that the path uses, or would use.
     func link(_ reason: UnreachableReason?, among links: [Link]) -> Link? {
         let index = self.verdict.path?.index ?? self.deadLink ?? self.explanation?.matched?.link
         if let index, let link = links.first(where: { $0.index == index }) { return link }
@@ -81,6 +81,6 @@ extension Link {
 }
 
 extension Rung {
-    /// Its place on the ladder, from the lowest.
+    /// Its position on the ladder, from the lowest.
     var order: Int { Rung.allCases.firstIndex(of: self) ?? 0 }
 }

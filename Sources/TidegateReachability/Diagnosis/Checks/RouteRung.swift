@@ -19,7 +19,8 @@ extension PathFindings {
     private var routeEvidence: [String] {
         guard let explanation = self.explanation else { return [] }
         var lines = [explanation.answer(about: self.subject.text)]
-        // No route competes with this host itself; the kernel keeps main and local in one table as long as it can.
+        // No route competes with an address of this host; the kernel keeps main and local in one table as long as it
+        // can.
         guard explanation.matched?.kind != .local else { return lines }
         if let matched = explanation.matched { lines.append("matched \(explanation.text(matched))") }
         if let refusal = explanation.refusal { lines.append("refused by \(explanation.text(refusal))") }
@@ -100,7 +101,7 @@ extension RouteExplanation {
         let link = self.matched?.link.map { self.name(ofLink: $0) }
         if self.hidesLiveRoutes {
             let name = link ?? "its link"
-            lines.append("\(name) is down and the kernel takes the route all the same (ignore_routes_with_linkdown=0)")
+            lines.append("\(name) is down but the kernel uses the route anyway (ignore_routes_with_linkdown=0)")
         }
         if self.reversePathFilter == 1 {
             lines.append(
@@ -109,7 +110,7 @@ extension RouteExplanation {
         return lines
     }
 
-    // MARK: What else competes
+    // MARK: Competing routes
 
     fileprivate var alternatives: [String] {
         let others = self.defaults.filter { !self.isMatch($0) }
@@ -156,9 +157,9 @@ extension RouteExplanation {
             ? "metric \(alternative.metric) is higher than \(metric)" : "the kernel prefers the other one"
     }
 
-    /// The link of a live default route that a dead one hides, if the kernel could be told to pass over the dead one.
+    /// The link of a live default route that a dead one hides, if the kernel could be configured to skip the dead one.
     ///
-    /// The kernel marks routes as dead up to a second after their link has lost its carrier.
+    /// The kernel marks routes as dead up to a second after their link loses its carrier.
     func liveAlternative(_ reason: UnreachableReason) -> String? {
         guard let winner = self.matched, self.ignoresLinkdown == false, winner.isDead || reason == .noCarrier else {
             return nil
@@ -170,11 +171,11 @@ extension RouteExplanation {
         return alternative?.legs.first.flatMap { self.names[$0.link] }
     }
 
-    // The kernel takes a dead route, and could be told to pass over it.
+    // The kernel uses a dead route, but could be configured to skip it.
     private var hidesLiveRoutes: Bool { self.matched?.isDead == true && self.ignoresLinkdown == false }
 
     private func text(ofDead alternative: DefaultRoute) -> String {
-        // The kernel lists routes that it passes over as dead and linkdown.
+        // The kernel marks the routes that it skips as dead and linkdown.
         let isListedSo = alternative.legs.allSatisfy { $0.flags & KernelRoute.Nexthop.deadFlags == 0x11 }
         let isSkipped = isListedSo || self.ignoresLinkdown == true
         return isSkipped ? "its link is down, so it is passed over (ignore_routes_with_linkdown=1)" : "its link is down"

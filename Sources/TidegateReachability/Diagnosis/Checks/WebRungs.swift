@@ -2,7 +2,7 @@ internal import TidegateCore
 
 /// Evaluates a web server: the rungs tcp, tls and http.
 enum WebRungs {
-    /// The three rungs from the result of a check; nil without one.
+    /// The three rungs from the result of a check; unknown without a result.
     static func reports(
         _ target: ExplainTarget, _ answer: HTTPCheck.Result?, at address: IPAddress?, path: NetworkPath?
     ) -> [RungReport] {
@@ -33,7 +33,7 @@ enum WebRungs {
         }
     }
 
-    /// The first of the addresses whose check got furthest, which stands for the family.
+    /// The first address whose check got furthest; it represents the family.
     static func furthest(
         _ addresses: [IPAddress], _ answers: [IPAddress: HTTPCheck.Result], _ stage: Stage
     ) -> IPAddress? {
@@ -50,7 +50,7 @@ enum WebRungs {
         return self.isLate(answer) ? .timeout : reason
     }
 
-    /// True if the time ran out.
+    /// True if the check ran out of time.
     static func isLate(_ answer: HTTPCheck.Result) -> Bool {
         guard let failure = answer.failure else { return false }
         return [.timedOut, .stalled, .deadlineExceeded].contains(failure)
