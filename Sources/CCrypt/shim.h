@@ -1,3 +1,3 @@
 #pragma once
-// Passphrase hashing of libxcrypt; what the C library's own headers declare of it is not all.
+// Passphrase hashing of libxcrypt; the C library's own headers do not declare all of it.
 #include <crypt.h>

@@ -1,5 +1,6 @@
 #pragma once
-// What Swift cannot call in libcurl: the variadic setters and getters, one per type, so that the compiler checks them.
+// libcurl's variadic setters and getters, which Swift cannot call: one function per type, so that the compiler checks
+// them.
 #include <curl/curl.h>
 
 static inline CURLcode tg_easy_set_long(CURL *easy, CURLoption option, long value) {
@@ -14,7 +15,7 @@ static inline CURLcode tg_easy_set_string(CURL *easy, CURLoption option, const c
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Copies the bytes.
+/// libcurl copies the bytes.
 static inline CURLcode tg_easy_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
     struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_COPY};
     return curl_easy_setopt(easy, option, &blob);
@@ -73,7 +74,7 @@ static inline CURLcode tg_easy_get_private(CURL *easy, void **value) {
     return curl_easy_getinfo(easy, CURLINFO_PRIVATE, value);
 }
 
-/// The TLS connection in use (SSL of OpenSSL); NULL without one, or if libcurl uses another TLS library.
+/// The TLS connection in use (OpenSSL's `SSL *`); NULL if there is no connection or libcurl uses another TLS library.
 static inline void *tg_easy_get_ssl(CURL *easy) {
     struct curl_tlssessioninfo *info = NULL;
     if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || info == NULL) return NULL;
@@ -94,7 +95,8 @@ static inline CURLMcode tg_multi_set_timer(CURLM *multi, curl_multi_timer_callba
     return code != CURLM_OK ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
 }
 
-/// The next finished transfer; NULL if none has finished. The result sits in a union that Swift cannot read.
+/// The next finished transfer; NULL if none has finished. Needed because the result sits in a union that Swift cannot
+/// read.
 static inline CURL *tg_multi_next_done(CURLM *multi, CURLcode *result) {
     int left = 0;
     for (CURLMsg *message = curl_multi_info_read(multi, &left); message != NULL;

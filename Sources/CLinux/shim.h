@@ -1,5 +1,5 @@
 #pragma once
-// What the Glibc module hides from Swift: eventfd, epoll, names of threads, socket options.
+// What the Glibc module hides from Swift: eventfd, epoll, thread names, socket options.
 // _GNU_SOURCE would change structs that the Glibc module has already declared, so it stays undefined here.
 #include <errno.h>
 #include <linux/stat.h>
@@ -24,10 +24,11 @@ static inline int tg_epoll_control(int epoll, int operation, int descriptor, uin
 
 static inline uint64_t tg_epoll_token(const struct epoll_event *event) { return event->data.u64; }
 
-/// A timer that is readable once it has expired, and whose clock goes on while the machine is suspended.
+/// A timer whose descriptor becomes readable when it expires, and whose clock keeps running while the machine is
+/// suspended.
 static inline int tg_boot_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
 
-/// Has the timer expire at this moment of CLOCK_BOOTTIME; one that is over expires at once, 0 disarms.
+/// Arms the timer for a moment of CLOCK_BOOTTIME; a past moment expires immediately, 0 disarms the timer.
 static inline int tg_boot_timer_arm(int timer, uint64_t nanoseconds) {
     struct itimerspec when = {
         .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
@@ -37,7 +38,7 @@ static inline int tg_boot_timer_arm(int timer, uint64_t nanoseconds) {
 /// Names the calling thread; the kernel keeps 15 bytes (PR_SET_NAME, prctl(2)).
 static inline void tg_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
-/// Puts a copy of a descriptor in the place of another one (dup3(2)); hidden without _GNU_SOURCE.
+/// Replaces a descriptor by a copy of another one (dup3(2)); hidden without _GNU_SOURCE.
 int dup3(int descriptor, int replaced, int flags);
 
 /// Moves the calling thread into the namespace behind a descriptor (setns(2)); hidden without _GNU_SOURCE.
@@ -49,23 +50,23 @@ static inline int tg_enter_network(int descriptor) { return setns(descriptor, 0x
 /// syscall(2); hidden with <unistd.h>, whose types belong to the Glibc module.
 long syscall(long number, ...);
 
-/// Changes the user and group of the calling thread only; setresuid(3) would change those of all threads.
+/// Changes the user and group of the calling thread only; setresuid(3) would change those of every thread.
 static inline long tg_thread_become(uint32_t id) {
     if (syscall(__NR_setresgid, id, id, id) != 0) return -1;
     return syscall(__NR_setresuid, id, id, id);
 }
 
-/// Enables or disables ICMP errors in a socket's error queue (IP_RECVERR in ip(7), IPV6_RECVERR in ipv6(7)); 0 or the
-/// error number.
+/// Enables or disables ICMP errors in a socket's error queue (IP_RECVERR in ip(7), IPV6_RECVERR in ipv6(7)); returns 0
+/// or the error number.
 ///
-/// The numbers of <netinet/in.h>, whose types belong to the Glibc module.
+/// The numbers are from <netinet/in.h>, whose types belong to the Glibc module.
 static inline int tg_receive_errors(int descriptor, int family, int is_on) {
     int level = family == AF_INET ? 0 : 41;
     int option = family == AF_INET ? 11 : 25;
     return setsockopt(descriptor, level, option, &is_on, sizeof is_on) == 0 ? 0 : errno;
 }
 
-/// Sets how many routers a socket's packets may pass (IP_TTL in ip(7), IPV6_UNICAST_HOPS in ipv6(7)); 0 or the error
+/// Sets the hop limit of a socket's packets (IP_TTL in ip(7), IPV6_UNICAST_HOPS in ipv6(7)); returns 0 or the error
 /// number.
 static inline int tg_set_hop_limit(int descriptor, int family, int limit) {
     int level = family == AF_INET ? 0 : 41;
@@ -73,9 +74,9 @@ static inline int tg_set_hop_limit(int descriptor, int family, int limit) {
     return setsockopt(descriptor, level, option, &limit, sizeof limit) == 0 ? 0 : errno;
 }
 
-/// Removes the oldest message from a socket's error queue (MSG_ERRQUEUE in recvmsg(2)); the number of bytes of its
-/// control messages, or -1 if the queue is empty. `packet` gets the start of the packet that the error is about, and
-/// `size`, the room there, the number of its bytes.
+/// Takes the oldest message from a socket's error queue (MSG_ERRQUEUE in recvmsg(2)). Returns the size of its control
+/// messages in bytes, or -1 if the queue is empty. `packet` receives the start of the packet that the error is about;
+/// `size` is the room for it and receives the number of bytes written.
 static inline long tg_take_error(int descriptor, void *packet, size_t *size, void *control, size_t capacity) {
     struct iovec part = {.iov_base = packet, .iov_len = *size};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = capacity};
@@ -85,27 +86,28 @@ static inline long tg_take_error(int descriptor, void *packet, size_t *size, voi
     return (long)message.msg_controllen;
 }
 
-/// Has a socket say with how many hops left its packets came (IP_RECVTTL in ip(7), IPV6_RECVHOPLIMIT in ipv6(7)).
+/// Makes a socket report the remaining hop limit of the packets it receives (IP_RECVTTL in ip(7), IPV6_RECVHOPLIMIT in
+/// ipv6(7)).
 static inline void tg_receive_hop_limit(int descriptor, int family) {
     int is_on = 1;
     setsockopt(descriptor, family == AF_INET ? 0 : 41, family == AF_INET ? 12 : 51, &is_on, sizeof is_on);
 }
 
-/// Has no packet of an IPv4 socket be fragmented, here or on the way, whatever is known of the path already
-/// (IP_PMTUDISC_PROBE in ip(7)); 0 or the error number.
+/// Forbids fragmentation of an IPv4 socket's packets, here and on the way, whatever path MTU is known
+/// (IP_PMTUDISC_PROBE in ip(7)); returns 0 or the error number.
 static inline int tg_forbid_fragments(int descriptor) {
     int mode = 3;
     return setsockopt(descriptor, 0, 10, &mode, sizeof mode) == 0 ? 0 : errno;
 }
 
-/// Has packets of a socket leave by an interface only (SO_BINDTODEVICE in socket(7)); 0 or the error number.
+/// Restricts a socket's packets to one interface (SO_BINDTODEVICE in socket(7)); returns 0 or the error number.
 static inline int tg_bind_to_device(int descriptor, const char *name) {
     size_t length = 0;
     while (name[length] != 0) length++;
     return setsockopt(descriptor, SOL_SOCKET, 25, name, (socklen_t)length + 1) == 0 ? 0 : errno;
 }
 
-// Of <sys/ioctl.h>, which would take the kinds of sockets away from the Glibc module.
+// From <sys/ioctl.h>, whose socket types would clash with the Glibc module.
 extern int ioctl(int descriptor, unsigned long request, ...);
 
 /// The flags of an interface (SIOCGIFFLAGS in netdevice(7)); -1 if no interface has that name.
@@ -122,8 +124,8 @@ static inline int tg_interface_flags(int descriptor, const char *name) {
     return ioctl(descriptor, 0x8913, &request) == 0 ? (unsigned short)request.flags : -1;
 }
 
-/// Receives a packet (recvmsg(2)); the number of its bytes, or -1 with errno. `name` gets the sender's address, and
-/// `hop_limit` how many hops it had left, or -1 if that is not known.
+/// Receives a packet (recvmsg(2)); returns its size in bytes, or -1 with errno set. `name` receives the sender's
+/// address, and `hop_limit` the remaining hop limit, or -1 if unknown.
 static inline long tg_receive_packet(int descriptor, void *packet, size_t capacity, void *name, size_t name_size,
                                      int *hop_limit) {
     char control[64] __attribute__((aligned(8)));
@@ -141,7 +143,8 @@ static inline long tg_receive_packet(int descriptor, void *packet, size_t capaci
     return count;
 }
 
-/// The first four bytes of TCP_INFO (tcp(7)): state, congestion state, retransmits and probes; 0 or the error number.
+/// The first four bytes of TCP_INFO (tcp(7)): state, congestion state, retransmits and probes; returns 0 or the error
+/// number.
 static inline int tg_tcp_info(int descriptor, uint8_t bytes[4]) {
     socklen_t size = 4;
     return getsockopt(descriptor, 6, 11, bytes, &size) == 0 && size == 4 ? 0 : errno;
@@ -165,20 +168,20 @@ static inline int tg_peer_credentials(int descriptor, uint32_t *user, uint32_t *
     return result == 0 && length == sizeof peer ? 0 : -1;
 }
 
-/// The supplementary groups of the peer (SO_PEERGROUPS, Linux 4.13); their number or -1.
+/// The supplementary groups of the peer (SO_PEERGROUPS, Linux 4.13); returns their number or -1.
 static inline int tg_peer_groups(int descriptor, uint32_t *groups, int capacity) {
     socklen_t length = (socklen_t)capacity * sizeof *groups;
     return getsockopt(descriptor, SOL_SOCKET, 59, groups, &length) == 0 ? (int)(length / sizeof *groups) : -1;
 }
 
-/// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 if the kernel gives none.
+/// A number that no other socket of this machine has had (SO_COOKIE, socket(7)); 0 if the kernel does not provide one.
 static inline uint64_t tg_socket_cookie(int descriptor) {
     uint64_t cookie = 0;
     socklen_t size = sizeof cookie;
     return getsockopt(descriptor, SOL_SOCKET, 57, &cookie, &size) == 0 ? cookie : 0;
 }
 
-/// `struct sockaddr_un`, which belongs to the Glibc module, with an abstract name (unix(7)); the size of it in use.
+/// `struct sockaddr_un`, which belongs to the Glibc module, with an abstract name (unix(7)); returns the size in use.
 struct tg_abstract_address { unsigned short family; char path[108]; };
 static inline socklen_t tg_abstract(struct tg_abstract_address *address, const char *name) {
     size_t length = 0;
@@ -190,8 +193,8 @@ static inline socklen_t tg_abstract(struct tg_abstract_address *address, const c
     return (socklen_t)(sizeof address->family + 1 + length);
 }
 
-/// Binds a Unix socket to an abstract name, and has it know the users of senders from the first message on (SO_PASSCRED);
-/// 0 or the error number.
+/// Binds a Unix socket to an abstract name and enables sender credentials, from the first message on (SO_PASSCRED);
+/// returns 0 or the error number.
 static inline int tg_bind_abstract(int descriptor, const char *name) {
     struct tg_abstract_address address;
     socklen_t size = tg_abstract(&address, name);
@@ -200,7 +203,8 @@ static inline int tg_bind_abstract(int descriptor, const char *name) {
     return bind(descriptor, (struct sockaddr *)&address, size) == 0 ? 0 : errno;
 }
 
-/// Sends a datagram to the Unix socket of an abstract name without waiting for room; 0 or the error number.
+/// Sends a datagram to the Unix socket with an abstract name, without waiting for buffer space; returns 0 or the error
+/// number.
 static inline int tg_send_abstract(int descriptor, const char *name, const void *bytes, size_t count) {
     struct tg_abstract_address address;
     socklen_t size = tg_abstract(&address, name);
@@ -208,10 +212,10 @@ static inline int tg_send_abstract(int descriptor, const char *name, const void 
     return sendto(descriptor, bytes, count, flags, (struct sockaddr *)&address, size) >= 0 ? 0 : errno;
 }
 
-/// Receives a datagram of a Unix socket and the user of its sender (SCM_CREDENTIALS); the number of its bytes, 0 for one
-/// that is too long or without a user, or -1 if nothing has come.
+/// Receives a datagram from a Unix socket with the user of its sender (SCM_CREDENTIALS). Returns its size in bytes; 0
+/// if it is too long or carries no user; -1 if none is waiting.
 static inline long tg_receive_from_user(int descriptor, void *bytes, size_t capacity, uint32_t *user) {
-    // Room for three numbers and no more: the kernel closes descriptors that a sender adds (SCM_RIGHTS).
+    // Room for exactly three numbers: the kernel then closes any descriptors that a sender passes (SCM_RIGHTS).
     char control[CMSG_SPACE(12)] __attribute__((aligned(8)));
     struct iovec part = {.iov_base = bytes, .iov_len = capacity};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
@@ -228,12 +232,12 @@ static inline long tg_receive_from_user(int descriptor, void *bytes, size_t capa
 /// Reads a file's status (statx(2)); hidden without _GNU_SOURCE.
 int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);
 
-/// The file at a path: 0, or -1 with errno. SwiftNIO's file system declares `struct stat` again, and a Swift file that
-/// does not import that module may then not use its fields.
+/// Reads the status of the file at a path: 0, or -1 with errno set. SwiftNIO's file system redeclares `struct stat`, so
+/// a Swift file that does not import that module may not use its fields.
 static inline int tg_file_status(const char *path, int follows_links, int *is_socket, uint32_t *group,
                                  uint64_t *device, uint64_t *inode) {
     struct statx status;
-    // AT_FDCWD, and AT_SYMLINK_NOFOLLOW or nothing.
+    // AT_FDCWD, and AT_SYMLINK_NOFOLLOW or 0.
     if (statx(-100, path, follows_links ? 0 : 0x100, STATX_BASIC_STATS, &status) != 0) return -1;
     // S_IFMT and S_IFSOCK.
     *is_socket = (status.stx_mode & 0170000) == 0140000;

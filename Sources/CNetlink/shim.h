@@ -1,5 +1,5 @@
 #pragma once
-// libnl's sockets and messages, the rtnetlink constants, and what Swift cannot import from macros.
+// libnl's sockets and messages, the rtnetlink constants, and macros that Swift cannot import.
 #include <linux/fib_rules.h>
 #include <linux/filter.h>
 #include <linux/if_addr.h>
@@ -16,10 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// <linux/if.h> clashes with the Glibc module, which has <net/if.h> without these two.
+// <linux/if.h> clashes with the Glibc module, whose <net/if.h> lacks these two.
 enum { TG_IFF_LOWER_UP = 1 << 16, TG_IFF_DORMANT = 1 << 17 };
 
-// Linux 5.18 and libnl 3.7 differ in which of these they know; the numbers are the kernel's ABI.
+// Linux 5.18 and libnl 3.7 differ in which of these they declare; the numbers are kernel ABI.
 enum { TG_IFLA_CARRIER_UP_COUNT = 47, TG_IFLA_CARRIER_DOWN_COUNT = 48, TG_RTEXT_FILTER_SKIP_STATS = 1 << 3 };
 
 /// setns(2); hidden without _GNU_SOURCE.
@@ -30,10 +30,10 @@ static inline int tg_join_network(int descriptor) { return setns(descriptor, 0x4
 
 static inline struct nlmsghdr *tg_message(const void *bytes) { return (struct nlmsghdr *)bytes; }
 
-/// The payload of a message; the caller has to check its length first.
+/// The payload of a message; the caller must check its length first.
 static inline const void *tg_body(const struct nlmsghdr *message) { return nlmsg_data(message); }
 
-/// The first nexthop of an RTA_MULTIPATH attribute, or NULL if there is not enough room for one.
+/// The first nexthop of an RTA_MULTIPATH attribute; NULL if the attribute is too short for one.
 static inline const struct rtnexthop *tg_nexthop_at(const void *bytes, size_t offset, size_t length) {
     if (offset > length || length - offset < sizeof(struct rtnexthop)) return NULL;
     const struct rtnexthop *hop = (const struct rtnexthop *)((const char *)bytes + offset);

@@ -1,7 +1,6 @@
 #pragma once
-// Digests, message authentication codes, certificates and constant-time comparison of libcrypto, and what libssl knows of
-// a connection; libcurl links both anyway.
-// Swift can call these functions as they are.
+// Digests, message authentication codes, certificates and constant-time comparison from libcrypto, and connection
+// details from libssl; libcurl links both already.
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -11,7 +10,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-// Macros, which Swift cannot call.
+// Macros that Swift cannot call.
 static inline void tg_openssl_free(void *memory) { OPENSSL_free(memory); }
 
 /// `C = DE, CN = example.com`.
@@ -24,7 +23,7 @@ static inline int tg_x509_write_rfc2253_name(BIO *text, const X509_NAME *name) {
     return X509_NAME_print_ex(text, name, 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
 }
 
-/// The DNS names of a certificate (subjectAltName, RFC 5280); called with each, `context` first.
+/// The DNS names of a certificate (subjectAltName, RFC 5280); calls `found` with `context` and each name.
 static inline void tg_x509_dns_names(X509 *certificate, void *context, void (*found)(void *, const char *, int)) {
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
     for (int position = 0; position < sk_GENERAL_NAME_num(names); position++) {
@@ -35,7 +34,7 @@ static inline void tg_x509_dns_names(X509 *certificate, void *context, void (*fo
     GENERAL_NAMES_free(names);
 }
 
-/// Seconds since 1970; 0 if they cannot be read.
+/// Seconds since 1970; 0 if the time cannot be read.
 static inline int tg_x509_seconds(const ASN1_TIME *time, long long *seconds) {
     ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
     int days = 0, rest = 0;
@@ -58,7 +57,8 @@ static inline const char *tg_ssl_servername(const SSL *ssl) {
     return SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
 }
 
-/// The DNS names and addresses of a certificate (subjectAltName, RFC 5280); called with each in text, `context` first.
+/// The DNS names and addresses of a certificate (subjectAltName, RFC 5280); calls `found` with `context` and each of
+/// them as text.
 static inline void tg_x509_names(X509 *certificate, void *context, void (*found)(void *, const char *, int)) {
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
     for (int position = 0; position < sk_GENERAL_NAME_num(names); position++) {
@@ -77,7 +77,7 @@ static inline void tg_x509_names(X509 *certificate, void *context, void (*found)
 
 static inline STACK_OF(X509) *tg_x509_new_stack(void) { return sk_X509_new_null(); }
 
-/// Adds a certificate, which the stack then shares with the caller; 0 for no memory.
+/// Adds a certificate, which the stack and the caller then share; 0 if out of memory.
 static inline int tg_x509_add(STACK_OF(X509) *stack, X509 *certificate) {
     if (X509_up_ref(certificate) != 1) return 0;
     if (sk_X509_push(stack, certificate) > 0) return 1;

@@ -12,13 +12,13 @@ struct tg_re2 {
     tg_re2(re2::StringPiece pattern, const RE2::Options &options) : expression(pattern, options) {}
 };
 
-// No exception of C++ may reach Swift: RE2 throws none of its own, and what the standard library throws for want of
-// memory ends here.
+// No C++ exception may reach Swift. RE2 throws none itself; those of the standard library (out of memory) are caught
+// here.
 
 tg_re2 *tg_re2_new(const char *pattern, size_t length) {
     try {
         RE2::Options options;
-        // Errors are returned, and not printed.
+        // Errors are returned instead of printed to stderr.
         options.set_log_errors(false);
         return new tg_re2(re2::StringPiece(pattern, length), options);
     } catch (...) {
@@ -43,7 +43,7 @@ const char *tg_re2_group_name(const tg_re2 *expression, int number) {
 }
 
 int tg_re2_search(const tg_re2 *expression, const char *text, size_t length, size_t *bounds, int count) {
-    // A part without bytes has to be somewhere.
+    // RE2 needs a pointer even for empty text.
     if (text == nullptr) text = "";
     try {
         std::vector<re2::StringPiece> parts(count);

@@ -1,3 +1,3 @@
 #pragma once
-// The C face of snappy: blocks, not framed streams.
+// The C interface of snappy: blocks, not framed streams.
 #include <snappy-c.h>

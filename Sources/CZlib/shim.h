@@ -8,7 +8,7 @@ static inline int tg_gzip_init(z_stream *stream, int level) {
     return deflateInit2(stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
 }
 
-// inflateInit2 is a macro, too.
+// inflateInit2 is also a macro.
 static inline int tg_inflate_init(z_stream *stream, int window_bits) { return inflateInit2(stream, window_bits); }
 
 #endif

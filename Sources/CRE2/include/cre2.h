@@ -1,29 +1,29 @@
 #ifndef TIDEGATE_CRE2_H
 #define TIDEGATE_CRE2_H
-// RE2 in C: the library itself is in C++.
+// A C interface to RE2, a C++ library.
 #include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// A compiled expression; any number of threads may search with it.
+/// A compiled expression; any number of threads may search with it at the same time.
 typedef struct tg_re2 tg_re2;
 
-/// Compiles a pattern; NULL only if there is no memory. What is wrong with it is in tg_re2_error.
+/// Compiles a pattern; NULL only if out of memory. tg_re2_error reports an invalid pattern.
 tg_re2 *tg_re2_new(const char *pattern, size_t length);
 
-/// What is wrong with the pattern, for as long as the expression lives; NULL if nothing is.
+/// The pattern's error, valid as long as the expression; NULL if the pattern is valid.
 const char *tg_re2_error(const tg_re2 *expression);
 
-/// How many groups in parentheses it has.
+/// The number of capturing groups.
 int tg_re2_groups(const tg_re2 *expression);
 
-/// The name of a group, for as long as the expression lives; NULL if it has none.
+/// The name of a group, valid as long as the expression; NULL if it has none.
 const char *tg_re2_group_name(const tg_re2 *expression, int number);
 
-/// Searches; 1 if something was found, whose bounds, and those of `count` - 1 groups, are in `bounds`: start and end of
-/// each, (size_t)-1 for a group that took no part.
+/// Searches; returns 1 for a match. `bounds` then holds the start and end of the match and of `count` - 1 groups; both
+/// are (size_t)-1 for a group that did not take part.
 int tg_re2_search(const tg_re2 *expression, const char *text, size_t length, size_t *bounds, int count);
 
 void tg_re2_free(tg_re2 *expression);
