@@ -101,9 +101,21 @@ extension ProgramExit {
             return
         }
         let message = root.message(for: error)
+        // One that ends a sentence has a suggestion.
+        let isSuggestion = message.hasSuffix("?") || message.hasSuffix(".")
+        let hint = isSuggestion ? "" : ProgramExit.helpHint(error, in: root.fullMessage(for: error))
         self.init(
             status: code == .validationFailure || code == .failure ? ExitStatus.usage.number : code.rawValue,
-            errorMessage: message.isEmpty ? nil : "tidegate: \(ProgramExit.lowercased(message))")
+            errorMessage: message.isEmpty ? nil : "tidegate: \(ProgramExit.lowercased(message))\(hint)")
+    }
+
+    /// Names the command's help after what the parser itself refuses; errors of our own say what to do.
+    private static func helpHint(_ error: any Error, in text: String) -> String {
+        let problem = Mirror(reflecting: error).descendant("parserError").map { "\($0)" } ?? "userValidationError"
+        guard !problem.hasPrefix("userValidationError"), let start = text.firstRange(of: "  See '"),
+            let end = text[start.upperBound...].firstIndex(of: "'")
+        else { return "" }
+        return " (see \(text[start.upperBound..<end]))"
     }
 
     // The message follows "tidegate:" on the same line; acronyms keep their capitals.

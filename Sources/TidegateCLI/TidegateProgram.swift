@@ -9,6 +9,10 @@ enum TidegateProgram {
         self.fillStandardDescriptors()
         let terminal = Terminal()
         do {
+            // Swift reads them from /proc/self/cmdline.
+            guard !CommandLine.arguments.isEmpty else {
+                throw CommandError(.usage, "/proc is not mounted: mount it, arguments and sockets are read there")
+            }
             let arguments = CurlOption.separated(Array(CommandLine.arguments.dropFirst()))
             self.eraseSecretArguments()
             let unknown = UnknownCommand.message(for: arguments, root: TidegateCommand.self)
@@ -151,10 +155,15 @@ enum CurlOption {
 enum UnknownCommand {
     /// The error message for `arguments`; nil if they begin with known commands.
     static func message(for arguments: [String], root: any ParsableCommand.Type) -> String? {
-        var command = root
+        var (command, asksForHelp) = (root, false)
         for argument in arguments {
             let commands = command.configuration.subcommands
-            guard !commands.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return nil }
+            if argument.hasPrefix("-") { return command == root ? self.message(forOption: argument) : nil }
+            guard !commands.isEmpty else { return nil }
+            if argument == "help", command == root {
+                asksForHelp = true
+                continue
+            }
             guard let next = commands.first(where: { self.name($0) == argument }) else {
                 let names = commands.map { self.name($0) }
                 let hint =
@@ -164,7 +173,17 @@ enum UnknownCommand {
             }
             command = next
         }
-        return nil
+        guard !asksForHelp, !command.configuration.subcommands.isEmpty else { return nil }
+        let names = command.configuration.subcommands.map { self.name($0) }.joined(separator: ", ")
+        let help = command == root ? "tidegate --help" : "tidegate \(self.name(command)) --help"
+        return "missing command (expected one of \(names); see \(help))"
+    }
+
+    private static func message(forOption option: String) -> String? {
+        let known = ["--help", "--version", "-h", "--help-hidden", "--experimental-dump-help"]
+        guard !known.contains(option), !option.hasPrefix("--generate-completion-script") else { return nil }
+        let likely = option == "-V" ? "--version" : NearestMatch.find(option, among: known)
+        return "unknown option '\(option)' (\(likely.map { "did you mean \($0)?" } ?? "see tidegate --help"))"
     }
 
     private static func name(_ command: any ParsableCommand.Type) -> String {

@@ -88,7 +88,7 @@ import Tidegate
         ),
         (
             ["wait", "--for", "route", "--timeout", "-1s"],
-            "missing value for '--timeout <duration>'"
+            "missing value for '--timeout <duration>' (see tidegate wait --help)"
         ),
         (
             ["status", "--target", "fe80::1%nosuch"],
@@ -103,7 +103,7 @@ import Tidegate
         (["run", "--retry", "10000", "--", "ls"], "--retry: 10000 is out of range (0 to 9999)"),
         (
             ["run", "--retry", "many", "--", "ls"],
-            "the value 'many' is invalid for '--retry <n>'"
+            "the value 'many' is invalid for '--retry <n>' (see tidegate run --help)"
         ),
         (
             ["run", "--timeout", "1 h", "--", "ls"],
@@ -131,6 +131,10 @@ import Tidegate
         (
             ["fetch", "http://a/", "--require", "up"],
             "--require: \"up\" is not one of none, routed, online, unmetered, interface:NAME"
+        ),
+        (
+            ["explain", "127.0.0.1:443/path"],
+            "\"443/path\" in \"127.0.0.1:443/path\" is not a port from 1 to 65535; as a URL it is https://127.0.0.1:443/path"
         ),
     ]
 

@@ -23,6 +23,9 @@ import TidegateCore
         #expect(self.result("status", "--jsn")?.status == 2)
         #expect(
             self.result("status", "--jsn")?.errorMessage == "tidegate: unknown option '--jsn'. Did you mean '--json'?")
+        #expect(
+            self.result("status", "--bogus")?.errorMessage
+                == "tidegate: unknown option '--bogus' (see tidegate status --help)")
         #expect(self.result("status", "-4", "-6")?.errorMessage == "tidegate: -4 and -6 are mutually exclusive")
         #expect(
             self.result("status", "--target", "a:b")?.errorMessage
@@ -40,8 +43,17 @@ import TidegateCore
             message("tasks", "frob", "--json")
                 == "unknown command \"frob\" (expected one of list, show, get, submit, suspend, resume, cancel, wait, watch)"
         )
+        #expect(message("help", "frob")?.hasPrefix("unknown command \"frob\" (expected one of status, ") == true)
+        #expect(message("--verison") == "unknown option '--verison' (did you mean --version?)")
+        #expect(message("-V") == "unknown option '-V' (did you mean --version?)")
+        #expect(message("-x") == "unknown option '-x' (see tidegate --help)")
+        #expect(
+            message("generate")
+                == "missing command (expected one of config, schema; see tidegate generate --help)")
+        #expect(message()?.hasSuffix("; see tidegate --help)") == true)
         for arguments in [
-            [], ["--version"], ["help", "tasks"], ["tasks"], ["tasks", "list", "x"], ["fetch", "tasks"],
+            ["--version"], ["-h"], ["help"], ["help", "tasks"], ["tasks", "--help"], ["tasks", "list", "x"],
+            ["fetch", "tasks"],
         ] {
             #expect(UnknownCommand.message(for: arguments, root: TidegateCommand.self) == nil)
         }

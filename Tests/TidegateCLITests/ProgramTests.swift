@@ -20,7 +20,17 @@ import TidegateTestKit
     func badFlag() async throws {
         let output = try await self.run("status", "--loud")
         #expect(output.status == 2 && output.output.isEmpty)
-        #expect(output.errors == "tidegate: unknown option '--loud'\n")
+        #expect(output.errors == "tidegate: unknown option '--loud' (see tidegate status --help)\n")
+    }
+
+    @Test("Without /proc a command fails in one sentence")
+    func withoutProc() async throws {
+        let program = BuiltProduct.path(of: "tidegate")
+        let output = try await Program.run([
+            "/usr/bin/unshare", "--mount", "sh", "-c", "mount -t tmpfs none /proc && exec \(program) status",
+        ])
+        #expect(output.status == 2 && output.output.isEmpty)
+        #expect(output.errors == "tidegate: /proc is not mounted: mount it, arguments and sockets are read there\n")
     }
 
     @Test("A condition that does not exist is quoted")

@@ -159,7 +159,9 @@ public enum TargetError: Error, Sendable, Hashable, CustomStringConvertible {
         case .unclosedBracket(let text): "\"\(text)\" opens a bracket and never closes it"
         case .notAnIPv6Address(let text): "\"\(text)\" is not an IPv6 address"
         case .trailing(let rest, let text): "\"\(rest)\" after the bracket in \"\(text)\" is not a port"
-        case .badPort(let port, let text): "\"\(port)\" in \"\(text)\" is not a port from 1 to 65535"
+        case .badPort(let port, let text):
+            "\"\(port)\" in \"\(text)\" is not a port from 1 to 65535"
+                + (port.contains("/") ? "; as a URL it is https://\(text)" : "")
         case .badZone(let zone, let text): "the zone \"\(zone)\" in \"\(text)\" names no interface"
         case .badName(let name): "\"\(name)\" is not a host name"
         case .notEncodable(let name): "\"\(name)\" has characters that no host name has"

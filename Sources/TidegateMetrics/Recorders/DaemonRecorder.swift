@@ -23,7 +23,8 @@ struct DaemonRecorder: Sendable {
             $0.session.journaled[$1] ?? 0
         }
         registry.add(
-            self.journalEntries, self.journalErrors, self.journalLostTasks, self.journalCommits, self.sentSamples, self.droppedSamples,
+            self.journalEntries, self.journalErrors, self.journalLostTasks, self.journalCommits, self.sentSamples,
+            self.droppedSamples,
             self.failedWrites, self.pendingBytes, self.reloadSuccessful, self.reloadTime)
         registry.collect(Catalogue.threadStalled, by: MonitorThread.allCases) {
             $0.stalledThreads.contains($1) ? 1 : 0

@@ -102,7 +102,8 @@ extension JournalProgress {
 
     /// Adds a transaction, inside it; returns the new progress.
     static func add(tasks: Int, to database: Database) throws -> JournalProgress {
-        let statement = try database.cachedStatement(sql: "UPDATE progress SET commits = commits + 1, tasks = tasks + ?")
+        let statement = try database.cachedStatement(
+            sql: "UPDATE progress SET commits = commits + 1, tasks = tasks + ?")
         try statement.execute(arguments: [tasks])
         return try JournalProgress(in: database)
     }
@@ -137,7 +138,8 @@ enum JournalSchema {
                 sql: "CREATE TABLE probe (identity TEXT PRIMARY KEY, time INTEGER NOT NULL, text TEXT NOT NULL) STRICT")
         }
         migrator.registerMigration("6") { database in
-            try database.execute(sql: "CREATE TABLE progress (commits INTEGER NOT NULL, tasks INTEGER NOT NULL) STRICT")
+            try database.execute(
+                sql: "CREATE TABLE progress (commits INTEGER NOT NULL, tasks INTEGER NOT NULL) STRICT")
             try database.execute(sql: "INSERT INTO progress VALUES (0, (SELECT count(*) FROM task))")
         }
         return migrator

@@ -277,4 +277,3 @@ enum JournalWork: Sendable {
         return .accepted(task, replacing: replaced)
     }
 }
-
